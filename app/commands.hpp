@@ -1,0 +1,19 @@
+// The subcommands: each adds itself to the command line and, when it is the one that was typed, sets `run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace attnprobe::app {
+
+using Run = std::function<int()>;
+
+void add_probe(CLI::App& app, Run& run);
+void add_targets(CLI::App& app, Run& run);
+void add_doctor(CLI::App& app, Run& run);
+void add_schema(CLI::App& app, Run& run);
+
+/// Whether `descriptor` (1, 2) is a terminal that wants colour: NO_COLOR and TERM=dumb say no.
+bool wants_colour(int descriptor);
+
+}  // namespace attnprobe::app

@@ -1,0 +1,41 @@
+// What attnprobe's exit status says.
+#pragma once
+
+#include "attnprobe/error.hpp"
+#include "attnprobe/report/report.hpp"
+
+namespace attnprobe::app {
+
+enum ExitCode {
+  all_met = 0,             ///< every result met its expectation
+  not_met = 1,             ///< one did not
+  bad_usage = 2,           ///< bad command line or config
+  environment_lacks = 3,   ///< the environment lacks something
+  probe_lost = 4,          ///< a probe crashed or timed out
+  wrong_result = 5,        ///< a supported plan computed a wrong result
+};
+
+inline int exit_code(ErrorKind kind) {
+  if (kind == ErrorKind::usage) return bad_usage;
+  return kind == ErrorKind::environment ? environment_lacks : probe_lost;
+}
+
+/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than a lost
+/// one, and both are worse than an answer that differs from the expected one.
+inline int exit_code(const report::Results& results) {
+  int code = all_met;
+  auto at_least = [&](int candidate) {
+    constexpr int gravity[] = {0, 1, 5, 4, 2, 3};  // by exit code
+    if (gravity[candidate] > gravity[code]) code = candidate;
+  };
+  for (const worker::Result* result : results) {
+    using worker::Verdict;
+    if (result->environment_broken) at_least(environment_lacks);
+    if (result->verdict == Verdict::wrong_result) at_least(wrong_result);
+    if (result->verdict == Verdict::crashed || result->verdict == Verdict::timeout) at_least(probe_lost);
+    if (!met_expectation(*result)) at_least(not_met);
+  }
+  return code;
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,79 @@
+// attnprobe: the command line.
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "attnprobe/worker/process.hpp"
+#include "attnprobe/worker/protocol.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace attnprobe::app {
+
+bool wants_colour(int descriptor) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return isatty(descriptor) == 1 && (no_colour == nullptr || *no_colour == '\0') && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+namespace {
+
+// `attnprobe --config x` is `attnprobe probe --config x`.
+std::vector<std::string> with_default_command(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const bool own = !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || words[0][0] != '-');
+  if (!words.empty() && !own) words.insert(words.begin(), "probe");
+  std::reverse(words.begin(), words.end());  // CLI11 takes them so
+  return words;
+}
+
+int run_command_line(int argc, char** argv) {
+  CLI::App app("Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does not.\n"
+               "With options and no command, `probe` is meant: attnprobe --config configs/bert.json --target l40s");
+  app.name("attnprobe");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "attnprobe " + report::tool_version());
+  app.footer("Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks something,\n"
+             "4 a probe crashed or timed out, 5 a wrong result.");
+  Run run;
+  add_probe(app, run);
+  add_targets(app, run);
+  add_doctor(app, run);
+  add_schema(app, run);
+  if (argc == 1) {
+    fmt::print("{}", app.help());
+    return all_met;
+  }
+  try {
+    app.parse(with_default_command(argc, argv));
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? all_met : bad_usage;
+  }
+  return run();
+}
+
+}  // namespace
+}  // namespace attnprobe::app
+
+int main(int argc, char** argv) {
+  using namespace attnprobe;
+  // Not for people: the child process that the others talk to.
+  if (argc == 2 && std::string_view(argv[1]) == "worker") return worker::serve(worker::Process::child_socket);
+  spdlog::set_default_logger(spdlog::stderr_color_mt("attnprobe"));
+  spdlog::set_pattern("%n: %^%l%$: %v");
+  try {
+    return app::run_command_line(argc, argv);
+  } catch (const Error& e) {
+    spdlog::error("{}", e.what());
+    return app::exit_code(e.kind());
+  } catch (const std::exception& e) {
+    spdlog::critical("unexpected: {}", e.what());
+    return app::probe_lost;
+  }
+}

@@ -1,0 +1,265 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "attnprobe/attention/fields.hpp"
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/graph/build.hpp"
+#include "attnprobe/report/output.hpp"
+#include "attnprobe/report/report.hpp"
+#include "attnprobe/target/catalogue.hpp"
+#include "attnprobe/text.hpp"
+#include "attnprobe/worker/client.hpp"
+#include "attnprobe/worker/preflight.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+using report::Format;
+using report::Results;
+using worker::Result;
+
+struct Options {
+  std::vector<std::string> config_files;
+  std::vector<attention::Override> overrides;
+  std::string target, cudnn, output, dump_graph, modes = "A,B,FALLBACK";
+  std::vector<std::string> reports;
+  std::string format = "table";
+  worker::CampaignOptions campaign;
+  bool verbose = false;
+};
+
+// A report file and the format that goes into it.
+struct ReportFile {
+  Format format;
+  std::unique_ptr<report::OutputFile> file;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    words.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+std::vector<attention::AttentionConfig> read_configs(const Options& options) {
+  if (options.config_files.empty()) {
+    if (options.overrides.empty())
+      throw Error(ErrorKind::usage, "nothing to probe: give --config FILE, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
+    return attention::configs_from_options(options.overrides);
+  }
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& file : options.config_files)
+    for (auto& config : attention::load_configs(file, options.overrides)) configs.push_back(std::move(config));
+  return configs;
+}
+
+void add_devices(std::vector<target::Target>& targets, const std::string& word, const Options& options) {
+  const auto driver = worker::inspect_driver(options.campaign.timeout_seconds);
+  const auto devices = worker::device_targets(driver);
+  if (devices.empty())
+    throw Error(ErrorKind::environment, fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
+                                                    driver.problem.empty() ? "no GPU" : driver.problem));
+  if (word == "device:all") {
+    targets.insert(targets.end(), devices.begin(), devices.end());
+    return;
+  }
+  for (const auto& device : devices)
+    if (device.id == word) {
+      targets.push_back(device);
+      return;
+    }
+  throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all", word, devices.size() - 1));
+}
+
+std::vector<target::Target> choose_targets(const Options& options) {
+  std::vector<target::Target> targets;
+  if (options.target.empty()) {
+    targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
+    return targets.empty() ? target::simulated_targets("representative") : targets;
+  }
+  for (const auto& word : split(options.target)) {
+    if (word.rfind("device:", 0) == 0) {
+      add_devices(targets, word, options);
+      continue;
+    }
+    for (auto& t : target::simulated_targets(word)) targets.push_back(std::move(t));
+  }
+  return targets;
+}
+
+std::string render(Format format, const Results& results, const std::optional<cudnn::LibraryInfo>& library,
+                   const report::TextStyle& style) {
+  // cuDNN's texts are not promised to be UTF-8.
+  auto dump = [](const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n"; };
+  if (format == Format::json) return dump(report::report_json(results, library), 2);
+  if (format == Format::table) return report::text_report(results, library, style);
+  std::string lines;
+  for (const Result* result : results) lines += dump(report::to_json(*result), -1);
+  return lines;
+}
+
+std::vector<ReportFile> open_reports(const Options& options) {
+  std::vector<ReportFile> files;
+  for (const auto& word : options.reports) {
+    const size_t equals = word.find('=');
+    const auto format = parse_enum<Format>(word.substr(0, equals));
+    if (equals == std::string::npos || !format)
+      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}", word, quoted_list(names_of<Format>())));
+    files.push_back({*format, std::make_unique<report::OutputFile>(word.substr(equals + 1))});
+  }
+  if (!options.output.empty())
+    files.push_back({parse_enum<Format>(options.format).value(), std::make_unique<report::OutputFile>(options.output)});
+  return files;
+}
+
+// Results as they come: progress on a terminal, report files rewritten at most once a second.
+class Progress {
+ public:
+  Progress(size_t total, std::vector<ReportFile>& files) : results_(total), files_(files), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+  void add(const Result& result, size_t index, size_t done) {
+    results_[index] = &result;
+    if (on_terminal_)
+      fmt::print(stderr, "\r\x1b[K[{}/{}] {} on {}: {}", done, results_.size(), result.config.spec.name, result.target.id, name_of(result.verdict));
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_write_ < std::chrono::seconds(1)) return;
+    last_write_ = now;
+    write({});
+  }
+
+  void write(const std::optional<cudnn::LibraryInfo>& library) {
+    for (auto& [format, file] : files_) file->replace(render(format, finished(), library, {}));
+  }
+
+  Results finished() const {
+    Results results;
+    for (const Result* result : results_)
+      if (result != nullptr) results.push_back(result);
+    return results;
+  }
+
+  void end() const {
+    if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  }
+
+ private:
+  Results results_;
+  std::vector<ReportFile>& files_;
+  bool on_terminal_;
+  std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
+};
+
+report::TextStyle terminal_style(bool verbose) {
+  report::TextStyle style;
+  style.colour = wants_colour(STDOUT_FILENO);
+  style.details = verbose;
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40)
+    style.width = std::min<size_t>(size.ws_col, 140);
+  return style;
+}
+
+// The version that graphs are drawn for: that of the cuDNN a probe would use.
+int64_t version_for_graphs(const Options& options) {
+  try {
+    const target::Target& any = *target::find("h200");
+    worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
+    return client.open(cudnn::choose_library(options.cudnn).path, any).version;
+  } catch (const std::exception& e) {
+    constexpr int64_t newest_checked = 91900;
+    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", cudnn::version_text(newest_checked), e.what());
+    return newest_checked;
+  }
+}
+
+int dump_graphs(const Options& options) {
+  const auto configs = read_configs(options);
+  const int64_t version = version_for_graphs(options);
+  Json list = Json::array();
+  std::string dots;
+  for (const auto& config : configs) {
+    const auto built = graph::build(config.spec, {version});
+    if (!built.choice.empty()) spdlog::info("{}: {}", config.spec.name, built.choice);
+    dots += graph::to_dot(built.graph, config.spec.name + ": " + describe(config.spec));
+    Json json = to_json(built.graph);
+    json["name"] = config.spec.name;
+    json["hash"] = graph::hash(built.graph);
+    list.push_back(std::move(json));
+  }
+  const std::string text = options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n";
+  if (options.output.empty())
+    fmt::print("{}", text);
+  else
+    report::OutputFile(options.output).replace(text);
+  return all_met;
+}
+
+int probe(Options options) {
+  for (const auto& mode : split(options.modes))
+    if (mode != "A" && mode != "B" && mode != "FALLBACK")
+      throw Error(ErrorKind::usage, fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
+  options.campaign.walk.modes = split(options.modes);
+  if (!options.dump_graph.empty()) return dump_graphs(options);
+  const auto configs = read_configs(options);
+  auto files = open_reports(options);
+  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
+  const auto targets = choose_targets(options);
+
+  Progress progress(configs.size() * targets.size(), files);
+  const auto campaign = worker::run_campaign(configs, targets, options.campaign,
+                                             [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
+  progress.end();
+  progress.write(campaign.library);
+  Results results;
+  for (const auto& result : campaign.results) results.push_back(&result);
+  if (options.output.empty())
+    fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library, terminal_style(options.verbose)));
+  return exit_code(results);
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  options->campaign.walk.plans = "auto";
+  auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
+  command->add_option("--config", options->config_files, "JSON configs; - is standard input")->group("What is asked");
+  for (const auto& field : attention::fields())
+    command
+        ->add_option_function<std::string>(
+            attention::option_of(field.name),
+            [options, name = field.name](const std::string& text) { options->overrides.push_back(attention::parse_override(name, text)); },
+            field.help)
+        ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
+  const std::string where = "Where", how = "How far", output = "Output";
+  command->add_option("--target", options->target,
+                      "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json file; comma list; "
+                      "default: this machine's GPUs, else the representative ones")->group(where);
+  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it")->group(where);
+  command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how);
+  command->add_option("--engines", options->campaign.walk.engines, "heuristic: what the modes propose; all: every engine too; "
+                      "knobs: every engine with every knob value")->check(CLI::IsMember(names_of<probe::Engines>()))->group(how);
+  command->add_option("--plans", options->campaign.walk.plans, "none, or build: compile each plan; default: build on a real GPU, "
+                      "none on a simulated one")->check(CLI::IsMember({"none", "build"}))->group(how);
+  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one target")->check(CLI::PositiveNumber)->group(how);
+  command->add_option("--jobs", options->campaign.jobs, "worker processes at a time; default: the cores")->check(CLI::PositiveNumber)->group(how);
+  command->add_option("--format", options->format, "table, json or jsonl")->check(CLI::IsMember(names_of<Format>()))->group(output);
+  command->add_option("-o,--output", options->output, "file for it; default: standard output")->group(output);
+  command->add_option("--report", options->reports, "further reports, FORMAT=FILE")->group(output);
+  command->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
+      ->check(CLI::IsMember({"json", "dot"}))->group(output);
+  command->add_flag("--raw-log", options->campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")->group(output);
+  command->add_flag("-v,--verbose", options->verbose, "every engine config of every result")->group(output);
+  command->callback([options, &run] { run = [options] { return probe(*options); }; });
+}
+
+}  // namespace attnprobe::app

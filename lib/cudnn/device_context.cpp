@@ -1,0 +1,55 @@
+#include "attnprobe/cudnn/device_context.hpp"
+
+#include <fmt/format.h>
+
+#include "attnprobe/error.hpp"
+
+namespace attnprobe::cudnn {
+namespace {
+
+void require_device_properties(const Library& library) {
+  if (library.version() >= first_version_with_device_properties) return;
+  throw Error(ErrorKind::environment,
+              fmt::format("cuDNN {} cannot answer for a GPU that is not there: device property descriptors came with "
+                          "9.8; use a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
+                          version_text(library.version())));
+}
+
+}  // namespace
+
+DeviceContext DeviceContext::simulated(const Library& library, const std::string& properties_json) {
+  require_device_properties(library);
+  DeviceContext context(library);
+  Descriptor properties(library, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties.set_all(ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION), std::span<const char>(properties_json));
+  properties.finalize();
+  context.properties_ = std::move(properties);
+  return context;
+}
+
+DeviceContext DeviceContext::real(const Library& library) {
+  DeviceContext context(library);
+  cudnnHandle_t handle = nullptr;
+  const cudnnStatus_t status = library.api().cudnnCreate(&handle);
+  if (status != CUDNN_STATUS_SUCCESS)
+    throw Error(ErrorKind::environment, fmt::format("cuDNN gets no handle on the GPU: cudnnCreate gave {}{}{}",
+                                                    library.status_name(status), ": ", library.last_error()));
+  context.handle_ = {handle, library.api().cudnnDestroy};
+  return context;
+}
+
+void DeviceContext::apply(Descriptor& descriptor, Attribute device_properties) const {
+  if (properties_) descriptor.set(device_properties, *properties_);
+}
+
+std::string device_properties_json(const Library& library) {
+  require_device_properties(library);
+  Descriptor properties(library, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+  properties.set(ATTNPROBE_ATTRIBUTE(DEVICEPROP_DEVICE_ID), int32_t{0});
+  properties.finalize();
+  const Attribute json = ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION);
+  const std::vector<char> text = properties.get_all<char>(json, properties.count(json, CUDNN_TYPE_CHAR));
+  return std::string(text.data(), strnlen(text.data(), text.size()));
+}
+
+}  // namespace attnprobe::cudnn

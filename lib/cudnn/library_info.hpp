@@ -1,0 +1,49 @@
+// What is known of a cuDNN on this machine: plain data, with no need of cuDNN's headers.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attnprobe/json.hpp"
+
+namespace attnprobe::cudnn {
+
+/// "9.19.0" of 91900.
+std::string version_text(int64_t version);
+
+/// A shared library that belongs to cuDNN or that it needs.
+struct LoadedFile {
+  std::string name;     ///< "libcudnn_graph.so.9"
+  std::string path;     ///< as the dynamic loader has it, symbolic links resolved
+  std::string version;  ///< "9.19.0"; "" for files that carry none (all but graph, ops and adv)
+};
+ATTNPROBE_JSON(LoadedFile, name, path, version)
+
+struct LibraryInfo {
+  int64_t version = 0;              ///< cudnnGetVersion
+  std::string path;                 ///< of libcudnn.so.9, links resolved
+  int64_t cuda_version = 0;         ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
+  std::vector<LoadedFile> files;    ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
+  std::vector<std::string> problems;  ///< what did not load, one sentence each
+};
+ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
+
+/// A place where a libcudnn.so.9 was found, and which rule led there.
+struct Candidate {
+  std::filesystem::path path;
+  std::string found_by;  ///< "--cudnn", "ATTNPROBE_CUDNN", "the loader's search path", "pip (nvidia/cudnn)", "CUDA toolkit"
+};
+
+/// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a folder;
+/// may be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
+/// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders.
+/// A requested one is the only candidate. Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no
+/// libcudnn.so.9.
+std::vector<Candidate> find_libraries(const std::string& requested);
+
+/// The first candidate. Throws Error(environment) saying what to install where there is none.
+Candidate choose_library(const std::string& requested);
+
+}  // namespace attnprobe::cudnn

@@ -1,0 +1,73 @@
+#include "attnprobe/cudnn/log_capture.hpp"
+
+#include <cstring>
+
+#include "attnprobe/error.hpp"
+
+namespace attnprobe::cudnn {
+namespace {
+
+constexpr size_t longest_message = size_t{16} << 20;
+
+}  // namespace
+
+std::atomic<const LogCapture*> LogCapture::active_{nullptr};
+
+std::string message_text(const char* message) {
+  std::string text;
+  if (message == nullptr) return text;
+  for (const char* part = message; *part != '\0' && text.size() < longest_message;) {
+    const size_t length = strnlen(part, longest_message);
+    text.append(part, length);
+    text += '\n';
+    part += length + 1;
+  }
+  return text;
+}
+
+LogCapture::LogCapture(const Library& library, Level level) : library_(library) {
+  const LogCapture* none = nullptr;
+  if (!active_.compare_exchange_strong(none, this))
+    throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
+  const unsigned mask = CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
+  library_.api().cudnnSetCallback(mask, this, &LogCapture::receive);
+}
+
+LogCapture::~LogCapture() {
+  // A mask of 0 silences cuDNN without handing it a null function.
+  library_.api().cudnnSetCallback(0, nullptr, nullptr);
+  active_ = nullptr;
+}
+
+void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message) {
+  auto* capture = static_cast<LogCapture*>(self);
+  if (capture == nullptr) return;
+  LogMessage entry;
+  entry.severity = severity;
+  if (debug != nullptr) {
+    entry.status = debug->cudnnStatus;
+    entry.thread = debug->tid;
+  }
+  entry.text = message_text(message);
+  const std::lock_guard lock(capture->mutex_);
+  capture->messages_.push_back(std::move(entry));
+}
+
+std::vector<LogMessage> LogCapture::messages() const {
+  const std::lock_guard lock(mutex_);
+  return messages_;
+}
+
+std::string LogCapture::text() const {
+  const std::lock_guard lock(mutex_);
+  std::string all;
+  for (const auto& message : messages_) all += message.text;
+  return all;
+}
+
+void LogCapture::clear() {
+  const std::lock_guard lock(mutex_);
+  messages_.clear();
+}
+
+}  // namespace attnprobe::cudnn

@@ -1,0 +1,137 @@
+#include "attnprobe/cudnn/log_parse.hpp"
+
+#include <algorithm>
+
+#include "attnprobe/json.hpp"
+#include "attnprobe/text.hpp"
+
+namespace attnprobe::cudnn {
+namespace {
+
+constexpr std::string_view config_key = "engineConfig: type=json; val=";
+constexpr std::string_view engine_key = "\"engine\":";
+constexpr std::string_view knob_prefix = "CUDNN_KNOB_TYPE_";
+
+template <class F>
+void for_each_line(std::string_view text, F&& f) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());
+    std::string_view line = trim(text.substr(0, end));
+    // In files cuDNN begins each line with a marker of its severity: "i! ", "w! ", "e! ".
+    if (line.size() > 1 && line[1] == '!' && std::string_view("iwe").find(line[0]) != std::string_view::npos)
+      line = trim(line.substr(2));
+    f(line);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+// "Warning: CUDNN_STATUS_X; Reason: …", with "Error" in place of "Warning" at error level.
+std::optional<Reason> parse_reason(std::string_view line) {
+  for (const std::string_view label : {"Warning: ", "Error: "}) {
+    if (line.substr(0, label.size()) != label) continue;
+    line.remove_prefix(label.size());
+    const size_t semicolon = line.find("; Reason: ");
+    if (line.substr(0, 6) != "CUDNN_" || semicolon == std::string_view::npos) return std::nullopt;
+    return Reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
+  }
+  return std::nullopt;
+}
+
+// The JSON object that begins at text[0], cut at its matching brace; "" if it is cut off.
+std::string_view object_at_start(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return text.substr(0, i + 1);
+    }
+  }
+  return {};
+}
+
+std::optional<EngineConfigLog> parse_engine(std::string_view text) {
+  const Json json = Json::parse(object_at_start(text), nullptr, false);
+  if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer()) return std::nullopt;
+  EngineConfigLog config;
+  config.engine = json["engineId"].get<int64_t>();
+  if (json.contains("smVersion") && json["smVersion"].is_number_integer()) config.sm_version = json["smVersion"].get<int64_t>();
+  if (json.contains("knobChoices") && json["knobChoices"].is_object()) {
+    for (const auto& [key, value] : json["knobChoices"].items()) {
+      if (!value.is_number_integer()) continue;
+      const bool prefixed = key.rfind(knob_prefix, 0) == 0;
+      config.knobs[prefixed ? key.substr(knob_prefix.size()) : key] = value.get<int64_t>();
+    }
+  }
+  return config;
+}
+
+bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) { return a.engine == b.engine && a.knobs == b.knobs; }
+
+}  // namespace
+
+std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
+  std::vector<EngineConfigLog> configs;
+  std::optional<EngineConfigLog> current;
+  auto finish = [&] {
+    if (current && std::none_of(configs.begin(), configs.end(), [&](const auto& c) { return same_config(c, *current); }))
+      configs.push_back(std::move(*current));
+    current.reset();
+  };
+  for_each_line(text, [&](std::string_view line) {
+    if (line.substr(0, config_key.size()) == config_key) {
+      finish();
+      current = parse_engine(line.substr(config_key.size()));
+    } else if (const auto reason = parse_reason(line); reason && current) {
+      current->reasons.push_back(*reason);
+    } else if (current && line.find(" called:") != std::string_view::npos) {
+      finish();  // the next call's message: its reasons are not this config's
+    }
+  });
+  finish();
+  return configs;
+}
+
+std::vector<Reason> parse_reasons(std::string_view text) {
+  std::vector<Reason> reasons;
+  for_each_line(text, [&](std::string_view line) {
+    if (auto reason = parse_reason(line)) reasons.push_back(std::move(*reason));
+  });
+  return reasons;
+}
+
+std::vector<EngineConfigLog> parse_candidates(std::string_view text) {
+  std::vector<EngineConfigLog> candidates;
+  bool in_call = false;
+  for_each_line(text, [&](std::string_view line) {
+    if (line.find(" called:") != std::string_view::npos)
+      in_call = line.find("cudnnBackendFinalizeEngineCfgVisualize()") != std::string_view::npos;
+    const size_t engine = line.rfind(engine_key);
+    if (!in_call || engine == std::string_view::npos) return;
+    if (auto config = parse_engine(line.substr(engine + engine_key.size()))) candidates.push_back(std::move(*config));
+  });
+  return candidates;
+}
+
+std::vector<std::string> parse_notes(std::string_view text) {
+  std::vector<std::string> notes;
+  for_each_line(text, [&](std::string_view line) {
+    const size_t at = line.find("CUDNN_HEUR_MODE_");
+    if (at == std::string_view::npos || line.find("redirect") == std::string_view::npos) return;
+    std::string note(line);
+    if (const auto reason = parse_reason(line)) note = reason->reason;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
+  });
+  return notes;
+}
+
+}  // namespace attnprobe::cudnn

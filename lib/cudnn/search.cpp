@@ -1,0 +1,151 @@
+// Where cuDNN may be on a machine, in the order of docs: asked for, environment, loader, pip, CUDA toolkit.
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/error.hpp"
+
+namespace attnprobe::cudnn {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* file_name = "libcudnn.so.9";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::vector<fs::path> split_paths(const std::string& list) {
+  std::vector<fs::path> paths;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(':', begin), list.size());
+    if (end > begin) paths.emplace_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return paths;
+}
+
+class Candidates {
+ public:
+  void add(const fs::path& path, const std::string& found_by) {
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return;
+    const fs::path real = fs::canonical(path, ignored);
+    if (std::find(seen_.begin(), seen_.end(), real) != seen_.end()) return;
+    seen_.push_back(real);
+    list_.push_back({path, found_by});
+  }
+  // `pattern` holds "*" for one folder of any name at `at`.
+  void add_below(const fs::path& folder, const fs::path& below, const std::string& found_by) {
+    std::error_code ignored;
+    std::vector<fs::path> children;
+    for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
+      children.push_back(entry.path());
+    std::sort(children.begin(), children.end());
+    for (const auto& child : children) add(child / below / file_name, found_by);
+  }
+  std::vector<Candidate> take() { return std::move(list_); }
+
+ private:
+  std::vector<Candidate> list_;
+  std::vector<fs::path> seen_;
+};
+
+// A file or a folder that was named outright.
+fs::path named_library(const std::string& path, const std::string& by) {
+  const fs::path given = path;
+  for (const fs::path& file : {given, given / file_name, given / "lib" / file_name, given / "lib64" / file_name,
+                               given / "nvidia/cudnn/lib" / file_name}) {
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) return file;
+  }
+  throw Error(ErrorKind::environment, fmt::format("{}: \"{}\" is no libcudnn.so.9 and no folder that holds one", by, path));
+}
+
+// The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.
+std::vector<fs::path> loader_folders() {
+  std::vector<fs::path> folders = split_paths(environment("LD_LIBRARY_PATH"));
+  std::ifstream configuration("/etc/ld.so.conf");
+  // ld.so.cache has no stable format to read; the folders it was made of are in ld.so.conf(.d).
+  std::vector<fs::path> files{"/etc/ld.so.conf"};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored))
+    if (entry.path().extension() == ".conf") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty() && line[0] == '/') folders.emplace_back(line);
+  }
+  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+                            "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"})
+    folders.emplace_back(usual);
+  return folders;
+}
+
+// site-packages of the active virtual environment, of the Python on PATH and of the usual system places, found by
+// their folders: asking an interpreter would cost more than the whole probe.
+std::vector<fs::path> site_packages() {
+  std::vector<fs::path> prefixes;
+  for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const std::string prefix = environment(variable); !prefix.empty()) prefixes.emplace_back(prefix);
+  std::error_code ignored;
+  for (const auto& folder : split_paths(environment("PATH"))) {
+    const fs::path python = fs::canonical(folder / "python3", ignored);
+    // pyenv puts a shell script named python3 on PATH; the real prefixes are its versions.
+    if (!python.empty() && python.parent_path().filename() == "shims")
+      for (const auto& version : fs::directory_iterator(python.parent_path().parent_path() / "versions", ignored))
+        prefixes.push_back(version.path());
+    else if (!python.empty())
+      prefixes.push_back(folder.parent_path());
+  }
+  for (const char* usual : {"/usr/local", "/usr"}) prefixes.emplace_back(usual);
+  if (const std::string home = environment("HOME"); !home.empty()) prefixes.push_back(fs::path(home) / ".local");
+  std::vector<fs::path> packages;
+  for (const auto& prefix : prefixes) {
+    for (const auto& entry : fs::directory_iterator(prefix / "lib", ignored)) {
+      if (entry.path().filename().string().rfind("python3", 0) != 0) continue;
+      for (const char* below : {"site-packages", "dist-packages"}) packages.push_back(entry.path() / below);
+    }
+  }
+  return packages;
+}
+
+}  // namespace
+
+std::vector<Candidate> find_libraries(const std::string& requested) {
+  if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
+  Candidates found;
+  if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
+    found.add(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
+  for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
+  for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+    if (const std::string path = environment(variable); !path.empty())
+      for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
+  for (const char* lib : {"lib64", "lib"}) found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
+  // The wheels that scripts/setup unpacks beside a build of this project.
+  std::error_code ignored;
+  const fs::path self = fs::canonical("/proc/self/exe", ignored);
+  for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
+  return found.take();
+}
+
+Candidate choose_library(const std::string& requested) {
+  auto candidates = find_libraries(requested);
+  if (candidates.empty())
+    throw Error(ErrorKind::environment,
+                "no cuDNN 9 on this machine: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's package) or name "
+                "one with --cudnn or ATTNPROBE_CUDNN");
+  return candidates.front();
+}
+
+}  // namespace attnprobe::cudnn

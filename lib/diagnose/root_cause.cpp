@@ -1,0 +1,117 @@
+#include "attnprobe/diagnose/root_cause.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "attnprobe/cudnn/status.hpp"
+#include "attnprobe/diagnose/reasons.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+using probe::EngineConfigFindings;
+using probe::Reason;
+
+// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the innermost line
+// is the cause. One exception is cuDNN's "mode not found", which a clearer line may follow.
+const Reason* innermost(const std::vector<Reason>& reasons) { return reasons.empty() ? nullptr : &reasons.front(); }
+
+// The plan's failure where the check passed, else the check's.
+const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
+  return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
+}
+
+int progress_of(const Reason& reason) {
+  if (const KnownReason* known = find_reason(reason)) return known->progress;
+  // An unknown text of a specific status is likely a detail of a graph that was recognised.
+  const std::string category = category_of_status(reason.status);
+  if (category == "architecture") return 1;
+  if (category == "graph_pattern") return 10;
+  return category == "unknown" ? 11 : 20;
+}
+
+RootCause from_reason(const Reason& reason) {
+  RootCause cause;
+  cause.status = reason.status;
+  cause.reason = reason.reason;
+  if (const KnownReason* known = find_reason(reason)) {
+    cause.category = known->category;
+    cause.explanation = known->meaning;
+    if (!known->help.empty()) cause.advice.push_back(known->help);
+  } else {
+    cause.category = category_of_status(reason.status);
+    cause.explanation = "attnprobe's catalogue does not know this text of cuDNN.";
+  }
+  return cause;
+}
+
+RootCause from_failure(const probe::Failure& failure) {
+  RootCause cause;
+  cause.status = failure.cudnn.status;
+  cause.reason = failure.cudnn.last_error.empty() ? failure.message : failure.cudnn.last_error;
+  cause.category = category_of_status(failure.cudnn.status);
+  cause.explanation = fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  return cause;
+}
+
+RootCause no_candidates(const probe::WalkFindings& findings) {
+  RootCause cause;
+  cause.category = "no_candidates";
+  cause.explanation = "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
+  for (const auto& mode : findings.modes) {
+    if (mode.reasons.empty()) continue;
+    cause = from_reason(mode.reasons.front());
+    cause.mode = mode.mode;
+    return cause;
+  }
+  for (const auto& engine : findings.engines) {
+    if (engine.reasons.empty()) continue;
+    cause.status = engine.reasons.front().status;
+    cause.reason = engine.reasons.front().reason;
+    cause.engine = engine.engine;
+    break;
+  }
+  return cause;
+}
+
+}  // namespace
+
+RootCause root_cause(const probe::WalkFindings& findings) {
+  if (findings.failure) return from_failure(*findings.failure);
+  const EngineConfigFindings* best = nullptr;
+  // Furthest first; among equals what a heuristic proposed, mode A before the rest, better ranks before worse.
+  auto key = [](const EngineConfigFindings& config) {
+    const Reason* reason = innermost(reasons_of(config));
+    const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
+    int64_t rank = 1'000'000;
+    for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
+    return std::make_tuple(config.modes.empty(), !from_a, reason == nullptr ? 0 : -progress_of(*reason), rank);
+  };
+  for (const auto& config : findings.engine_configs) {
+    if (probe::works(config, findings.plans_built) || innermost(reasons_of(config)) == nullptr) continue;
+    if (best == nullptr || key(config) < key(*best)) best = &config;
+  }
+  if (best == nullptr) return no_candidates(findings);
+  RootCause cause = from_reason(*innermost(reasons_of(*best)));
+  cause.engine = best->engine;
+  if (!best->modes.empty()) cause.mode = best->modes.front();
+  return cause;
+}
+
+bool speaks_of_environment(const probe::WalkFindings& findings) {
+  auto of_environment = [](const Reason& reason) {
+    const KnownReason* known = find_reason(reason);
+    return (known != nullptr ? known->category : category_of_status(reason.status)) == "environment";
+  };
+  for (const auto& config : findings.engine_configs) {
+    const auto& reasons = reasons_of(config);
+    if (std::any_of(reasons.begin(), reasons.end(), of_environment)) return true;
+  }
+  for (const auto& mode : findings.modes)
+    if (std::any_of(mode.reasons.begin(), mode.reasons.end(), of_environment)) return true;
+  return findings.failure && category_of_status(findings.failure->cudnn.status) == "environment";
+}
+
+}  // namespace attnprobe::diagnose

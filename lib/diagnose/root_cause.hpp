@@ -1,0 +1,31 @@
+// Which of many reasons is the one to act on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attnprobe/json.hpp"
+#include "attnprobe/probe/findings.hpp"
+
+namespace attnprobe::diagnose {
+
+struct RootCause {
+  std::string category;                ///< see reasons.json; "unknown" for a text that the catalogue lacks
+  std::string status;                  ///< cuDNN's, of the innermost line
+  std::string reason;                  ///< cuDNN's innermost line, verbatim
+  std::optional<int64_t> engine;       ///< whose reason it is
+  std::optional<std::string> mode;     ///< the first mode that proposed it; none: found outside the heuristics
+  std::string explanation;             ///< in plain words
+  std::vector<std::string> advice;     ///< what to do; each one general knowledge or probed in this very run
+};
+ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, advice)
+
+/// Why no engine config works. Of all configs that fell out, the one that had come furthest counts, mode A's before
+/// others', lower ranks before higher.
+RootCause root_cause(const probe::WalkFindings& findings);
+
+/// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.
+bool speaks_of_environment(const probe::WalkFindings& findings);
+
+}  // namespace attnprobe::diagnose

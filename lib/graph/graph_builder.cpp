@@ -1,0 +1,85 @@
+#include "attnprobe/graph/graph_builder.hpp"
+
+namespace attnprobe::graph {
+
+Dims packed_strides(const Dims& dims) {
+  Dims strides(dims.size());
+  int64_t step = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= dims[i];
+  }
+  return strides;
+}
+
+Uid GraphBuilder::add_tensor(Tensor t) {
+  t.uid = static_cast<Uid>(graph_.tensors.size()) + 1;
+  graph_.tensors.push_back(std::move(t));
+  return graph_.tensors.back().uid;
+}
+
+Tensor& GraphBuilder::at(Uid uid) { return graph_.tensors.at(static_cast<size_t>(uid - 1)); }
+
+Uid GraphBuilder::tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
+  Tensor t;
+  t.name = name;
+  t.data_type = type;
+  t.dims = dims;
+  t.strides = strides;
+  return add_tensor(std::move(t));
+}
+
+Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
+  const Uid uid = tensor(name, type, dims, strides.empty() ? packed_strides(dims) : strides);
+  at(uid).is_virtual = true;
+  return uid;
+}
+
+Uid GraphBuilder::scalar(const std::string& name, DataType type, double value) {
+  const Uid uid = tensor(name, type, {1, 1, 1, 1}, {1, 1, 1, 1});
+  at(uid).by_value = true;
+  at(uid).value = value;
+  return uid;
+}
+
+Uid GraphBuilder::matmul(Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> n, std::optional<Uid> k) {
+  add(Matmul{a, b, c, m, n, k, DataType::f32});
+  return c;
+}
+
+Uid GraphBuilder::pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, const Options& options) {
+  const Uid y = options.into ? *options.into
+                             : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
+  Pointwise op;
+  op.mode = mode;
+  op.compute = options.compute;
+  op.x = x;
+  op.b = b;
+  op.y = y;
+  add(op);
+  return y;
+}
+
+Uid GraphBuilder::compare(PointwiseMode mode, Uid x, Uid b, DataType compute) {
+  return pointwise(mode, x, b, {.out = DataType::boolean, .compute = compute});
+}
+
+Uid GraphBuilder::index(Uid x, int64_t axis, DataType out, DataType compute) {
+  const Uid y = pointwise(PointwiseMode::GEN_INDEX, x, {},
+                          {.out = out, .compute = compute, .name = axis == 2 ? "row" : "column"});
+  std::get<Pointwise>(graph_.operations.back()).axis = axis;
+  return y;
+}
+
+Uid GraphBuilder::select(Uid x, Uid otherwise, Uid mask) {
+  const Uid y = pointwise(PointwiseMode::BINARY_SELECT, x, otherwise);
+  std::get<Pointwise>(graph_.operations.back()).t = mask;
+  return y;
+}
+
+Uid GraphBuilder::reduce(ReductionOperator op, Uid x, Uid y) {
+  add(Reduction{op, x, y, DataType::f32});
+  return y;
+}
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,52 @@
+// What every builder needs: tensors with fresh uids, and operations that make their output tensor.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attnprobe/graph/op_graph.hpp"
+
+namespace attnprobe::graph {
+
+using Dims = std::vector<int64_t>;
+
+/// Row-major strides.
+Dims packed_strides(const Dims& dims);
+
+class GraphBuilder {
+ public:
+  /// A tensor with memory of its own: input or output of the graph.
+  Uid tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides);
+  /// A tensor inside the fused kernel, packed unless strides are given.
+  Uid virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides = {});
+  /// A 1x1x1x1 scalar given by value.
+  Uid scalar(const std::string& name, DataType type, double value);
+
+  Uid matmul(Uid a, Uid b, Uid c, std::optional<Uid> m = {}, std::optional<Uid> n = {}, std::optional<Uid> k = {});
+
+  /// y = mode(x[, b]) into a new virtual tensor shaped as x.
+  struct Options {
+    DataType out = DataType::f32, compute = DataType::f32;
+    std::string name{};
+    std::optional<Uid> into{};  ///< an existing tensor instead of a new one
+  };
+  Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, const Options& options);
+  Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b = {}) { return pointwise(mode, x, b, Options{}); }
+  /// CMP_* and LOGICAL_*: BOOLEAN output, computed in BOOLEAN.
+  Uid compare(PointwiseMode mode, Uid x, Uid b, DataType compute = DataType::boolean);
+  /// Indices along `axis` of the tensor x.
+  Uid index(Uid x, int64_t axis, DataType out, DataType compute);
+  /// mask ? x : otherwise.
+  Uid select(Uid x, Uid otherwise, Uid mask);
+  Uid reduce(ReductionOperator op, Uid x, Uid y);
+  void add(Operation operation) { graph_.operations.push_back(std::move(operation)); }
+
+  Tensor& at(Uid uid);
+  OpGraph take() { return std::move(graph_); }
+
+ private:
+  Uid add_tensor(Tensor t);
+  OpGraph graph_;
+};
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,225 @@
+// OpGraph as JSON, and its hash, which is taken over a canonical JSON.
+#include <fmt/format.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <map>
+
+#include "attnprobe/error.hpp"
+#include "attnprobe/graph/operation_fields.hpp"
+
+namespace attnprobe::graph {
+namespace {
+
+template <class T>
+Json value_json(const T& value) {
+  if constexpr (std::is_enum_v<T>)
+    return name_of(value);
+  else
+    return value;
+}
+
+template <class T>
+Json value_json(const std::optional<T>& value) {
+  return value ? value_json(*value) : Json();
+}
+
+Json to_json(const Tensor& t) {
+  Json json = {{"uid", t.uid}};
+  if (!t.name.empty()) json["name"] = t.name;
+  json["data_type"] = name_of(t.data_type);
+  json["dims"] = t.dims;
+  json["strides"] = t.strides;
+  json["alignment"] = t.alignment;
+  json["virtual"] = t.is_virtual;
+  json["by_value"] = t.by_value;
+  if (t.reordering != Reordering::NONE) json["reordering"] = name_of(t.reordering);
+  if (t.ragged_offset) json["ragged_offset"] = *t.ragged_offset;
+  if (t.value) json["value"] = *t.value;
+  return json;
+}
+
+Json to_json(const Operation& operation) {
+  return std::visit(
+      [](const auto& op) {
+        Json json = {{"kind", kind_name(op)}};
+        auto put = [&](const char* name, const auto& value, auto...) {
+          if (Json entry = value_json(value); !entry.is_null()) json[name] = std::move(entry);
+        };
+        for_each_attribute(op, put);
+        for_each_port(op, put);
+        return json;
+      },
+      operation);
+}
+
+// Reading: every key must be known, and every key that is not optional must be there.
+class Reader {
+ public:
+  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) fail("expected an object");
+  }
+
+  template <class T>
+  void get(const char* key, T& value) {
+    seen_.emplace_back(key);
+    if (!object_.contains(key)) fail(fmt::format("the key \"{}\" is missing", key));
+    read(key, object_[key], value);
+  }
+
+  template <class T>
+  void get(const char* key, std::optional<T>& value) {
+    seen_.emplace_back(key);
+    if (!object_.contains(key)) return;
+    T inner{};
+    read(key, object_[key], inner);
+    value = inner;
+  }
+
+  // Like get, but the value stays as it is where the key is absent.
+  template <class T>
+  void get_or_keep(const char* key, T& value) {
+    if (object_.contains(key))
+      get(key, value);
+    else
+      seen_.emplace_back(key);
+  }
+
+  void finish() const {
+    for (const auto& [key, value] : object_.items())
+      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end()) fail(fmt::format("unknown key \"{}\"", key));
+  }
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw Error(ErrorKind::usage, fmt::format("operation graph: {}: {}", where_, message));
+  }
+
+ private:
+  template <class T>
+  void read(const char* key, const Json& json, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      const auto parsed = json.is_string() ? parse_enum<T>(json.get<std::string>()) : std::nullopt;
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no known value", key, json.dump()));
+      value = *parsed;
+    } else {
+      try {
+        value = json.get<T>();
+      } catch (const Json::exception&) {
+        fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json.dump()));
+      }
+    }
+  }
+
+  const Json& object_;
+  std::string where_;
+  std::vector<std::string> seen_;
+};
+
+Tensor read_tensor(const Json& json, const std::string& where) {
+  Tensor t;
+  Reader reader(json, where);
+  reader.get("uid", t.uid);
+  reader.get_or_keep("name", t.name);
+  reader.get("data_type", t.data_type);
+  reader.get("dims", t.dims);
+  reader.get("strides", t.strides);
+  reader.get_or_keep("alignment", t.alignment);
+  reader.get_or_keep("virtual", t.is_virtual);
+  reader.get_or_keep("by_value", t.by_value);
+  reader.get_or_keep("reordering", t.reordering);
+  reader.get("ragged_offset", t.ragged_offset);
+  reader.get("value", t.value);
+  reader.finish();
+  if (t.dims.size() != t.strides.size()) reader.fail("\"dims\" and \"strides\" differ in length");
+  return t;
+}
+
+template <class Op>
+Operation read_operation(const Json& json, const std::string& where) {
+  Op op;
+  Reader reader(json, where);
+  std::string kind;
+  reader.get("kind", kind);
+  auto read = [&](const char* name, auto& value, auto...) { reader.get(name, value); };
+  for_each_attribute(op, read);
+  for_each_port(op, read);
+  reader.finish();
+  return op;
+}
+
+Operation read_operation(const Json& json, const std::string& where) {
+  const std::string kind = json.is_object() && json.contains("kind") && json["kind"].is_string()
+                               ? json["kind"].get<std::string>()
+                               : "";
+  if (kind == kind_name(Matmul{})) return read_operation<Matmul>(json, where);
+  if (kind == kind_name(Pointwise{})) return read_operation<Pointwise>(json, where);
+  if (kind == kind_name(Reduction{})) return read_operation<Reduction>(json, where);
+  if (kind == kind_name(SdpaForward{})) return read_operation<SdpaForward>(json, where);
+  throw Error(ErrorKind::usage, fmt::format("operation graph: {}: unknown kind \"{}\"", where, kind));
+}
+
+// Uids by the order in which operations first use them, so that numbering does not matter.
+std::map<Uid, Uid> canonical_uids(const OpGraph& graph) {
+  std::map<Uid, Uid> order;
+  auto add = [&](Uid uid) { order.emplace(uid, static_cast<Uid>(order.size()) + 1); };
+  for (const auto& operation : graph.operations)
+    for (const auto& port : ports(operation)) {
+      add(port.uid);
+      if (const auto ragged = tensor(graph, port.uid).ragged_offset) add(*ragged);
+    }
+  return order;
+}
+
+}  // namespace
+
+Json to_json(const OpGraph& graph) {
+  Json json = {{"tensors", Json::array()}, {"operations", Json::array()}};
+  for (const auto& t : graph.tensors) json["tensors"].push_back(to_json(t));
+  for (const auto& operation : graph.operations) json["operations"].push_back(to_json(operation));
+  return json;
+}
+
+OpGraph from_json(const Json& json) {
+  if (!json.is_object() || !json.contains("tensors") || !json.contains("operations"))
+    throw Error(ErrorKind::usage, "operation graph: expected {\"tensors\": […], \"operations\": […]}");
+  OpGraph graph;
+  for (size_t i = 0; i < json["tensors"].size(); ++i)
+    graph.tensors.push_back(read_tensor(json["tensors"][i], fmt::format("/tensors/{}", i)));
+  for (size_t i = 0; i < json["operations"].size(); ++i)
+    graph.operations.push_back(read_operation(json["operations"][i], fmt::format("/operations/{}", i)));
+  for (const auto& operation : graph.operations)
+    for (const auto& port : ports(operation)) tensor(graph, port.uid);  // throws where a port leads nowhere
+  return graph;
+}
+
+std::string hash(const OpGraph& graph) {
+  const auto uids = canonical_uids(graph);
+  std::map<Uid, Json> tensors;
+  for (Tensor t : graph.tensors) {
+    const auto found = uids.find(t.uid);
+    if (found == uids.end()) continue;  // no operation uses it, so cuDNN never sees it
+    t.uid = found->second;
+    t.name.clear();
+    t.value.reset();
+    if (t.ragged_offset) t.ragged_offset = uids.at(*t.ragged_offset);
+    tensors[t.uid] = to_json(t);
+  }
+  Json canonical = {{"tensors", Json::array()}, {"operations", Json::array()}};
+  for (auto& [uid, json] : tensors) canonical["tensors"].push_back(std::move(json));
+  for (Operation operation : graph.operations) {
+    auto renumber = [&](const char*, auto& uid, auto...) {
+      if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, Uid>) {
+        uid = uids.at(uid);
+      } else if (uid) {
+        uid = uids.at(*uid);
+      }
+    };
+    std::visit([&](auto& op) { for_each_port(op, renumber); }, operation);
+    canonical["operations"].push_back(to_json(operation));
+  }
+  const std::string text = canonical.dump();
+  const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
+}
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,41 @@
+// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were written.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace attnprobe {
+using Json = nlohmann::ordered_json;
+}
+
+// std::optional is null in JSON; the library does this itself only from 3.12 on.
+#if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR < 12
+namespace nlohmann {
+template <class T>
+struct adl_serializer<std::optional<T>> {
+  template <class J>
+  static void to_json(J& json, const std::optional<T>& value) {
+    if (value)
+      json = *value;
+    else
+      json = nullptr;
+  }
+  template <class J>
+  static void from_json(const J& json, std::optional<T>& value) {
+    if (json.is_null())
+      value.reset();
+    else
+      value = json.template get<T>();
+  }
+};
+}  // namespace nlohmann
+#endif
+
+/// to_json and from_json of a plain struct, its members under their own names. In the struct's namespace.
+#define ATTNPROBE_JSON(Type, ...)                                                            \
+  inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {     \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                 \
+  }                                                                                          \
+  inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) {   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))               \
+  }

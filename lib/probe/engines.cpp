@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attnprobe/probe/steps.hpp"
+
+namespace attnprobe::probe {
+namespace {
+
+using cudnn::Descriptor;
+using cudnn::LogCapture;
+
+// A knob can have a wide range (a workspace size); beyond this many values it is sampled at its ends.
+constexpr int64_t most_values_of_a_knob = 256;
+constexpr int64_t most_combinations = 50'000;
+
+struct Knob {
+  cudnnBackendKnobType_t type;
+  KnobRange range;
+
+  int64_t values() const {
+    return std::min((range.max - range.min) / std::max<int64_t>(range.stride, 1) + 1, most_values_of_a_knob);
+  }
+  int64_t value(int64_t index) const { return range.min + index * std::max<int64_t>(range.stride, 1); }
+};
+
+std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
+  std::vector<Knob> knobs;
+  for (const Descriptor& info : engine.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINE_KNOB_INFO),
+                                                       CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+    Knob knob;
+    knob.type = info.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_TYPE));
+    knob.range = {knob_name(knob.type), info.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_MINIMUM_VALUE)),
+                  info.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_MAXIMUM_VALUE)),
+                  info.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_STRIDE))};
+    knobs.push_back(std::move(knob));
+  }
+  return knobs;
+}
+
+// Builds and checks one engine config; true if it passes.
+bool check_config(WalkState& state, EngineFindings& engine_findings, const Descriptor& engine,
+                  const std::vector<Knob>& knobs, const std::vector<int64_t>& values, bool list_fallen) {
+  Knobs named;
+  std::vector<Descriptor> choices;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Descriptor choice(state.library(), CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE), knobs[i].type);
+    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE), values[i]);
+    choice.finalize();
+    named[knobs[i].range.knob] = values[i];
+    choices.push_back(std::move(choice));
+  }
+  Descriptor config(state.library(), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  config.set(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), engine);
+  if (!choices.empty())
+    config.set_all(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), std::span<const Descriptor>(choices));
+  ++engine_findings.tried;
+  std::string log;
+  cudnnStatus_t status;
+  {
+    const LogCapture capture(state.library(), LogCapture::Level::warnings);
+    status = config.try_finalize();
+    log = capture.text();
+  }
+  if (state.keep_log) state.findings.log += log;
+  const bool passes = status == CUDNN_STATUS_SUCCESS;
+  engine_findings.viable += passes ? 1 : 0;
+  if (!passes && !list_fallen) return false;
+  const size_t index = find_or_add(state, engine_findings.engine, named);
+  EngineConfigFindings& found = state.findings.engine_configs[index];
+  if (state.configs[index]) return passes;  // a heuristic offered it and it is described already
+  found.check = {passes, state.library().status_name(status)};
+  found.reasons = cudnn::parse_reasons(log);
+  if (passes) {
+    describe_config(config, engine, found);
+    state.configs[index] = std::move(config);
+  }
+  return passes;
+}
+
+void sweep_knobs(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs,
+                 bool list_fallen) {
+  int64_t combinations = 1;
+  for (const Knob& knob : knobs) combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), most_combinations);
+  for (int64_t combination = 0; combination < combinations; ++combination) {
+    std::vector<int64_t> values;
+    int64_t rest = combination;
+    for (const Knob& knob : knobs) {
+      values.push_back(knob.value(rest % knob.values()));
+      rest /= knob.values();
+    }
+    check_config(state, found, engine, knobs, values, list_fallen);
+  }
+}
+
+}  // namespace
+
+void ask_engines(WalkState& state, bool every_knob, bool only_viable, const Progress& progress) {
+  for (int64_t index = 0; index < state.findings.engine_count; ++index) {
+    progress(fmt::format("engine {}", index), state.findings);
+    EngineFindings found;
+    found.engine = index;
+    Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+    engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
+    engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), index);
+    state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+    std::string log;
+    cudnnStatus_t status;
+    {
+      const LogCapture capture(state.library(), LogCapture::Level::warnings);
+      status = engine.try_finalize();
+      log = capture.text();
+    }
+    found.status = state.library().status_name(status);
+    found.reasons = cudnn::parse_reasons(log);
+    if (status == CUDNN_STATUS_SUCCESS) {
+      const std::vector<Knob> knobs = knobs_of_engine(engine);
+      for (const Knob& knob : knobs) found.knobs.push_back(knob.range);
+      check_config(state, found, engine, knobs, {}, true);
+      if (every_knob && !knobs.empty()) sweep_knobs(state, found, engine, knobs, !only_viable);
+    }
+    state.findings.engines.push_back(std::move(found));
+  }
+  state.findings.swept = every_knob;
+}
+
+}  // namespace attnprobe::probe

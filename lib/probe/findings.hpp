@@ -1,0 +1,105 @@
+// What a walk found: plain data, the same in the worker's answer and in reports.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attnprobe/cudnn/log_parse.hpp"
+#include "attnprobe/error.hpp"
+#include "attnprobe/json.hpp"
+
+namespace attnprobe::probe {
+
+using cudnn::Knobs;
+using cudnn::Reason;
+
+/// One heuristic mode.
+struct ModeFindings {
+  std::string mode;          ///< "A", "B", "FALLBACK"
+  std::string status;        ///< of the query: CUDNN_STATUS_SUCCESS also where nothing is viable
+  int64_t candidates = 0;    ///< what the heuristic proposes
+  int64_t viable = 0;        ///< what passes cuDNN's support check
+  std::vector<std::string> notes;     ///< "… redirecting to CUDNN_HEUR_MODE_A"
+  std::vector<Reason> reasons;        ///< why the query itself failed, if it did
+};
+ATTNPROBE_JSON(ModeFindings, mode, status, candidates, viable, notes, reasons)
+
+/// A knob of an engine and its legal values.
+struct KnobRange {
+  std::string knob;  ///< "KERNEL_CFG"
+  int64_t min = 0, max = 0, stride = 1;
+};
+ATTNPROBE_JSON(KnobRange, knob, min, max, stride)
+
+/// One engine by global index, asked by itself.
+struct EngineFindings {
+  int64_t engine = 0;
+  std::string status;           ///< of the engine's finalize
+  std::vector<Reason> reasons;  ///< why it did not finalize
+  std::vector<KnobRange> knobs;
+  int64_t tried = 0;   ///< engine configs checked
+  int64_t viable = 0;  ///< of these, how many pass
+};
+ATTNPROBE_JSON(EngineFindings, engine, status, reasons, knobs, tried, viable)
+
+/// cuDNN's support check: what finalizing the engine config said.
+struct Check {
+  bool supported = false;
+  std::string status;
+};
+ATTNPROBE_JSON(Check, supported, status)
+
+/// A plan that was finalized: its kernel compiled, and loaded where there is a GPU.
+struct PlanFindings {
+  std::string status;
+  double build_ms = 0;
+  bool loaded = false;  ///< false with the null driver: compiled for a GPU that is not there
+  std::vector<Reason> reasons;
+};
+ATTNPROBE_JSON(PlanFindings, status, build_ms, loaded, reasons)
+
+/// One engine config: an engine and knob choices. Where several modes propose the same one it is here once.
+struct EngineConfigFindings {
+  std::vector<std::string> modes;        ///< the modes that propose it; none: found outside the heuristics
+  std::map<std::string, int64_t> rank;   ///< its place in each mode's list, from 0
+  int64_t engine = -1;
+  Knobs knobs;  ///< empty: cuDNN chooses
+  Check check;
+  std::vector<Reason> reasons;  ///< why it fell out, innermost cause first
+  std::optional<int64_t> workspace_bytes, shared_memory_bytes;
+  std::vector<std::string> numerical_notes, behavior_notes;
+  std::optional<PlanFindings> plan;
+};
+ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes, shared_memory_bytes,
+               numerical_notes, behavior_notes, plan)
+
+/// A step that failed so that the walk could not go on: the graph itself, or a call that must not fail.
+struct Failure {
+  std::string stage;    ///< "operation graph", "mode A", …
+  std::string message;  ///< what was being done, and cuDNN's words
+  CudnnFailure cudnn;
+};
+ATTNPROBE_JSON(Failure, stage, message, cudnn)
+
+struct WalkFindings {
+  std::optional<Failure> failure;
+  std::vector<ModeFindings> modes;
+  std::vector<EngineConfigFindings> engine_configs;  ///< in order of mode and rank, then the swept ones
+  std::vector<EngineFindings> engines;               ///< where engines were asked one by one
+  int64_t engine_count = 0;   ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
+  bool swept = false;         ///< every engine and knob value was tried
+  bool plans_built = false;   ///< plans were asked for
+  double walk_ms = 0;         ///< wall time of the whole walk
+  std::string log;            ///< raw text of every message about engine configs, where it was asked for
+};
+ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built, walk_ms, log)
+
+/// Whether any engine config passes every stage that was asked for.
+bool has_working_config(const WalkFindings& findings);
+
+/// Whether this engine config does.
+bool works(const EngineConfigFindings& config, bool plans_built);
+
+}  // namespace attnprobe::probe

@@ -1,0 +1,41 @@
+// The steps of a walk, one file each. Internal to lib/probe.
+#pragma once
+
+#include "attnprobe/cudnn/device_context.hpp"
+#include "attnprobe/cudnn/lowering.hpp"
+#include "attnprobe/probe/walk.hpp"
+
+namespace attnprobe::probe {
+
+/// A walk under way: the findings, and the live descriptor of each engine config that passed its check (plans are
+/// built from it). `configs` runs parallel to findings.engine_configs.
+struct WalkState {
+  const cudnn::DeviceContext& device;
+  const cudnn::Descriptor& operation_graph;
+  WalkFindings findings;
+  std::vector<std::optional<cudnn::Descriptor>> configs;
+  bool keep_log = false;
+
+  const cudnn::Library& library() const { return device.library(); }
+};
+
+/// Index of the engine config in the findings, added if it is new.
+size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs);
+
+/// Queries one heuristic mode and adds its candidates to the findings.
+void query_heuristic(WalkState& state, const std::string& mode);
+
+/// Asks every engine by global index: with no knob choice, and with every combination of knob values if
+/// `every_knob`. Where `only_viable` is set, knob combinations that fall out are counted and not listed.
+void ask_engines(WalkState& state, bool every_knob, bool only_viable, const Progress& progress);
+
+/// Finalizes a plan for each engine config that passed its check.
+void build_plans(WalkState& state, const Progress& progress);
+
+/// Workspace, shared memory and notes of a finalized engine config, and its engine.
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);
+
+/// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
+std::string knob_name(cudnnBackendKnobType_t knob);
+
+}  // namespace attnprobe::probe

@@ -1,0 +1,145 @@
+#include "attnprobe/probe/walk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "attnprobe/probe/steps.hpp"
+
+namespace attnprobe::probe {
+namespace {
+
+std::string numerical_note_name(cudnnBackendNumericalNote_t note) {
+  constexpr const char* names[] = {"TENSOR_CORE",        "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT",
+                                   "NONDETERMINISTIC",   "WINOGRAD",            "WINOGRAD_TILE_4x4",           "WINOGRAD_TILE_6x6",
+                                   "WINOGRAD_TILE_13x13", "STRICT_NAN_PROP"};
+  const auto index = static_cast<size_t>(note);
+  return index < std::size(names) ? names[index] : fmt::format("NUMERICAL_NOTE_{}", index);
+}
+
+std::string behavior_note_name(cudnnBackendBehaviorNote_t note) {
+  constexpr const char* names[] = {"RUNTIME_COMPILATION", "REQUIRES_FILTER_INT8x32_REORDER", "REQUIRES_BIAS_INT8x32_REORDER",
+                                   "SUPPORTS_CUDA_GRAPH_NATIVE_API", "CUBLASLT_DEPENDENCY"};
+  const auto index = static_cast<size_t>(note);
+  return index < std::size(names) ? names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
+}
+
+// An attribute that older versions lack is no failure of the walk.
+template <class F>
+void if_known(F&& read) {
+  try {
+    read();
+  } catch (const Error& e) {
+    if (!e.cudnn()) throw;
+  }
+}
+
+void fail(WalkState& state, const std::string& stage, const Error& e) {
+  state.findings.failure = Failure{stage, e.what(), e.cudnn().value_or(CudnnFailure{})};
+}
+
+// Runs a step; what cuDNN throws becomes the walk's failure. Returns whether the walk can go on.
+template <class F>
+bool step(WalkState& state, const std::string& stage, const Progress& progress, F&& body) {
+  progress(stage, state.findings);
+  try {
+    body();
+    return true;
+  } catch (const Error& e) {
+    fail(state, stage, e);
+    return false;
+  }
+}
+
+void walk_graph(WalkState& state, const WalkOptions& options, const Progress& progress) {
+  for (const auto& mode : options.modes) {
+    progress("mode " + mode, state.findings);
+    try {
+      query_heuristic(state, mode);
+    } catch (const Error& e) {
+      // One mode that breaks is a finding; the others are still asked.
+      if (!e.cudnn()) throw;
+      state.findings.modes.push_back({mode, e.cudnn()->status, 0, 0, {}, {{e.cudnn()->status, e.what()}}});
+    }
+  }
+  const bool heuristics_found = has_working_config(state.findings);
+  const bool every_knob = options.engines == name_of(Engines::knobs) || !heuristics_found;
+  if (options.engines != name_of(Engines::heuristic) || !heuristics_found)
+    if (!step(state, "engines", progress, [&] {
+          ask_engines(state, every_knob, options.engines != name_of(Engines::knobs), progress);
+        }))
+      return;
+  if (options.plans != name_of(Plans::none)) step(state, "plans", progress, [&] { build_plans(state, progress); });
+}
+
+}  // namespace
+
+size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs) {
+  auto& configs = state.findings.engine_configs;
+  const auto found = std::find_if(configs.begin(), configs.end(),
+                                  [&](const auto& c) { return c.engine == engine && c.knobs == knobs; });
+  if (found != configs.end()) return static_cast<size_t>(found - configs.begin());
+  configs.emplace_back();
+  configs.back().engine = engine;
+  configs.back().knobs = knobs;
+  state.configs.emplace_back();
+  return configs.size() - 1;
+}
+
+std::string knob_name(cudnnBackendKnobType_t knob) {
+  constexpr const char* names[] = {
+      "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE",
+      "MULTIPLY", "SPLIT_K_BUF", "TILEK", "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED",
+      "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG", "WORKSPACE", "TILE_CGA", "TILE_CGA_M", "TILE_CGA_N",
+      "BLOCK_SIZE", "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS", "TILE_COLS",
+      "LOAD_SIZE", "CTA_COUNT", "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB"};
+  const auto index = static_cast<size_t>(knob);
+  return index < std::size(names) ? names[index] : std::to_string(index);
+}
+
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
+  if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
+  // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
+  if_known([&] {
+    const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
+    if (bytes > 0) into.shared_memory_bytes = bytes;
+  });
+  into.numerical_notes.clear();
+  into.behavior_notes.clear();
+  if_known([&] {
+    for (const auto note : engine.get_all<cudnnBackendNumericalNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_NUMERICAL_NOTE), 64))
+      into.numerical_notes.push_back(numerical_note_name(note));
+  });
+  if_known([&] {
+    for (const auto note : engine.get_all<cudnnBackendBehaviorNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_BEHAVIOR_NOTE), 64))
+      into.behavior_notes.push_back(behavior_note_name(note));
+  });
+}
+
+WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& graph, const WalkOptions& options,
+                  const Progress& progress) {
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<cudnn::LoweredGraph> lowered;
+  WalkFindings findings;
+  try {
+    progress("operation graph", findings);
+    // No log capture here: at info level it makes building ten times slower, and the last error string says why.
+    lowered.emplace(cudnn::lower(device.library(), graph, device.handle()));
+  } catch (const Error& e) {
+    findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};
+  }
+  if (lowered) {
+    WalkState state{device, lowered->operation_graph(), {}, {}, options.keep_log};
+    step(state, "engine count", progress, [&] {
+      state.findings.engine_count =
+          lowered->operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));
+    });
+    if (!state.findings.failure) walk_graph(state, options, progress);
+    findings = std::move(state.findings);
+  }
+  findings.walk_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return findings;
+}
+
+}  // namespace attnprobe::probe

@@ -1,0 +1,46 @@
+// How far a walk goes: plain data, with no need of cuDNN's headers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attnprobe/enum_names.hpp"
+#include "attnprobe/json.hpp"
+
+namespace attnprobe::probe {
+
+enum class Engines {
+  heuristic,  ///< what the heuristic modes propose; all engines and knobs only where none of it is viable
+  all,        ///< also every engine by global index, with knobs as cuDNN chooses
+  knobs,      ///< also every engine with every combination of legal knob values
+};
+
+enum class Plans { none, build };
+
+struct WalkOptions {
+  std::vector<std::string> modes{"A", "B", "FALLBACK"};
+  std::string engines = "heuristic";  ///< of Engines
+  std::string plans = "none";         ///< of Plans; a campaign also takes "auto"
+  bool keep_log = false;              ///< raw callback text in the findings
+};
+ATTNPROBE_JSON(WalkOptions, modes, engines, plans, keep_log)
+
+}  // namespace attnprobe::probe
+
+namespace attnprobe {
+template <>
+struct EnumNames<probe::Engines> {
+  static constexpr std::array<std::pair<probe::Engines, std::string_view>, 3> table{{
+      {probe::Engines::heuristic, "heuristic"},
+      {probe::Engines::all, "all"},
+      {probe::Engines::knobs, "knobs"},
+  }};
+};
+template <>
+struct EnumNames<probe::Plans> {
+  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 2> table{{
+      {probe::Plans::none, "none"},
+      {probe::Plans::build, "build"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+#include "attnprobe/attention/fields.hpp"
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/report/report.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+Json graph_json(const graph::BuiltGraph& built) {
+  if (built.graph.operations.empty()) return nullptr;
+  Json ops = Json::array();
+  for (const auto& operation : built.graph.operations) ops.push_back(operation_name(operation));
+  Json json = {{"hash", hash(built.graph)}, {"pattern", name_of(built.pattern)}};
+  if (!built.choice.empty()) json["choice"] = built.choice;
+  json["ops"] = ops;
+  return json;
+}
+
+Json target_json(const target::Target& target) {
+  return {{"id", target.id}, {"name", target.name}, {"sm", target.sm}, {"kind", name_of(target.kind)}};
+}
+
+Json host_json() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return {{"name", name.data()}, {"cores", std::thread::hardware_concurrency()}};
+}
+
+}  // namespace
+
+std::string tool_version() { return ATTNPROBE_VERSION; }
+
+Json to_json(const worker::Result& result) {
+  Json json = {{"config", to_json(result.config.spec)},
+               {"graph", graph_json(result.graph)},
+               {"target", target_json(result.target)},
+               {"cudnn", {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
+                          {"path", result.cudnn_path}}},
+               {"verdict", name_of(result.verdict)},
+               {"environment_broken", result.environment_broken},
+               {"expect", name_of(expected(result))},
+               {"met", met_expectation(result)},
+               {"root_cause", result.root_cause ? Json(*result.root_cause) : Json()}};
+  if (result.crash)
+    json["crash"] = {{"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
+  const probe::WalkFindings& findings = result.findings;
+  json["stages"] = findings.plans_built ? Json{"check", "plan"} : Json{"check"};
+  json["failure"] = findings.failure ? Json(*findings.failure) : Json();
+  json["modes"] = findings.modes;
+  json["engine_configs"] = findings.engine_configs;
+  json["engines"] = findings.engines;
+  json["engine_count"] = findings.engine_count;
+  json["swept"] = findings.swept;
+  json["walk_ms"] = findings.walk_ms;
+  if (!findings.log.empty()) json["log"] = findings.log;
+  json["reproduce"] = result.reproduce;
+  return json;
+}
+
+Json report_json(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
+  Json json = {{"schema", "attnprobe/report/1"},
+               {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
+               {"host", host_json()}};
+  json["cudnn"] = library ? Json(*library) : Json();
+  json["results"] = Json::array();
+  for (const auto* result : results) json["results"].push_back(to_json(*result));
+  return json;
+}
+
+}  // namespace attnprobe::report

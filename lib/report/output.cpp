@@ -1,0 +1,43 @@
+#include "attnprobe/report/output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "attnprobe/error.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: cannot be written: {}", path.string(), why));
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+  if (std::filesystem::is_directory(path_)) fail(path_, "it is a folder");
+  temporary_ = path_.string() + fmt::format(".{}.tmp", getpid());
+  errno = 0;
+  if (!std::ofstream(temporary_)) fail(path_, std::strerror(errno));
+}
+
+OutputFile::~OutputFile() {
+  std::error_code ignored;
+  std::filesystem::remove(temporary_, ignored);
+}
+
+void OutputFile::replace(const std::string& text) {
+  std::ofstream file(temporary_, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) fail(path_, "writing the temporary file failed (disk full?)");
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) fail(path_, error.message());
+}
+
+}  // namespace attnprobe::report

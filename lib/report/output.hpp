@@ -1,0 +1,26 @@
+// Report files that are whole or not there: written beside their place, then renamed.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace attnprobe::report {
+
+class OutputFile {
+ public:
+  /// Opens the temporary file at once, so that a bad path fails before the work. Throws Error(usage).
+  explicit OutputFile(std::filesystem::path path);
+  /// Removes the temporary file if nothing was put in place of it.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  /// Puts `text` at the path, replacing what is there. May be called again as results come. Throws Error(usage) when
+  /// the disk refuses.
+  void replace(const std::string& text);
+
+ private:
+  std::filesystem::path path_, temporary_;
+};
+
+}  // namespace attnprobe::report

@@ -1,0 +1,115 @@
+// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
+#include "attnprobe/attention/config.hpp"
+#include "attnprobe/report/report.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+Json type(const char* name) { return {{"type", name}}; }
+Json or_null(const Json& schema) { return {{"anyOf", Json::array({schema, type("null")})}}; }
+Json array_of(const Json& items) { return {{"type", "array"}, {"items", items}}; }
+Json reference(const char* name) { return {{"$ref", std::string("#/$defs/") + name}}; }
+Json count() { return {{"type", "integer"}, {"minimum", 0}}; }
+
+template <class E>
+Json one_of() {
+  return {{"type", "string"}, {"enum", names_of<E>()}};
+}
+
+// Every property is required unless its name ends in "?".
+Json object(const std::vector<std::pair<std::string, Json>>& properties) {
+  Json json = {{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
+  for (const auto& [key, schema] : properties) {
+    const bool optional = key.back() == '?';
+    const std::string name = optional ? key.substr(0, key.size() - 1) : key;
+    json["properties"][name] = schema;
+    if (!optional) json["required"].push_back(name);
+  }
+  return json;
+}
+
+Json engine_config() {
+  const Json ranks = {{"type", "object"}, {"additionalProperties", count()}};
+  const Json knobs = {{"type", "object"}, {"additionalProperties", type("integer")}};
+  const Json plan = object({{"status", type("string")}, {"build_ms", type("number")}, {"loaded", type("boolean")},
+                            {"reasons", array_of(reference("reason"))}});
+  return object({{"modes", array_of(type("string"))},
+                 {"rank", ranks},
+                 {"engine", type("integer")},
+                 {"knobs", knobs},
+                 {"check", object({{"supported", type("boolean")}, {"status", type("string")}})},
+                 {"reasons", array_of(reference("reason"))},
+                 {"workspace_bytes", or_null(type("integer"))},
+                 {"shared_memory_bytes", or_null(type("integer"))},
+                 {"numerical_notes", array_of(type("string"))},
+                 {"behavior_notes", array_of(type("string"))},
+                 {"plan", or_null(plan)}});
+}
+
+Json mode() {
+  return object({{"mode", type("string")}, {"status", type("string")}, {"candidates", count()}, {"viable", count()},
+                 {"notes", array_of(type("string"))}, {"reasons", array_of(reference("reason"))}});
+}
+
+Json engine() {
+  const Json knob = object({{"knob", type("string")}, {"min", type("integer")}, {"max", type("integer")}, {"stride", type("integer")}});
+  return object({{"engine", count()}, {"status", type("string")}, {"reasons", array_of(reference("reason"))},
+                 {"knobs", array_of(knob)}, {"tried", count()}, {"viable", count()}});
+}
+
+Json root_cause() {
+  return object({{"category", type("string")}, {"status", type("string")}, {"reason", type("string")},
+                 {"engine", or_null(type("integer"))}, {"mode", or_null(type("string"))},
+                 {"explanation", type("string")}, {"advice", array_of(type("string"))}});
+}
+
+Json result() {
+  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}}, {"pattern", type("string")},
+                             {"choice?", type("string")}, {"ops", array_of(type("string"))}});
+  const Json failure = object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
+  const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});
+  return object({{"config", type("object")},
+                 {"graph", or_null(graph)},
+                 {"target", object({{"id", type("string")}, {"name", type("string")}, {"sm", count()}, {"kind", one_of<target::Kind>()}})},
+                 {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
+                 {"verdict", one_of<worker::Verdict>()},
+                 {"environment_broken", type("boolean")},
+                 {"expect", one_of<attention::ExpectedVerdict>()},
+                 {"met", type("boolean")},
+                 {"root_cause", or_null(reference("root_cause"))},
+                 {"crash?", crash},
+                 {"stages", array_of(type("string"))},
+                 {"failure", or_null(failure)},
+                 {"modes", array_of(reference("mode"))},
+                 {"engine_configs", array_of(reference("engine_config"))},
+                 {"engines", array_of(reference("engine"))},
+                 {"engine_count", count()},
+                 {"swept", type("boolean")},
+                 {"walk_ms", type("number")},
+                 {"log?", type("string")},
+                 {"reproduce", type("string")}});
+}
+
+}  // namespace
+
+Json report_schema() {
+  const Json file = object({{"name", type("string")}, {"path", type("string")}, {"version", type("string")}});
+  const Json library = object({{"version", count()}, {"path", type("string")}, {"cuda_version", count()},
+                               {"files", array_of(file)}, {"problems", array_of(type("string"))}});
+  Json schema = object({{"schema", {{"const", "attnprobe/report/1"}}},
+                        {"tool", object({{"name", type("string")}, {"version", type("string")}})},
+                        {"host", type("object")},
+                        {"cudnn", or_null(library)},
+                        {"results", array_of(reference("result"))}});
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "attnprobe report";
+  schema["$defs"] = {{"reason", object({{"status", type("string")}, {"reason", type("string")}})},
+                     {"engine_config", engine_config()},
+                     {"engine", engine()},
+                     {"mode", mode()},
+                     {"root_cause", root_cause()},
+                     {"result", result()}};
+  return schema;
+}
+
+}  // namespace attnprobe::report

@@ -1,0 +1,23 @@
+// Small text helpers that messages for people need.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnprobe {
+
+/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when
+/// none is near enough to be a likely slip of the keyboard (distance at most a third of the word, at least 1).
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// ` (did you mean "x"?)` or "".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
+
+/// `"a", "b", "c"`.
+std::string quoted_list(const std::vector<std::string>& words);
+
+/// `text` without white space at either end.
+std::string_view trim(std::string_view text);
+
+}  // namespace attnprobe

@@ -1,0 +1,148 @@
+#include "attnprobe/worker/campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "attnprobe/attention/fields.hpp"
+#include "attnprobe/worker/client.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+std::string reproduce_command(const attention::AttentionSpec& spec, const target::Target& target,
+                              const CampaignOptions& options) {
+  std::string command = "attnprobe " + to_options(spec) + " --target " + (target.file.empty() ? target.id : target.file);
+  const probe::WalkOptions defaults;
+  if (options.walk.modes != defaults.modes) {
+    std::string modes;
+    for (const auto& mode : options.walk.modes) modes += (modes.empty() ? "" : ",") + mode;
+    command += " --mode " + modes;
+  }
+  if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
+  if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
+  return command + " --cudnn " + options.cudnn;
+}
+
+// All configs on one target. The worker is started again after it was lost.
+class TargetRun {
+ public:
+  TargetRun(const target::Target& target, const CampaignOptions& options)
+      : target_(target), options_(options), walk_(options.walk) {
+    if (walk_.plans == "auto")
+      walk_.plans = name_of(target.kind == target::Kind::device ? probe::Plans::build : probe::Plans::none);
+  }
+
+  Result run(const attention::AttentionConfig& config) {
+    Result result;
+    result.config = config;
+    result.target = target_;
+    result.cudnn_path = options_.cudnn;
+    result.reproduce = reproduce_command(config.spec, target_, options_);
+    try {
+      open();
+      result.cudnn_version = library_->version;
+      result.graph = graph::build(config.spec, {library_->version});
+      result.findings = client_->walk(result.graph.graph, walk_);
+      judge(result);
+    } catch (const WorkerLost& lost) {
+      client_.reset();
+      lose(result, lost);
+    } catch (const Error& e) {
+      if (client_ && !library_) client_.reset();
+      result.verdict = Verdict::error;
+      result.environment_broken = e.kind() == ErrorKind::environment;
+      diagnose::RootCause cause;
+      cause.category = result.environment_broken ? "environment" : "internal_error";
+      cause.reason = cause.explanation = e.what();
+      result.root_cause = cause;
+    }
+    return result;
+  }
+
+  const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
+
+ private:
+  void open() {
+    if (client_) return;
+    client_ = std::make_unique<Client>(target_, Client::Seconds(options_.timeout_seconds));
+    try {
+      library_ = client_->open(options_.cudnn, target_);
+    } catch (...) {
+      // A half-open worker (cuDNN loaded, no device) must not be taken for one that is ready.
+      client_.reset();
+      throw;
+    }
+  }
+
+  static void lose(Result& result, const WorkerLost& lost) {
+    result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
+    if (!lost.findings.is_null()) result.findings = lost.findings.get<probe::WalkFindings>();
+    result.crash = Crash{lost.end.text(), lost.stage, lost.output};
+    diagnose::RootCause cause;
+    cause.category = lost.timed_out ? "timeout" : "crash";
+    cause.reason = lost.what();
+    cause.explanation = lost.timed_out
+                            ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.", lost.stage)
+                            : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.end.text(), lost.stage);
+    result.root_cause = cause;
+  }
+
+  const target::Target& target_;
+  const CampaignOptions& options_;
+  probe::WalkOptions walk_;
+  std::unique_ptr<Client> client_;
+  std::optional<cudnn::LibraryInfo> library_;
+};
+
+}  // namespace
+
+CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& configs,
+                            const std::vector<target::Target>& targets, const CampaignOptions& options,
+                            const OnResult& on_result) {
+  CampaignResult campaign;
+  campaign.results.resize(configs.size() * targets.size());
+  std::mutex mutex;
+  size_t done = 0;
+  std::atomic<size_t> next_target{0};
+  auto work = [&] {
+    for (size_t t; (t = next_target++) < targets.size();) {
+      TargetRun run(targets[t], options);
+      for (size_t c = 0; c < configs.size(); ++c) {
+        Result result = run.run(configs[c]);
+        const std::lock_guard lock(mutex);
+        Result& place = campaign.results[c * targets.size() + t];
+        place = std::move(result);
+        on_result(place, c * targets.size() + t, ++done);
+      }
+      const std::lock_guard lock(mutex);
+      if (!campaign.library) campaign.library = run.library();
+    }
+  };
+  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const size_t jobs = std::min(options.jobs > 0 ? static_cast<size_t>(options.jobs) : cores, targets.size());
+  std::vector<std::jthread> threads;
+  for (size_t i = 0; i < jobs; ++i) threads.emplace_back(work);
+  threads.clear();  // joins
+  return campaign;
+}
+
+std::vector<target::Target> device_targets(const target::DriverInfo& driver) {
+  std::vector<target::Target> targets;
+  for (const auto& gpu : driver.gpus) {
+    target::Target t;
+    t.id = fmt::format("device:{}", gpu.index);
+    t.name = gpu.name;
+    t.sm = gpu.sm;
+    t.kind = target::Kind::device;
+    t.device = gpu.index;
+    t.uuid = gpu.uuid;
+    targets.push_back(std::move(t));
+  }
+  return targets;
+}
+
+}  // namespace attnprobe::worker

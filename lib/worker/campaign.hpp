@@ -1,0 +1,39 @@
+// Many configs on many targets with one cuDNN: a worker process a target, results in a fixed order.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/probe/walk_options.hpp"
+#include "attnprobe/target/driver.hpp"
+#include "attnprobe/worker/result.hpp"
+
+namespace attnprobe::worker {
+
+struct CampaignOptions {
+  std::string cudnn;           ///< path of a libcudnn.so.9
+  probe::WalkOptions walk;     ///< plans "auto": build on a device, none on a simulated target
+  double timeout_seconds = 120;  ///< for one config on one target
+  int jobs = 0;                ///< worker processes at a time; 0: the cores of the machine
+};
+
+struct CampaignResult {
+  std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
+  std::vector<Result> results;  ///< configs in order, each on every target in order
+};
+
+/// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done`
+/// counts from 1. The reference stays valid as long as the campaign's results.
+using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
+
+/// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
+CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& configs,
+                            const std::vector<target::Target>& targets, const CampaignOptions& options,
+                            const OnResult& on_result);
+
+/// The GPUs of this machine as targets device:0, device:1, …; empty where there is no GPU or no driver. `driver`
+/// tells why.
+std::vector<target::Target> device_targets(const target::DriverInfo& driver);
+
+}  // namespace attnprobe::worker

@@ -1,0 +1,105 @@
+#include "attnprobe/worker/client.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "attnprobe/worker/protocol.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+namespace fs = std::filesystem;
+using Environment = std::vector<std::pair<std::string, std::optional<std::string>>>;
+
+// cuDNN's own logging would slow every call down and write files that nobody asked for.
+Environment quiet_cudnn() {
+  return {{"CUDNN_LOGLEVEL_DBG", std::nullopt}, {"CUDNN_LOGDEST_DBG", std::nullopt}, {"CUDNN_LOGERR_DBG", std::nullopt},
+          {"CUDNN_LOGWARN_DBG", std::nullopt}, {"CUDNN_LOGINFO_DBG", std::nullopt}};
+}
+
+Environment environment_for(const target::Target& target) {
+  Environment changes = quiet_cudnn();
+  if (target.kind == target::Kind::device)
+    changes.emplace_back("CUDA_VISIBLE_DEVICES",
+                         target.uuid.empty() ? std::to_string(target.device.value_or(0)) : target.uuid);
+  else
+    changes.emplace_back("CUDA_VISIBLE_DEVICES", "");
+  return changes;
+}
+
+std::unique_ptr<Process> start(const Environment& environment) {
+  return std::make_unique<Process>(std::vector<std::string>{worker_program(), "worker"}, environment);
+}
+
+}  // namespace
+
+std::string worker_program() {
+  if (const char* given = std::getenv("ATTNPROBE_PROGRAM")) return given;
+  std::error_code ignored;
+  const fs::path self = fs::canonical("/proc/self/exe", ignored);
+  if (self.filename() == "attnprobe") return self;
+  return ATTNPROBE_PROGRAM_INSTALLED;
+}
+
+WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_, Json findings_)
+    : std::runtime_error(fmt::format("the worker process {} ({}) at {}", timed_out_ ? "hung" : "died", end_.text(), stage_)),
+      timed_out(timed_out_),
+      end(end_),
+      stage(std::move(stage_)),
+      output(std::move(output_)),
+      findings(std::move(findings_)) {}
+
+Client::Client(const target::Target& target, Seconds timeout) : timeout_(timeout), process_(start(environment_for(target))) {}
+
+Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
+
+Json Client::request(const Json& request, const std::string& first_stage) {
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  process_->send_line(request.dump());  // a child that is gone shows in the read below
+  std::string stage = first_stage;
+  Json findings;
+  for (std::string line;;) {
+    const Process::Read read = process_->read_line(line, deadline);
+    if (read != Process::Read::line) {
+      const bool timed_out = read == Process::Read::timeout;
+      if (timed_out) process_->kill();
+      const ProcessEnd end = process_->wait();
+      throw WorkerLost(timed_out, end, stage, process_->output_tail(), findings);
+    }
+    Json answer = Json::parse(line, nullptr, false);
+    if (answer.is_discarded() || !answer.contains("answer"))
+      throw Error(ErrorKind::internal, "the worker answered with something that is no answer: " + line.substr(0, 200));
+    const auto kind = answer["answer"].get<std::string>();
+    if (kind == "error")
+      throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
+                  answer["message"].get<std::string>());
+    if (kind != "stage") return answer;
+    stage = answer["stage"].get<std::string>();
+    findings = std::move(answer["findings"]);
+  }
+}
+
+target::DriverInfo Client::inspect_driver() {
+  return request({{"do", "inspect_driver"}}, "the CUDA driver")["driver"].get<target::DriverInfo>();
+}
+
+cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Target& target) {
+  const bool simulated = target.kind == target::Kind::simulated;
+  const Json answer = request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
+                              "start (loading cuDNN)");
+  return answer["library"].get<cudnn::LibraryInfo>();
+}
+
+probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  const Json answer = request({{"do", "walk"}, {"graph", to_json(graph)}, {"options", options}}, "start");
+  return answer["findings"].get<probe::WalkFindings>();
+}
+
+std::string Client::device_properties() {
+  return request({{"do", "device_properties"}}, "device properties")["json"].get<std::string>();
+}
+
+}  // namespace attnprobe::worker

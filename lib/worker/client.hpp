@@ -1,0 +1,56 @@
+// The parent's side of a worker: requests with a time limit, and what is left when the worker dies.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/graph/op_graph.hpp"
+#include "attnprobe/probe/findings.hpp"
+#include "attnprobe/probe/walk_options.hpp"
+#include "attnprobe/target/driver.hpp"
+#include "attnprobe/target/target.hpp"
+#include "attnprobe/worker/process.hpp"
+
+namespace attnprobe::worker {
+
+/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the installed
+/// one.
+std::string worker_program();
+
+/// A worker that died or hung instead of answering.
+class WorkerLost : public std::runtime_error {
+ public:
+  WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output, Json findings);
+  bool timed_out;
+  ProcessEnd end;      ///< after a timeout: the SIGKILL that ended it
+  std::string stage;   ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
+  std::string output;  ///< the last of its stderr
+  Json findings;       ///< the findings so far; null if there are none
+};
+
+class Client {
+ public:
+  using Seconds = std::chrono::duration<double>;
+
+  /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
+  Client(const target::Target& target, Seconds timeout);
+  /// A worker that sees the machine as it is.
+  explicit Client(Seconds timeout);
+
+  /// Each throws WorkerLost, or Error as the worker reports it.
+  target::DriverInfo inspect_driver();
+  cudnn::LibraryInfo open(const std::string& cudnn_path, const target::Target& target);
+  probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  std::string device_properties();
+
+ private:
+  Json request(const Json& request, const std::string& stage);
+
+  Seconds timeout_;
+  std::unique_ptr<Process> process_;
+};
+
+}  // namespace attnprobe::worker

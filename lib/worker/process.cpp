@@ -1,0 +1,164 @@
+#include "attnprobe/worker/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "attnprobe/error.hpp"
+
+extern char** environ;
+
+namespace attnprobe::worker {
+namespace {
+
+constexpr size_t kept_output = 8192;
+
+std::vector<std::string> changed_environment(
+    const std::vector<std::pair<std::string, std::optional<std::string>>>& changes) {
+  std::vector<std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string variable = *entry;
+    const std::string name = variable.substr(0, variable.find('='));
+    if (std::none_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; }))
+      variables.push_back(variable);
+  }
+  for (const auto& [name, value] : changes)
+    if (value) variables.push_back(name + "=" + *value);
+  return variables;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (auto& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+[[noreturn]] void fail(const std::string& what, int error) {
+  throw Error(ErrorKind::internal, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
+}
+
+}  // namespace
+
+std::string ProcessEnd::text() const {
+  if (!signalled) return fmt::format("exit status {}", code);
+  const char* name = sigabbrev_np(code);
+  return fmt::format("signal {} (SIG{}, {})", code, name == nullptr ? "?" : name, strsignal(code));
+}
+
+Process::Process(const std::vector<std::string>& arguments,
+                 const std::vector<std::pair<std::string, std::optional<std::string>>>& environment) {
+  std::array<int, 2> sockets{}, output{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) fail("socketpair", errno);
+  socket_ = sockets[0];
+  if (pipe2(output.data(), O_CLOEXEC) != 0) {
+    close(sockets[1]);
+    fail("pipe", errno);
+  }
+  output_fd_ = output[0];
+  fcntl(output_fd_, F_SETFL, O_NONBLOCK);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  // stdout belongs to reports; what libraries print goes the way of stderr. dup2 onto itself would keep CLOEXEC, so
+  // a descriptor that already has the number is moved away first.
+  posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
+  int child_end = sockets[1];
+  if (child_end == child_socket) child_end = fcntl(child_end, F_DUPFD_CLOEXEC, child_socket + 1);
+  posix_spawn_file_actions_adddup2(&actions, child_end, child_socket);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+
+  std::vector<std::string> words = arguments;
+  std::vector<std::string> variables = changed_environment(environment);
+  const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  posix_spawn_file_actions_destroy(&actions);
+  close(output[1]);
+  close(sockets[1]);
+  if (child_end != sockets[1]) close(child_end);
+  if (error != 0) {
+    pid_ = -1;
+    close(socket_);
+    close(output_fd_);
+    fail(arguments[0], error);
+  }
+}
+
+Process::~Process() {
+  if (pid_ > 0 && !end_) {
+    kill();
+    wait();
+  }
+  close(socket_);
+  close(output_fd_);
+}
+
+bool Process::send_line(const std::string& line) {
+  const std::string text = line + "\n";
+  for (size_t sent = 0; sent < text.size();) {
+    const ssize_t count = send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    sent += static_cast<size_t>(count);
+  }
+  return true;
+}
+
+void Process::drain_output() {
+  std::array<char, 4096> chunk{};
+  for (ssize_t count; (count = read(output_fd_, chunk.data(), chunk.size())) > 0;) {
+    output_.append(chunk.data(), static_cast<size_t>(count));
+    if (output_.size() > 2 * kept_output) output_.erase(0, output_.size() - kept_output);
+  }
+}
+
+Process::Read Process::read_line(std::string& line, std::chrono::steady_clock::time_point deadline) {
+  using std::chrono::milliseconds;
+  bool ended = false;
+  while (true) {
+    if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
+      line = buffer_.substr(0, end);
+      buffer_.erase(0, end + 1);
+      return Read::line;
+    }
+    if (ended) return Read::ended;
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    if (left <= 0) return Read::timeout;
+    std::array<pollfd, 2> fds{{{socket_, POLLIN, 0}, {output_fd_, POLLIN, 0}}};
+    // Output at its end polls as ready for ever; only the socket decides then.
+    const bool output_open = (fcntl(output_fd_, F_GETFD) != -1);
+    poll(fds.data(), output_open ? 2 : 1, static_cast<int>(std::min<int64_t>(left, 1000)));
+    if ((fds[1].revents & POLLIN) != 0) drain_output();
+    if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
+    std::array<char, 65536> chunk{};
+    const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
+    if (count > 0) buffer_.append(chunk.data(), static_cast<size_t>(count));
+    ended = count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
+  }
+}
+
+void Process::kill() {
+  if (pid_ > 0 && !end_) ::kill(pid_, SIGKILL);
+}
+
+ProcessEnd Process::wait() {
+  if (end_) return *end_;
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  drain_output();
+  end_ = WIFSIGNALED(status) ? ProcessEnd{true, WTERMSIG(status)} : ProcessEnd{false, WEXITSTATUS(status)};
+  return *end_;
+}
+
+}  // namespace attnprobe::worker

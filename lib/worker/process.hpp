@@ -1,0 +1,59 @@
+// A child process with one socket to talk through and its stderr caught.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace attnprobe::worker {
+
+/// How a child ended.
+struct ProcessEnd {
+  bool signalled = false;
+  int code = 0;  ///< exit status, or the signal's number
+
+  /// "signal 11 (SIGSEGV, Segmentation fault)", "exit status 3".
+  std::string text() const;
+};
+
+class Process {
+ public:
+  /// The descriptor of the socket in the child.
+  static constexpr int child_socket = 3;
+
+  /// Starts `arguments[0]`; `environment` changes the parent's: a value sets, std::nullopt unsets. Throws
+  /// Error(internal).
+  Process(const std::vector<std::string>& arguments,
+          const std::vector<std::pair<std::string, std::optional<std::string>>>& environment);
+  /// Kills the child if it is still there.
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Sends one line (a newline is added). False if the child is gone.
+  bool send_line(const std::string& line);
+
+  enum class Read { line, ended, timeout };
+  /// Waits for the next line until `deadline`. Read::ended: the child closed the socket.
+  Read read_line(std::string& line, std::chrono::steady_clock::time_point deadline);
+
+  void kill();
+  /// Waits for the end; call it after Read::ended or kill().
+  ProcessEnd wait();
+  /// The last part of what the child wrote to stderr and stdout.
+  const std::string& output_tail() const { return output_; }
+
+ private:
+  void drain_output();
+
+  pid_t pid_ = -1;
+  int socket_ = -1, output_fd_ = -1;
+  std::string buffer_, output_;
+  std::optional<ProcessEnd> end_;
+};
+
+}  // namespace attnprobe::worker

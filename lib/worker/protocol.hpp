@@ -1,0 +1,33 @@
+// What parent and worker say to each other: one JSON object a line, each with "do" (request) or "answer".
+//
+//   {"do": "inspect_driver"}                             -> {"answer": "driver", "driver": DriverInfo}
+//   {"do": "open", "cudnn": PATH, "properties": JSON|null} -> {"answer": "opened", "library": LibraryInfo}
+//   {"do": "walk", "graph": OpGraph, "options": WalkOptions}
+//          -> {"answer": "stage", "stage": TEXT, "findings": WalkFindings} …, {"answer": "walk", "findings": …}
+//   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
+//
+// "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is
+// {"answer": "error", "kind": ErrorKind, "message": TEXT}.
+#pragma once
+
+#include "attnprobe/enum_names.hpp"
+#include "attnprobe/error.hpp"
+
+namespace attnprobe {
+template <>
+struct EnumNames<ErrorKind> {
+  static constexpr std::array<std::pair<ErrorKind, std::string_view>, 4> table{{
+      {ErrorKind::usage, "usage"},
+      {ErrorKind::environment, "environment"},
+      {ErrorKind::cudnn, "cudnn"},
+      {ErrorKind::internal, "internal"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::worker {
+
+/// The worker's side: answers requests on `socket` until it closes. Returns the process's exit status.
+int serve(int socket);
+
+}  // namespace attnprobe::worker

@@ -1,0 +1,62 @@
+#include "attnprobe/worker/result.hpp"
+
+#include <fmt/format.h>
+
+#include "attnprobe/cudnn/status.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+using cudnn::StatusFamily;
+
+Verdict verdict_of_failure(const probe::Failure& failure) {
+  switch (cudnn::family_of(failure.cudnn.status)) {
+    case StatusFamily::bad_param:
+      return Verdict::invalid_graph;
+    case StatusFamily::not_supported:
+      return Verdict::unsupported;
+    default:
+      return Verdict::error;
+  }
+}
+
+// A mode that failed with anything but "not supported" leaves the question open.
+bool a_mode_broke(const probe::WalkFindings& findings) {
+  for (const auto& mode : findings.modes) {
+    const StatusFamily family = cudnn::family_of(mode.status);
+    if (family != StatusFamily::success && family != StatusFamily::not_supported) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void judge(Result& result) {
+  const probe::WalkFindings& findings = result.findings;
+  if (!findings.failure && probe::has_working_config(findings)) {
+    result.verdict = Verdict::supported;
+    return;
+  }
+  result.root_cause = diagnose::root_cause(findings);
+  if (diagnose::speaks_of_environment(findings)) {
+    result.verdict = Verdict::error;
+    result.environment_broken = true;
+  } else if (findings.failure) {
+    result.verdict = verdict_of_failure(*findings.failure);
+  } else {
+    result.verdict = a_mode_broke(findings) ? Verdict::error : Verdict::unsupported;
+  }
+}
+
+attention::ExpectedVerdict expected(const Result& result) {
+  const auto& expect = result.config.spec.expect;
+  const auto named = expect.by_target.find(result.target.id);
+  return named == expect.by_target.end() ? expect.otherwise : named->second;
+}
+
+bool met_expectation(const Result& result) {
+  const auto wanted = expected(result) == attention::ExpectedVerdict::supported ? Verdict::supported : Verdict::unsupported;
+  return result.verdict == wanted;
+}
+
+}  // namespace attnprobe::worker

@@ -1,0 +1,135 @@
+// The child's side of the protocol. Whatever cuDNN does to this process, the parent lives.
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include "attnprobe/cudnn/device_context.hpp"
+#include "attnprobe/probe/walk.hpp"
+#include "attnprobe/target/driver.hpp"
+#include "attnprobe/worker/protocol.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+class Channel {
+ public:
+  explicit Channel(int socket) : socket_(socket) {}
+
+  std::optional<std::string> read_line() {
+    while (true) {
+      if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
+        std::string line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
+        return line;
+      }
+      std::array<char, 65536> chunk{};
+      const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return std::nullopt;
+      buffer_.append(chunk.data(), static_cast<size_t>(count));
+    }
+  }
+
+  void write(const Json& json) {
+    // cuDNN's texts are not promised to be UTF-8.
+    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    for (size_t sent = 0; sent < line.size();) {
+      const ssize_t count = send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) std::_Exit(0);  // the parent is gone, and with it every reader
+      sent += static_cast<size_t>(count);
+    }
+  }
+
+ private:
+  int socket_;
+  std::string buffer_;
+};
+
+// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>.
+void inject_fault(const std::string& stage) {
+  const char* fault = std::getenv("ATTNPROBE_TEST_FAULT");
+  if (fault == nullptr) return;
+  const std::string text = fault;
+  const size_t at = text.find('@');
+  if (at == std::string::npos || text.substr(at + 1) != stage) return;
+  const std::string kind = text.substr(0, at);
+  if (kind == "segfault") ::raise(SIGSEGV);
+  if (kind == "abort") std::abort();
+  if (kind == "exit") std::_Exit(7);
+  if (kind == "hang")
+    while (true) pause();
+}
+
+class Server {
+ public:
+  explicit Server(int socket) : channel_(socket) {}
+
+  void run() {
+    while (const auto line = channel_.read_line()) {
+      try {
+        channel_.write(answer(Json::parse(*line)));
+      } catch (const Error& e) {
+        channel_.write({{"answer", "error"}, {"kind", name_of(e.kind())}, {"message", e.what()}});
+      } catch (const std::exception& e) {
+        channel_.write({{"answer", "error"}, {"kind", name_of(ErrorKind::internal)}, {"message", e.what()}});
+      }
+    }
+  }
+
+ private:
+  Json answer(const Json& request) {
+    const auto what = request.at("do").get<std::string>();
+    inject_fault(what);
+    if (what == "inspect_driver") return {{"answer", "driver"}, {"driver", target::inspect_driver()}};
+    if (what == "open") return open(request);
+    if (!library_) throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
+    if (what == "walk") return walk(request);
+    if (what == "device_properties")
+      return {{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}};
+    throw Error(ErrorKind::internal, "unknown request \"" + what + "\"");
+  }
+
+  Json open(const Json& request) {
+    const Json& properties = request.at("properties");
+    // Before cuDNN: its own dlopen of libcuda.so.1 must find the one that is meant.
+    if (!properties.is_null()) target::load_null_driver();
+    library_ = cudnn::Library::load(request.at("cudnn").get<std::string>());
+    device_.emplace(properties.is_null() ? cudnn::DeviceContext::real(*library_)
+                                         : cudnn::DeviceContext::simulated(*library_, properties.dump()));
+    return {{"answer", "opened"}, {"library", library_->info()}};
+  }
+
+  Json walk(const Json& request) {
+    const auto progress = [&](const std::string& stage, const probe::WalkFindings& so_far) {
+      channel_.write({{"answer", "stage"}, {"stage", stage}, {"findings", so_far}});
+      inject_fault(stage);
+    };
+    return {{"answer", "walk"},
+            {"findings", probe::walk(*device_, graph::from_json(request.at("graph")),
+                                     request.at("options").get<probe::WalkOptions>(), progress)}};
+  }
+
+  Channel channel_;
+  std::unique_ptr<cudnn::Library> library_;
+  std::optional<cudnn::DeviceContext> device_;
+};
+
+}  // namespace
+
+int serve(int socket) {
+  // A parent that was killed leaves no orphans behind.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  Server(socket).run();
+  return 0;
+}
+
+}  // namespace attnprobe::worker
