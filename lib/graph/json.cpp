@@ -3,6 +3,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "attnprobe/error.hpp"
@@ -24,6 +27,21 @@ Json value_json(const std::optional<T>& value) {
   return value ? value_json(*value) : Json();
 }
 
+// JSON has no infinities, and masks fill with minus infinity.
+Json number_json(double value) {
+  if (std::isfinite(value)) return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+std::optional<double> parse_number(const Json& json) {
+  if (json.is_number()) return json.get<double>();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  if (json == "inf") return infinity;
+  if (json == "-inf") return -infinity;
+  if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
+  return std::nullopt;
+}
+
 Json to_json(const Tensor& t) {
   Json json = {{"uid", t.uid}};
   if (!t.name.empty()) json["name"] = t.name;
@@ -35,7 +53,7 @@ Json to_json(const Tensor& t) {
   json["by_value"] = t.by_value;
   if (t.reordering != Reordering::NONE) json["reordering"] = name_of(t.reordering);
   if (t.ragged_offset) json["ragged_offset"] = *t.ragged_offset;
-  if (t.value) json["value"] = *t.value;
+  if (t.value) json["value"] = number_json(*t.value);
   return json;
 }
 
@@ -100,6 +118,10 @@ class Reader {
     if constexpr (std::is_enum_v<T>) {
       const auto parsed = json.is_string() ? parse_enum<T>(json.get<std::string>()) : std::nullopt;
       if (!parsed) fail(fmt::format("\"{}\" is {}, which is no known value", key, json.dump()));
+      value = *parsed;
+    } else if constexpr (std::is_same_v<T, double>) {
+      const auto parsed = parse_number(json);
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no number", key, json.dump()));
       value = *parsed;
     } else {
       try {
