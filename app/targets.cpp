@@ -43,7 +43,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
   const auto library = client.open(cudnn::choose_library(cudnn).path, devices[static_cast<size_t>(device)]);
   const auto measured = target::measured_target(
-      client.device_properties(), fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version),
+      client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits, fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version),
                                               driver.version / 1000, driver.version / 10 % 100));
   const std::string text = target::to_json(measured).dump(2) + "\n";
   if (file)

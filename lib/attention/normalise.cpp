@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "attnprobe/attention/fields.hpp"
 
@@ -131,9 +132,17 @@ Json to_json(const AttentionSpec& spec) {
 
 std::string to_options(const AttentionSpec& spec) {
   std::string options;
-  const Json json = to_json(spec);
+  Json json = to_json(spec);
+  // Equal pairs by their shorthand, and nothing that is the default whatever else is given.
+  for (const auto& [whole, first, second] : {std::tuple("heads", "heads_q", "heads_kv"), std::tuple("seqlen", "seqlen_q", "seqlen_kv"),
+                                             std::tuple("head_dim", "head_dim_qk", "head_dim_v")}) {
+    if (json[first] != json[second]) continue;
+    json[whole] = json[first];
+    json.erase(first);
+    json.erase(second);
+  }
   for (const auto& [key, value] : json.items()) {
-    if (key == "source" || key == "expect") continue;
+    if (key == "name" || key == "source" || key == "expect" || value == "none") continue;
     // A default that depends on other fields is left to them, so that the command stays readable.
     if (key == "o_dtype" && !spec.o_dtype) continue;
     if (key == "o_layout" && !spec.o) continue;

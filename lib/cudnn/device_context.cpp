@@ -22,7 +22,14 @@ DeviceContext DeviceContext::simulated(const Library& library, const std::string
   DeviceContext context(library);
   Descriptor properties(library, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set_all(ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION), std::span<const char>(properties_json));
-  properties.finalize();
+  try {
+    properties.finalize();
+  } catch (const Error& e) {
+    // 9.28 wants memoryBusWidth, which older versions neither want nor give; the next may want another.
+    throw Error(ErrorKind::usage, fmt::format("cuDNN {} refuses the target's device properties; a key that this version needs may "
+                                              "be missing (9.28 needs memoryBusWidth): {}",
+                                              version_text(library.version()), e.what()));
+  }
   context.properties_ = std::move(properties);
   return context;
 }

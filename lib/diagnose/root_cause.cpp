@@ -39,7 +39,7 @@ RootCause from_reason(const Reason& reason) {
   if (const KnownReason* known = find_reason(reason)) {
     cause.category = known->category;
     cause.explanation = known->meaning;
-    if (!known->help.empty()) cause.advice.push_back(known->help);
+    cause.in_general = known->help;
   } else {
     cause.category = category_of_status(reason.status);
     cause.explanation = "attnprobe's catalogue does not know this text of cuDNN.";

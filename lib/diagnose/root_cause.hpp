@@ -17,9 +17,11 @@ struct RootCause {
   std::optional<int64_t> engine;       ///< whose reason it is
   std::optional<std::string> mode;     ///< the first mode that proposed it; none: found outside the heuristics
   std::string explanation;             ///< in plain words
-  std::vector<std::string> advice;     ///< what to do; each one general knowledge or probed in this very run
+  std::string in_general;              ///< what usually gets around such a reason; not probed for this graph
+  std::vector<std::string> advice;     ///< what helps here: each was probed in this very run. A command that shows
+                                       ///< it may follow on a line of its own.
 };
-ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, advice)
+ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, in_general, advice)
 
 /// Why no engine config works. Of all configs that fell out, the one that had come furthest counts, mode A's before
 /// others', lower ranks before higher.

@@ -63,9 +63,9 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
       state.findings.modes.push_back({mode, e.cudnn()->status, 0, 0, {}, {{e.cudnn()->status, e.what()}}});
     }
   }
-  const bool heuristics_found = has_working_config(state.findings);
-  const bool every_knob = options.engines == name_of(Engines::knobs) || !heuristics_found;
-  if (options.engines != name_of(Engines::heuristic) || !heuristics_found)
+  const bool sweep = !has_working_config(state.findings) && options.sweep_where_none;
+  const bool every_knob = options.engines == name_of(Engines::knobs) || sweep;
+  if (options.engines != name_of(Engines::heuristic) || sweep)
     if (!step(state, "engines", progress, [&] {
           ask_engines(state, every_knob, options.engines != name_of(Engines::knobs), progress);
         }))

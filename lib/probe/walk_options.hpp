@@ -21,9 +21,10 @@ struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};
   std::string engines = "heuristic";  ///< of Engines
   std::string plans = "none";         ///< of Plans; a campaign also takes "auto"
+  bool sweep_where_none = true;       ///< try every engine and knob where no heuristic has a viable config
   bool keep_log = false;              ///< raw callback text in the findings
 };
-ATTNPROBE_JSON(WalkOptions, modes, engines, plans, keep_log)
+ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log)
 
 }  // namespace attnprobe::probe
 

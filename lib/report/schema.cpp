@@ -60,7 +60,7 @@ Json engine() {
 Json root_cause() {
   return object({{"category", type("string")}, {"status", type("string")}, {"reason", type("string")},
                  {"engine", or_null(type("integer"))}, {"mode", or_null(type("string"))},
-                 {"explanation", type("string")}, {"advice", array_of(type("string"))}});
+                 {"explanation", type("string")}, {"in_general", type("string")}, {"advice", array_of(type("string"))}});
 }
 
 Json result() {

@@ -150,6 +150,13 @@ void add_sweep(std::string& out, const Result& result) {
                        result.findings.engines.size(), tried, result.findings.swept ? " (all knob values)" : "", viable);
 }
 
+// The first line's indent ends in a dash.
+std::string bullet(std::string paragraph) {
+  const size_t first = paragraph.find_first_not_of(' ');
+  if (first != std::string::npos && first >= 2) paragraph[first - 2] = '-';
+  return paragraph;
+}
+
 void add_cause(std::string& out, const Result& result, const Writer& writer, const TextStyle& style) {
   if (!result.root_cause) return;
   const diagnose::RootCause& cause = *result.root_cause;
@@ -160,7 +167,13 @@ void add_cause(std::string& out, const Result& result, const Writer& writer, con
   if (!cause.status.empty() || !cause.reason.empty())
     out += "    cuDNN says\n" + wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
-  for (const auto& advice : cause.advice) out += "    what helps\n" + wrapped(advice, 6, style.width);
+  if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
+  for (const auto& advice : cause.advice) {
+    const size_t command = advice.find('\n');
+    out += bullet(wrapped(advice.substr(0, command), 8, style.width));
+    if (command != std::string::npos) out += "          " + advice.substr(command + 1) + "\n";
+  }
+  if (!cause.in_general.empty()) out += "    in general\n" + wrapped(cause.in_general, 6, style.width);
   if (result.crash && !result.crash->output.empty())
     out += "    last words of the worker process\n" + wrapped(result.crash->output, 6, style.width);
   out += "\n";

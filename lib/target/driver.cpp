@@ -19,7 +19,7 @@ using CuResult = int;
 using CuDevice = int;
 constexpr CuResult cuda_success = 0;
 constexpr CuResult cuda_error_stub_library = 34;
-constexpr int compute_capability_major = 75, compute_capability_minor = 76;  // CUdevice_attribute
+constexpr int compute_capability_major = 75, compute_capability_minor = 76, memory_bus_width = 37;  // CUdevice_attribute
 
 struct DriverApi {
   CuResult (*init)(unsigned) = nullptr;
@@ -60,6 +60,7 @@ Gpu ask(const DriverApi& api, int index) {
   api.attribute(&major, compute_capability_major, device);
   api.attribute(&minor, compute_capability_minor, device);
   gpu.sm = major * 10 + minor;
+  api.attribute(&gpu.memory_bus_bits, memory_bus_width, device);
   size_t memory = 0;
   api.memory(&memory, device);
   gpu.memory_bytes = static_cast<int64_t>(memory);

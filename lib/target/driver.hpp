@@ -16,8 +16,9 @@ struct Gpu {
   std::string uuid;  ///< "GPU-…", what CUDA_VISIBLE_DEVICES takes
   int sm = 0;
   int64_t memory_bytes = 0;
+  int memory_bus_bits = 0;
 };
-ATTNPROBE_JSON(Gpu, index, name, uuid, sm, memory_bytes)
+ATTNPROBE_JSON(Gpu, index, name, uuid, sm, memory_bytes, memory_bus_bits)
 
 struct DriverInfo {
   bool found = false;       ///< libcuda.so.1 loads

@@ -93,8 +93,9 @@ Json to_json(const Target& t) {
           {"references", t.references.is_null() ? Json::object() : t.references}};
 }
 
-Target measured_target(const std::string& properties_json, const std::string& measured_with) {
+Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with) {
   Target t = parse_target(properties_json, "this GPU");
+  if (!t.properties.contains("memoryBusWidth")) t.properties["memoryBusWidth"] = memory_bus_bits;
   t.file.clear();
   // "NVIDIA H200" -> "nvidia-h200"
   t.id.clear();

@@ -37,8 +37,9 @@ Target load_target(const std::filesystem::path& path);
 /// The catalogue's form.
 Json to_json(const Target& target);
 
-/// A target file's content for a GPU whose property JSON cuDNN gave: every number's source is "measured".
-Target measured_target(const std::string& properties_json, const std::string& measured_with);
+/// A target file's content for a GPU whose property JSON cuDNN gave: every number's source is "measured". The width of
+/// the memory bus in bits comes from the driver, since cuDNN before 9.28 does not give it and 9.28 wants it.
+Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with);
 
 }  // namespace attnprobe::target
 

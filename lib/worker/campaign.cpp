@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "attnprobe/attention/fields.hpp"
+#include "attnprobe/diagnose/alternatives.hpp"
 #include "attnprobe/worker/client.hpp"
 
 namespace attnprobe::worker {
@@ -48,6 +49,7 @@ class TargetRun {
       result.graph = graph::build(config.spec, {library_->version});
       result.findings = client_->walk(result.graph.graph, walk_);
       judge(result);
+      if (result.verdict == Verdict::unsupported) probe_alternatives(result);
     } catch (const WorkerLost& lost) {
       client_.reset();
       lose(result, lost);
@@ -78,6 +80,36 @@ class TargetRun {
     }
   }
 
+  // What is said to help was seen to help: each change is put to the same cuDNN for the same target.
+  void probe_alternatives(Result& result) {
+    probe::WalkOptions quick = walk_;
+    quick.engines = name_of(probe::Engines::heuristic);
+    quick.sweep_where_none = false;
+    quick.modes = {"A"};
+    std::vector<std::string> verified;
+    try {
+      for (const auto& alternative : diagnose::alternatives(result.config.spec)) {
+        Result other;
+        other.graph = graph::build(alternative.spec, {library_->version});
+        other.findings = client_->walk(other.graph.graph, quick);
+        judge(other);
+        if (other.verdict == Verdict::supported)
+          verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change, first_working_engine(other),
+                                         reproduce_command(alternative.spec, target_, options_)));
+      }
+    } catch (const WorkerLost&) {
+      client_.reset();  // the alternative is no good; the verdict stands
+    }
+    auto& advice = result.root_cause->advice;
+    advice.insert(advice.begin(), verified.begin(), verified.end());
+  }
+
+  static int64_t first_working_engine(const Result& result) {
+    for (const auto& config : result.findings.engine_configs)
+      if (probe::works(config, result.findings.plans_built)) return config.engine;
+    return -1;
+  }
+
   static void lose(Result& result, const WorkerLost& lost) {
     result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
     if (!lost.findings.is_null()) result.findings = lost.findings.get<probe::WalkFindings>();
@@ -97,6 +129,19 @@ class TargetRun {
   std::unique_ptr<Client> client_;
   std::optional<cudnn::LibraryInfo> library_;
 };
+
+// Which other targets of this very run support the config: advice that needs no further probing.
+void name_supporting_targets(std::vector<Result>& results, size_t target_count) {
+  for (size_t begin = 0; begin < results.size(); begin += target_count) {
+    std::string supporting;
+    for (size_t i = begin; i < begin + target_count; ++i)
+      if (results[i].verdict == Verdict::supported) supporting += (supporting.empty() ? "" : ", ") + results[i].target.id;
+    if (supporting.empty()) continue;
+    for (size_t i = begin; i < begin + target_count; ++i)
+      if (results[i].verdict == Verdict::unsupported)
+        results[i].root_cause->advice.push_back("the same config is supported on " + supporting);
+  }
+}
 
 }  // namespace
 
@@ -127,6 +172,7 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < jobs; ++i) threads.emplace_back(work);
   threads.clear();  // joins
+  if (!targets.empty()) name_supporting_targets(campaign.results, targets.size());
   return campaign;
 }
 

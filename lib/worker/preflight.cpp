@@ -74,7 +74,7 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const target::
   const Result& result = results.front();
   if (result.verdict == Verdict::supported) return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};
   const std::string why = result.root_cause ? result.root_cause->reason : std::string(name_of(result.verdict));
-  return {what, false, why, result.root_cause && !result.root_cause->advice.empty() ? result.root_cause->advice.front() : ""};
+  return {what, false, why, result.root_cause ? result.root_cause->in_general : ""};
 }
 
 }  // namespace
