@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "attnprobe/error.hpp"
+#include "attnprobe/text.hpp"
 #include "attnprobe/worker/process.hpp"
 #include "attnprobe/worker/protocol.hpp"
 #include "commands.hpp"
@@ -33,6 +35,13 @@ std::vector<std::string> with_default_command(int argc, char** argv) {
   return words;
 }
 
+void check_command(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  if (word[0] != '-' && std::find(names.begin(), names.end(), word) == names.end())
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word, did_you_mean(word, names), quoted_list(names)));
+}
+
 int run_command_line(int argc, char** argv) {
   CLI::App app("Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does not.\n"
                "With options and no command, `probe` is meant: attnprobe --config configs/bert.json --target l40s");
@@ -50,6 +59,7 @@ int run_command_line(int argc, char** argv) {
     fmt::print("{}", app.help());
     return all_met;
   }
+  check_command(app, argv[1]);
   try {
     app.parse(with_default_command(argc, argv));
   } catch (const CLI::ParseError& e) {

@@ -34,7 +34,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   for (const auto& candidate : candidates) {
     // "head" for "heads_q": a beginning is as good a hint as a slip.
     const bool beginning = word.size() >= 3 && candidate.compare(0, word.size(), word) == 0;
-    const size_t distance = beginning ? 1 : edit_distance(word, candidate);
+    const size_t distance = beginning ? 0 : edit_distance(word, candidate);
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

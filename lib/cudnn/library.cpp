@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "attnprobe/cudnn/log_capture.hpp"
 #include "attnprobe/error.hpp"
 #include "attnprobe/text.hpp"
 
@@ -73,12 +74,14 @@ std::vector<fs::path> cuda_library_places(const fs::path& folder, const std::str
           fs::path(name), fs::path("/usr/local/cuda/lib64") / name, fs::path(fmt::format("/usr/local/cuda-{}/lib64", major)) / name};
 }
 
+// The first place that has the file decides, as it does for the dynamic loader: a broken one is not passed over.
 std::optional<std::string> open_first(const std::vector<fs::path>& places, void** handle) {
   std::string problem;
   for (const fs::path& place : places) {
-    if (place.has_parent_path() && !fs::exists(place)) continue;
+    const bool named = place.has_parent_path();
+    if (named && !fs::exists(place)) continue;
     const auto wrong = open_file(place, handle);
-    if (!wrong) return std::nullopt;
+    if (!wrong || named) return wrong;
     problem = *wrong;
   }
   return problem;
@@ -195,6 +198,7 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   info.problems = open_cuda_libraries(folder, info.version, info.cuda_version);
   if (!info.problems.empty()) throw Error(ErrorKind::environment, info.problems.front());
   info.files = loaded_files();
+  silence(*library);
   return library;
 }
 

@@ -25,6 +25,11 @@ std::string message_text(const char* message) {
   return text;
 }
 
+void silence(const Library& library) {
+  library.api().cudnnSetCallback(CUDNN_SEV_ERROR_EN, nullptr,
+                                 [](cudnnSeverity_t, void*, const cudnnDebug_t*, const char*) {});
+}
+
 LogCapture::LogCapture(const Library& library, Level level) : library_(library) {
   const LogCapture* none = nullptr;
   if (!active_.compare_exchange_strong(none, this))
@@ -34,8 +39,7 @@ LogCapture::LogCapture(const Library& library, Level level) : library_(library) 
 }
 
 LogCapture::~LogCapture() {
-  // A mask of 0 silences cuDNN without handing it a null function.
-  library_.api().cudnnSetCallback(0, nullptr, nullptr);
+  silence(library_);
   active_ = nullptr;
 }
 

@@ -22,6 +22,9 @@ struct LogMessage {
 /// measured with 9.19). Gives them as lines. At most 16 MiB are read, in case the end is missing.
 std::string message_text(const char* message);
 
+/// Takes cuDNN's messages and drops them. Without any callback cuDNN prints errors to stderr.
+void silence(const Library& library);
+
 /// While it lives, cuDNN's messages go here and nowhere else (the environment's log file included). One at a time in
 /// a process: cuDNN has one callback. Messages may come from any thread.
 class LogCapture {

@@ -1,0 +1,187 @@
+// The program as a user runs it: output forms, exit codes, messages.
+#include <fstream>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+
+namespace {
+
+const std::string problem = "--heads 8 --seqlen 128 --head-dim 64";
+
+// Validates with an independent implementation.
+Run validate(const std::string& schema, const std::string& instance) {
+  return shell("python3 -c 'import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])), "
+               "cls=jsonschema.Draft202012Validator)' " + schema + " " + instance);
+}
+
+}  // namespace
+
+TEST_CASE("exit code 0: every result as expected", "[cli]") {
+  CHECK(run_attnprobe("--config configs/two-matmul-forum.json --target l40s,a100").exit_code == 0);
+}
+
+TEST_CASE("exit code 1: one result not as expected", "[cli]") {
+  CHECK(run_attnprobe(problem + " --target t4").exit_code == 1);
+  CHECK(run_attnprobe(problem + " --target t4 --expect unsupported").exit_code == 0);
+  CHECK(run_attnprobe(problem + " --target a100 --expect unsupported").exit_code == 1);
+}
+
+TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--config /nowhere.json", "/nowhere.json: cannot be read as a config file"},
+      {"--config configs", "configs: cannot be read as a config file"},
+      {"--heads 8", "--seqlen"},
+      {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16", "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\" (did you mean \"f16\"?)"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is no heuristic mode"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json", "/nowhere/r.json: cannot be written"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --report xml=r.xml", "allowed formats"},
+      {"probe", "nothing to probe"},
+      {"--no-such-option", "--no-such-option"},
+      {"frobnicate", "frobnicate"}};
+  for (const auto& [arguments, message] : cases) {
+    const Run run = run_attnprobe(arguments);
+    INFO(arguments << "\n" << run.err << run.out);
+    CHECK(run.exit_code == 2);
+    CHECK(contains(run.err + run.out, message));
+  }
+}
+
+TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported", "[cli]") {
+  const Run run = run_attnprobe(problem + " --target h200,l40s --format json", {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}});
+  CHECK(run.exit_code == 4);
+  CHECK(run.json()["results"].size() == 2);
+  CHECK(run.json()["results"][0]["verdict"] == "crashed");
+  CHECK(contains(run.json()["results"][0]["crash"]["how"], "SIGSEGV"));
+}
+
+TEST_CASE("reports validate against the schema, whatever the verdict", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string schema = folder.path() / "schema.json", report = folder.path() / "report.json";
+  REQUIRE(shell(std::string(ATTNPROBE_TEST_PROGRAM) + " schema report > " + schema).exit_code == 0);
+  const std::pair<std::string, Environment> cases[] = {
+      {"--config configs/bert.json --target h200,t4", {}},
+      {"--config configs/two-matmul-forum.json --target l40s --engines knobs --raw-log", {}},
+      {"--config configs/two-matmul-forum.json --target a100 --plans build --mode A", {}},
+      {"--heads-q 8 --heads-kv 3 --seqlen 128 --head-dim 64 --target h200", {}},
+      {problem + " --target h200", {{"ATTNPROBE_TEST_FAULT", "abort@mode FALLBACK"}}},
+      {problem + " --target h200", {{"ATTNPROBE_NULL_DRIVER", "/nowhere"}}}};
+  for (const auto& [arguments, environment] : cases) {
+    const Run run = run_attnprobe(arguments + " --format json -o " + report, environment);
+    INFO(arguments << run.err);
+    CHECK(run.out.empty());
+    const Run valid = validate(schema, report);
+    INFO(valid.err);
+    CHECK(valid.exit_code == 0);
+  }
+}
+
+TEST_CASE("the schema refuses a report that lacks its verdict", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string schema = folder.path() / "schema.json", report = folder.path() / "report.json";
+  REQUIRE(shell(std::string(ATTNPROBE_TEST_PROGRAM) + " schema report > " + schema).exit_code == 0);
+  Json json = run_attnprobe(problem + " --target h200 --format json").json();
+  json["results"][0].erase("verdict");
+  std::ofstream(report) << json;
+  CHECK(validate(schema, report).exit_code != 0);
+}
+
+TEST_CASE("the report says what was asked, what was found and how to ask again", "[cli]") {
+  const Json report = run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
+  CHECK(report["schema"] == "attnprobe/report/1");
+  CHECK(report["results"].size() == 1);
+  const Json& result = report["results"][0];
+  CHECK(result["target"]["kind"] == "simulated");
+  CHECK(result["expect"] == "unsupported");
+  CHECK(result["met"] == true);
+  CHECK(result["modes"][0]["mode"] == "A");
+  CHECK(result["modes"][0]["candidates"] == 1);
+  CHECK(result["modes"][0]["viable"] == 0);
+  CHECK(result["modes"][2]["candidates"] == 8);
+  CHECK(result["modes"][2]["viable"] == 0);
+  int mismatches = 0;
+  for (const Json& config : result["engine_configs"])
+    for (const Json& reason : config["reasons"]) mismatches += reason["status"] == "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" ? 1 : 0;
+  CHECK(mismatches >= 5);
+  // The command that it gives, run, gives the same answer.
+  const std::string command = result["reproduce"].get<std::string>().substr(std::string("attnprobe ").size());
+  const Json again = run_attnprobe(command + " --format json").json()["results"][0];
+  CHECK(again["graph"]["hash"] == result["graph"]["hash"]);
+  CHECK(again["engine_configs"] == result["engine_configs"]);
+}
+
+TEST_CASE("JSON lines: one result a line", "[cli]") {
+  const Run run = run_attnprobe("--config configs/bert.json --target h200,l40s --format jsonl");
+  size_t lines = 0, begin = 0;
+  for (size_t end; (end = run.out.find('\n', begin)) != std::string::npos; begin = end + 1, ++lines)
+    CHECK(Json::parse(run.out.substr(begin, end - begin)).contains("verdict"));
+  CHECK(lines == 8);
+}
+
+TEST_CASE("several reports at once; a bad path among them stops before the work and leaves nothing", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string good = folder.path() / "good.json";
+  CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x").exit_code == 2);
+  CHECK(std::filesystem::is_empty(folder.path()));
+  const Run run = run_attnprobe(problem + " --target h200 --report json=" + good);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "supported"));
+  CHECK(std::filesystem::exists(good));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file is left
+}
+
+TEST_CASE("config from standard input, fields overridden by options", "[cli]") {
+  const Run run = run_attnprobe("--config - --seqlen 256,512 --target h200 --format jsonl", {}, R"({"heads": 4, "seqlen": 64, "head_dim": 64})");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "\"seqlen_q\":256"));
+  CHECK(contains(run.out, "\"seqlen_q\":512"));
+  CHECK_FALSE(contains(run.out, "\"seqlen_q\":64,"));
+}
+
+TEST_CASE("a target file of one's own, and one that is broken", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string mine = folder.path() / "mine.json";
+  Json target = run_attnprobe("targets show l40s").json();
+  target["id"] = "my-gpu";
+  target["properties"]["maxSharedMemoryPerBlockOptin"] = 232448;
+  std::ofstream(mine) << target;
+  // With a Hopper's shared memory the forum's graph would run on Ada: the number is what decides.
+  const Run run = run_attnprobe("--config configs/two-matmul-forum.json --format json --target " + mine);
+  CHECK(run.json()["results"][0]["verdict"] == "supported");
+  CHECK(run.json()["results"][0]["target"]["id"] == "my-gpu");
+  target["properties"].erase("deviceVer");
+  std::ofstream(mine) << target;
+  const Run broken = run_attnprobe(problem + " --target " + mine);
+  CHECK(broken.exit_code == 2);
+  CHECK(contains(broken.err, mine + ": /properties: the key \"deviceVer\" is missing"));
+}
+
+TEST_CASE("graphs are written as JSON and as a drawing", "[cli]") {
+  const Run json = run_attnprobe("--pattern sdpa_composite --mask causal " + problem + " --dump-graph json");
+  CHECK(json.exit_code == 0);
+  CHECK(json.json()["operations"].size() == 14);
+  CHECK(json.json()["hash"].get<std::string>().size() == 32);
+  const Run dot = run_attnprobe("--pattern sdpa_composite --mask causal " + problem + " --dump-graph dot");
+  CHECK(dot.exit_code == 0);
+  const Run drawn = shell("dot -Tsvg", {}, dot.out);
+  CHECK(drawn.exit_code == 0);
+  CHECK(drawn.err.empty());
+  CHECK(contains(drawn.out, "</svg>"));
+  CHECK(contains(drawn.out, "gen_index"));
+}
+
+TEST_CASE("the table has no colour codes where it is not a terminal", "[cli]") {
+  CHECK_FALSE(contains(run_attnprobe(problem + " --target h200", {{"TERM", "xterm-256color"}}).out, "\x1b["));
+}
+
+TEST_CASE("with no arguments the help is shown", "[cli]") {
+  const Run run = run_attnprobe("");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "doctor"));
+}
+
+TEST_CASE("--version", "[cli]") { CHECK(contains(run_attnprobe("--version").out, "attnprobe 0.")); }

@@ -1,0 +1,278 @@
+// OpGraph as JSON, its hash and its drawing.
+#include <algorithm>
+#include <limits>
+
+#include "attnprobe/attention/config.hpp"
+#include "attnprobe/graph/build.hpp"
+#include "catch.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::graph;
+using namespace attnprobe::test;
+
+namespace {
+
+OpGraph graph_of(const std::string& members) {
+  const auto configs = attention::parse_configs(
+      R"({"batch": 2, "heads": 3, "seqlen": 8, "head_dim": 16, )" + members + "}", "x.json");
+  return build(configs.at(0).spec, {91900}).graph;
+}
+
+OpGraph causal() { return graph_of(R"("pattern": "sdpa_composite", "mask": "padding_causal", "pass": "fprop_train")"); }
+
+std::vector<OpGraph> one_of_each_pattern() {
+  return {causal(), graph_of(R"("pattern": "sdpa_unified", "mask": "padding")"),
+          graph_of(R"("pattern": "mha", "mask": "padding_causal")"), graph_of(R"("pattern": "two_matmul")")};
+}
+
+// The same graph with other uids, the tensors in another order.
+OpGraph renumbered(const OpGraph& graph) {
+  Json json = to_json(graph);
+  auto renumber = [](Json& uid) { uid = 1000 - uid.get<int64_t>() * 7; };
+  for (Json& t : json["tensors"]) {
+    renumber(t["uid"]);
+    if (t.contains("ragged_offset")) renumber(t["ragged_offset"]);
+  }
+  for (Json& operation : json["operations"])
+    for (const auto& [key, value] : operation.items())
+      if (value.is_number_integer() && key != "axis") renumber(value);
+  std::reverse(json["tensors"].begin(), json["tensors"].end());
+  return from_json(json);
+}
+
+Tensor& tensor_named(OpGraph& graph, const std::string& name) {
+  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
+  if (found == graph.tensors.end()) throw std::runtime_error("no tensor " + name);
+  return *found;
+}
+
+// Whether a change that `change` makes to the graph changes its hash.
+template <class F>
+bool hash_tells(F change) {
+  OpGraph graph = causal();
+  change(graph);
+  return hash(graph) != hash(causal());
+}
+
+// The usage error for a graph's JSON after `change`.
+template <class F>
+std::string refusal(F change) {
+  Json json = to_json(graph_of(R"("pattern": "two_matmul")"));
+  change(json);
+  return usage_error([&] { from_json(json); });
+}
+
+std::string lines_with(const std::string& text, const std::string& part) {
+  std::string found;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string line = text.substr(begin, end - begin);
+    if (line.find(part) != std::string::npos) found += line + "\n";
+    begin = end + 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+// ---- hash
+
+TEST_CASE("The hash is 32 hexadecimal digits", "[graph][hash]") {
+  const std::string digits = hash(causal());
+  CHECK(digits.size() == 32);
+  CHECK(digits.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
+TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][hash]") {
+  for (const OpGraph& graph : one_of_each_pattern()) CHECK(hash(renumbered(graph)) == hash(graph));
+  CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "Q").name = "query"; }));
+  CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value = 7.5; }));
+  CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value.reset(); }));
+  CHECK_FALSE(hash_tells([](OpGraph& g) {
+    Tensor unused;
+    unused.uid = 99999;
+    g.tensors.push_back(unused);
+  }));
+}
+
+TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
+  CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").dims[0]; }));
+  CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").strides[1]; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").data_type = DataType::bf16; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").alignment = 2; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Stats").is_virtual = true; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "scale").by_value = false; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "P").reordering = Reordering::F16x16; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
+}
+
+TEST_CASE("The hash sees operations, their order, modes, types and wiring", "[graph][hash]") {
+  CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[1]).mode = PointwiseMode::DIV; }));
+  CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[2]).axis = 3; }));
+  CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[1]).compute = DataType::f16; }));
+  CHECK(hash_tells([](OpGraph& g) { std::get<Matmul>(g.operations[0]).compute = DataType::f16; }));
+  CHECK(hash_tells([](OpGraph& g) { std::get<Matmul>(g.operations[0]).m_override.reset(); }));
+  CHECK(hash_tells([](OpGraph& g) { std::swap(g.operations[2], g.operations[3]); }));
+  CHECK(hash_tells([](OpGraph& g) { g.operations.pop_back(); }));
+  CHECK(hash_tells([](OpGraph& g) { std::swap(std::get<Pointwise>(g.operations[4]).x, std::get<Pointwise>(g.operations[4]).b); }));
+  CHECK(hash_tells([](OpGraph& g) {
+    for (auto& operation : g.operations)
+      if (auto* reduction = std::get_if<Reduction>(&operation)) reduction->op = ReductionOperator::AMAX;
+  }));
+}
+
+TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
+  // Reports are compared by these: a change breaks every stored report, so make one only knowingly.
+  CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "f24bd9f98f69df0bbf630af167e3e26b");
+  CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) == "30aa50bebedcc6668a4c7f6b53752599");
+  CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) == "4405477d9aa9e7354a40ed31ebf91be4");
+}
+
+// ---- JSON
+
+TEST_CASE("A graph survives its JSON text", "[graph][json]") {
+  for (const OpGraph& graph : one_of_each_pattern()) {
+    const std::string text = to_json(graph).dump();
+    const OpGraph back = from_json(Json::parse(text));
+    CHECK(to_json(back).dump() == text);
+    CHECK(hash(back) == hash(graph));
+  }
+}
+
+TEST_CASE("Infinities survive JSON, which has none", "[graph][json]") {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  OpGraph graph = causal();
+  REQUIRE(tensor_named(graph, "hidden").value == -infinity);
+  tensor_named(graph, "scale").value = infinity;
+  OpGraph back = from_json(Json::parse(to_json(graph).dump()));
+  CHECK(tensor_named(back, "hidden").value == -infinity);
+  CHECK(tensor_named(back, "scale").value == infinity);
+}
+
+TEST_CASE("Optional properties survive JSON", "[graph][json]") {
+  OpGraph graph = causal();
+  tensor_named(graph, "Q").ragged_offset = tensor_named(graph, "seq_len_q").uid;
+  tensor_named(graph, "Q").reordering = Reordering::F8_128x4;
+  tensor_named(graph, "Q").alignment = 4;
+  OpGraph back = from_json(to_json(graph));
+  CHECK(tensor_named(back, "Q").ragged_offset == tensor_named(graph, "seq_len_q").uid);
+  CHECK(tensor_named(back, "Q").reordering == Reordering::F8_128x4);
+  CHECK(tensor_named(back, "Q").alignment == 4);
+}
+
+TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
+  CHECK(to_json(causal())["operations"][2].dump() ==
+        R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":9,"y":10})");
+  CHECK(to_json(graph_of(R"("pattern": "two_matmul")"))["tensors"][4].dump() ==
+        R"({"uid":5,"name":"S","data_type":"f16","dims":[2,3,8,8],"strides":[192,64,8,1],"alignment":16,"virtual":true,)"
+        R"("by_value":false,"reordering":"F16x16"})");
+}
+
+TEST_CASE("A graph with unknown or missing keys is refused with the place", "[graph][json]") {
+  CHECK(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }) == "operation graph: /tensors/1: unknown key \"datatype\"");
+  CHECK(refusal([](Json& j) { j["tensors"][1].erase("dims"); }) == "operation graph: /tensors/1: the key \"dims\" is missing");
+  CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) == "operation graph: /operations/0: the key \"a\" is missing");
+  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: expected {\"tensors\": […], \"operations\": […]}");
+}
+
+TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {
+  CHECK(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }) == "operation graph: /operations/1: unknown kind \"conv\"");
+  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: unknown kind \"\"");
+  CHECK(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }) ==
+        "operation graph: /tensors/0: \"data_type\" is \"half\", which is no known value");
+  CHECK(refusal([](Json& j) { j["tensors"][0]["uid"] = "q"; }) ==
+        "operation graph: /tensors/0: \"uid\" is \"q\", which has the wrong type");
+  CHECK(refusal([](Json& j) { j["tensors"][0]["value"] = "big"; }) ==
+        "operation graph: /tensors/0: \"value\" is \"big\", which is no number");
+  CHECK(refusal([](Json& j) { j["tensors"][0] = 3; }) == "operation graph: /tensors/0: expected an object");
+}
+
+TEST_CASE("Dims and strides must have one length", "[graph][json]") {
+  CHECK(refusal([](Json& j) { j["tensors"][0]["strides"] = {1, 1, 1}; }) ==
+        "operation graph: /tensors/0: \"dims\" and \"strides\" differ in length");
+}
+
+TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", "[graph][json]") {
+  CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), StartsWith("operation graph: "));
+  CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), ContainsSubstring("77"));
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["ragged_offset"] = 77; }), ContainsSubstring("77"));
+}
+
+TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
+  CHECK_THAT(refusal([](Json& j) { j["tensors"].push_back(Json(j["tensors"][0])); }), StartsWith("operation graph: /tensors/5"));
+}
+
+TEST_CASE("Lists that are no arrays are a usage error", "[graph][json]") {
+  CHECK_THAT(refusal([](Json& j) { j["tensors"] = {{"a", 1}}; }), StartsWith("operation graph: "));
+  CHECK_THAT(refusal([](Json& j) { j["operations"] = 5; }), StartsWith("operation graph: "));
+}
+
+TEST_CASE("A fraction is no uid and no extent", "[graph][json]") {
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["uid"] = 1.5; }), StartsWith("operation graph: /tensors/0: \"uid\" is 1.5"));
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["dims"][2] = 8.5; }), StartsWith("operation graph: /tensors/0: \"dims\" is"));
+}
+
+// ---- look-ups and the drawing
+
+TEST_CASE("A uid that no tensor has is an internal error", "[graph]") {
+  try {
+    tensor(causal(), 4711);
+    FAIL("no error");
+  } catch (const Error& e) {
+    CHECK(e.kind() == ErrorKind::internal);
+    CHECK(std::string(e.what()) == "the operation graph has no tensor with uid 4711");
+  }
+}
+
+TEST_CASE("The ports of an operation are its inputs, then its outputs", "[graph]") {
+  const OpGraph graph = causal();
+  std::string text;
+  for (const auto& port : ports(graph.operations[0])) text += port.name + (port.is_output ? "!" : "") + " ";
+  CHECK(text == "a b m_override n_override c! ");
+}
+
+TEST_CASE("The drawing has a box an operation and an ellipse a real tensor", "[graph][dot]") {
+  const std::string dot = to_dot(graph_of(R"("pattern": "two_matmul")"), "two");
+  CHECK(lines_with(dot, "shape=box") ==
+        "  op0 [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"matmul\"];\n"
+        "  op1 [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"matmul\"];\n");
+  CHECK(lines_with(dot, "shape=ellipse") ==
+        "  t1 [shape=ellipse, label=\"Q\\nf16 2x3x8x16\\nstrides 384,16,48,1\"];\n"
+        "  t2 [shape=ellipse, label=\"K^T\\nf16 2x3x16x8\\nstrides 384,16,1,48\"];\n"
+        "  t3 [shape=ellipse, label=\"V\\nf16 2x3x8x16\\nstrides 384,16,48,1\"];\n"
+        "  t4 [shape=ellipse, label=\"O\\nf16 2x3x8x16\\nstrides 384,16,48,1\"];\n");
+  CHECK(lines_with(dot, "->") ==
+        "  t1 -> op0 [label=\"a\"];\n  t2 -> op0 [label=\"b\"];\n  op0 -> op1 [label=\"S\\nf16 2x3x8x8\\nF16x16\"];\n"
+        "  t3 -> op1 [label=\"b\"];\n  op1 -> t4 [label=\"c\"];\n");
+}
+
+TEST_CASE("Statistics that nobody reads are in the drawing, dashed", "[graph][dot]") {
+  const std::string dot = to_dot(graph_of(R"("pattern": "sdpa_composite")"), "x");
+  CHECK_THAT(lines_with(dot, "dashed"), ContainsSubstring("label=\"Stats\\nf32 2x3x8x1\""));
+}
+
+TEST_CASE("Scalars are drawn with their values", "[graph][dot]") {
+  const std::string dot = to_dot(causal(), "x");
+  CHECK_THAT(dot, ContainsSubstring("[shape=plaintext, label=\"scale = 0.25\"]"));
+  CHECK_THAT(dot, ContainsSubstring("[shape=plaintext, label=\"hidden = -inf\"]"));
+}
+
+TEST_CASE("Graphviz reads the drawing", "[graph][dot]") {
+  if (std::system("dot -V > /dev/null 2>&1") != 0) {
+    WARN("skipped: graphviz is not installed");
+    return;
+  }
+  const TemporaryFolder folder;
+  int index = 0;
+  for (OpGraph graph : one_of_each_pattern()) {
+    graph.tensors[0].name = R"(odd "name" \)";
+    const auto dot = folder.file(std::to_string(index++) + ".dot", to_dot(graph, R"(a "title" \)"));
+    const std::string svg = dot.string() + ".svg", complaints = dot.string() + ".err";
+    REQUIRE(std::system(("dot -Tsvg " + dot.string() + " > " + svg + " 2> " + complaints).c_str()) == 0);
+    CHECK(read_text(complaints).empty());
+    const std::string picture = read_text(svg);
+    CHECK_THAT(picture, ContainsSubstring("a &quot;title&quot; \\"));
+    CHECK_THAT(picture, ContainsSubstring("odd &quot;name&quot; \\"));
+  }
+}
