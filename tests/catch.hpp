@@ -32,6 +32,7 @@ using Catch::Matchers::StartsWith;
 
 /// The root of the source tree.
 inline std::filesystem::path source_dir() {
+  if (const char* elsewhere = std::getenv("ATTNPROBE_SOURCE_DIR")) return elsewhere;
 #ifdef ATTNPROBE_SOURCE_DIR
   return ATTNPROBE_SOURCE_DIR;
 #else

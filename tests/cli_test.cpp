@@ -62,7 +62,7 @@ TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported",
 TEST_CASE("reports validate against the schema, whatever the verdict", "[cli]") {
   const TemporaryFolder folder;
   const std::string schema = folder.path() / "schema.json", report = folder.path() / "report.json";
-  REQUIRE(shell(std::string(ATTNPROBE_TEST_PROGRAM) + " schema report > " + schema).exit_code == 0);
+  REQUIRE(shell(program() + " schema report > " + schema).exit_code == 0);
   const std::pair<std::string, Environment> cases[] = {
       {"--config configs/bert.json --target h200,t4", {}},
       {"--config configs/two-matmul-forum.json --target l40s --engines knobs --raw-log", {}},
@@ -83,7 +83,7 @@ TEST_CASE("reports validate against the schema, whatever the verdict", "[cli]") 
 TEST_CASE("the schema refuses a report that lacks its verdict", "[cli]") {
   const TemporaryFolder folder;
   const std::string schema = folder.path() / "schema.json", report = folder.path() / "report.json";
-  REQUIRE(shell(std::string(ATTNPROBE_TEST_PROGRAM) + " schema report > " + schema).exit_code == 0);
+  REQUIRE(shell(program() + " schema report > " + schema).exit_code == 0);
   Json json = run_attnprobe(problem + " --target h200 --format json").json();
   json["results"][0].erase("verdict");
   std::ofstream(report) << json;

@@ -164,7 +164,7 @@ TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and 
 }
 
 TEST_CASE("the program links neither cuDNN nor the CUDA driver", "[environment]") {
-  const Run run = shell(std::string("ldd ") + ATTNPROBE_TEST_PROGRAM);
+  const Run run = shell("ldd " + program());
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "libc.so"));
   CHECK_FALSE(contains(run.out, "libcudnn"));

@@ -11,10 +11,12 @@
 #include "attnprobe/target/catalogue.hpp"
 
 namespace attnprobe::test {
+std::string program() { return std::getenv("ATTNPROBE_PROGRAM"); }  // main.cpp sets it
+
 Run shell(const std::string& command, const Environment& environment, const std::string& input) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "in") << input;
-  std::string line = fmt::format("cd '{}' && env", ATTNPROBE_SOURCE_DIR);
+  std::string line = fmt::format("cd '{}' && env", source_dir().string());
   for (const auto& [name, value] : environment) line += value ? fmt::format(" '{}={}'", name, *value) : " -u " + name;
   std::ofstream(folder.path() / "script") << command << "\n";
   line += fmt::format(" bash '{0}/script' <'{0}/in' >'{0}/out' 2>'{0}/err'", folder.path().string());
@@ -27,7 +29,7 @@ Run shell(const std::string& command, const Environment& environment, const std:
 }
 
 Run run_attnprobe(const std::string& arguments, const Environment& environment, const std::string& input) {
-  return shell(fmt::format("{} {}", ATTNPROBE_TEST_PROGRAM, arguments), environment, input);
+  return shell(fmt::format("{} {}", program(), arguments), environment, input);
 }
 
 std::string cudnn_path() {

@@ -22,6 +22,8 @@ using Environment = std::map<std::string, std::optional<std::string>>;
 
 /// Runs `attnprobe <arguments>` in the source folder; `environment` sets and unsets variables.
 Run run_attnprobe(const std::string& arguments, const Environment& environment = {}, const std::string& input = "");
+/// The program under test.
+std::string program();
 Run shell(const std::string& command, const Environment& environment = {}, const std::string& input = "");
 
 /// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in silence).

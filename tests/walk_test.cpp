@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "catch.hpp"
 #include "support.hpp"
@@ -56,10 +55,9 @@ bool is_cudnn_9_19(const Result& result) { return result.cudnn_version / 100 == 
 }  // namespace
 
 TEST_CASE("every builder's walk equals what a laboratory program with its own wiring saw", "[walk]") {
-  std::ifstream file(std::string(ATTNPROBE_SOURCE_DIR) + "/tests/fixtures/verified-walks-cudnn-9.19.json");
-  const Json fixture = Json::parse(file);
+  const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
   Json configs = Json::array();
-  for (const Json& walk : fixture["walks"]) configs.push_back(walk["config"]);
+  for (const Json& walk : verified["walks"]) configs.push_back(walk["config"]);
   probe::WalkOptions options;
   options.modes = {"A", "FALLBACK"};
   options.sweep_where_none = false;
@@ -70,7 +68,7 @@ TEST_CASE("every builder's walk equals what a laboratory program with its own wi
     return;
   }
   size_t index = 0;
-  for (const Json& walk : fixture["walks"]) {
+  for (const Json& walk : verified["walks"]) {
     for (const char* target : {"h200", "b200", "rtx5090", "l40s", "a100", "t4"}) {
       const Result& result = results.at(index++);
       const Json& cell = walk["cells"][target];
