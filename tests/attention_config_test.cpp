@@ -1,4 +1,4 @@
-// Configs: documents, defaults, shorthands, cross products, overrides, every error, and the way back to text.
+// Configs: documents, defaults, shorthands, cross products, overrides and every error.
 #include "attnprobe/attention/config.hpp"
 
 #include "catch.hpp"
@@ -68,7 +68,7 @@ TEST_CASE("Configs inherit the defaults and replace them", "[config]") {
   CHECK(configs[1].origin.pointer == "/configs/1");
 }
 
-TEST_CASE("\"configs\" may be one object", "[config]") {
+TEST_CASE("The member configs may be one object", "[config]") {
   const auto configs = parse(R"({"$schema": "x", "configs": )" + config() + "}");
   REQUIRE(configs.size() == 1);
   CHECK(configs[0].origin.pointer == "/configs");
@@ -97,7 +97,7 @@ TEST_CASE("Training wants statistics", "[config]") {
   CHECK(wants_stats(one(config(R"("stats": true)"))));
 }
 
-TEST_CASE("A config file is read; one that is not there is named", "[config]") {
+TEST_CASE("A config file is read, and one that is not there is named", "[config]") {
   const TemporaryFolder folder;
   const auto path = folder.file("a.json", config(R"("name": "from-file")")).string();
   CHECK(names(load_configs(path)) == Names{"from-file"});
@@ -273,7 +273,7 @@ TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
              StartsWith(R"(bert.json: /defaults/bath: unknown key "bath" (did you mean "batch"?))"));
 }
 
-TEST_CASE("An unknown key beside \"configs\" is refused", "[config][errors]") {
+TEST_CASE("An unknown key beside the configs is refused", "[config][errors]") {
   CHECK(refusal(R"({"configs": [{}], "default": {}})") ==
         R"(bert.json: /default: unknown key "default"; allowed beside "configs": "defaults")");
 }

@@ -300,7 +300,7 @@ TEST_CASE("Shipped configs have names of their own and expect of known targets",
 
 TEST_CASE("The schema accepts what the parser accepts", "[config][schema]") {
   if (!has_jsonschema()) {
-    WARN("skipped: python3 has no jsonschema (Debian: python3-jsonschema)");
+    WARN("SKIPPED: python3 has no jsonschema (Debian: python3-jsonschema)");
     return;
   }
   std::vector<Json> documents;
@@ -317,7 +317,7 @@ TEST_CASE("The schema accepts what the parser accepts", "[config][schema]") {
 
 TEST_CASE("The schema refuses what the parser refuses", "[config][schema]") {
   if (!has_jsonschema()) {
-    WARN("skipped: python3 has no jsonschema (Debian: python3-jsonschema)");
+    WARN("SKIPPED: python3 has no jsonschema (Debian: python3-jsonschema)");
     return;
   }
   std::vector<Json> documents;

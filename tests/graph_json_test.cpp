@@ -260,7 +260,7 @@ TEST_CASE("Scalars are drawn with their values", "[graph][dot]") {
 
 TEST_CASE("Graphviz reads the drawing", "[graph][dot]") {
   if (std::system("dot -V > /dev/null 2>&1") != 0) {
-    WARN("skipped: graphviz is not installed");
+    WARN("SKIPPED: graphviz is not installed");
     return;
   }
   const TemporaryFolder folder;

@@ -57,8 +57,7 @@ void add_files(const CudnnOnMachine& found, std::vector<Finding>& parts) {
   const auto folder = std::filesystem::path(found.library.path).parent_path();
   for (const auto& file : found.library.files) {
     const std::filesystem::path path = file.path;
-    const bool is_nvrtc = file.name.rfind("libnvrtc", 0) == 0;
-    const bool strange = !is_nvrtc && path.parent_path() != folder;
+    const bool strange = file.name.rfind("libcudnn", 0) == 0 && path.parent_path() != folder;
     parts.push_back({"  " + file.name, !strange, fmt::format("{}{}", file.path, file.version.empty() ? "" : " (" + file.version + ")"),
                      strange ? fmt::format("it is not from {}: unset LD_LIBRARY_PATH or remove the other cuDNN", folder.string()) : ""});
   }
