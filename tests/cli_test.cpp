@@ -1,4 +1,6 @@
 // The program as a user runs it: output forms, exit codes, messages.
+#include <fmt/format.h>
+
 #include <fstream>
 
 #include "catch.hpp"
@@ -13,8 +15,10 @@ const std::string problem = "--heads 8 --seqlen 128 --head-dim 64";
 
 // Validates with an independent implementation.
 Run validate(const std::string& schema, const std::string& instance) {
-  return shell("python3 -c 'import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])), "
-               "cls=jsonschema.Draft202012Validator)' " + schema + " " + instance);
+  constexpr const char* script =
+      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])), "
+      "cls=jsonschema.Draft202012Validator)";
+  return shell(fmt::format("python3 -c '{}' {} {}", script, schema, instance));
 }
 
 }  // namespace

@@ -10,9 +10,8 @@ namespace {
 using cudnn::Descriptor;
 using cudnn::LogCapture;
 
-// A knob can have a wide range (a workspace size); beyond this many values it is sampled at its ends.
-constexpr int64_t most_values_of_a_knob = 256;
-constexpr int64_t most_combinations = 50'000;
+// Beyond any knob of cuDNN 9.28's attention engines; a guard against one that counts bytes.
+constexpr int64_t most_values_of_a_knob = 4096;
 
 struct Knob {
   cudnnBackendKnobType_t type;
@@ -79,11 +78,15 @@ bool check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   return passes;
 }
 
-void sweep_knobs(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs,
-                 bool list_fallen) {
+int64_t combinations_of(const std::vector<Knob>& knobs) {
+  constexpr int64_t enough = int64_t{1} << 40;
   int64_t combinations = 1;
-  for (const Knob& knob : knobs) combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), most_combinations);
-  for (int64_t combination = 0; combination < combinations; ++combination) {
+  for (const Knob& knob : knobs) combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), enough);
+  return combinations;
+}
+
+void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs, bool list_fallen) {
+  for (int64_t combination = 0; combination < combinations_of(knobs); ++combination) {
     std::vector<int64_t> values;
     int64_t rest = combination;
     for (const Knob& knob : knobs) {
@@ -94,9 +97,14 @@ void sweep_knobs(WalkState& state, EngineFindings& found, const Descriptor& engi
   }
 }
 
+void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs, bool list_fallen) {
+  for (const Knob& knob : knobs)
+    for (int64_t i = 0; i < knob.values(); ++i) check_config(state, found, engine, {knob}, {knob.value(i)}, list_fallen);
+}
+
 }  // namespace
 
-void ask_engines(WalkState& state, bool every_knob, bool only_viable, const Progress& progress) {
+void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress) {
   for (int64_t index = 0; index < state.findings.engine_count; ++index) {
     progress(fmt::format("engine {}", index), state.findings);
     EngineFindings found;
@@ -117,12 +125,17 @@ void ask_engines(WalkState& state, bool every_knob, bool only_viable, const Prog
     if (status == CUDNN_STATUS_SUCCESS) {
       const std::vector<Knob> knobs = knobs_of_engine(engine);
       for (const Knob& knob : knobs) found.knobs.push_back(knob.range);
-      check_config(state, found, engine, knobs, {}, true);
-      if (every_knob && !knobs.empty()) sweep_knobs(state, found, engine, knobs, !only_viable);
+      const int64_t combinations = combinations_of(knobs);
+      found.legal = 1 + (knobs.empty() ? 0 : combinations);
+      check_config(state, found, engine, {}, {}, true);
+      if (sweep.knobs && !knobs.empty() && combinations <= sweep.most_per_engine)
+        try_all(state, found, engine, knobs, sweep.list_fallen);
+      else if (sweep.knobs)
+        try_one_knob_at_a_time(state, found, engine, knobs, sweep.list_fallen);
     }
     state.findings.engines.push_back(std::move(found));
   }
-  state.findings.swept = every_knob;
+  state.findings.swept = sweep.knobs;
 }
 
 }  // namespace attnprobe::probe

@@ -39,10 +39,11 @@ struct EngineFindings {
   std::string status;           ///< of the engine's finalize
   std::vector<Reason> reasons;  ///< why it did not finalize
   std::vector<KnobRange> knobs;
-  int64_t tried = 0;   ///< engine configs checked
+  int64_t legal = 0;   ///< engine configs that its knobs allow, the one without choices included
+  int64_t tried = 0;   ///< of these, how many were checked
   int64_t viable = 0;  ///< of these, how many pass
 };
-ATTNPROBE_JSON(EngineFindings, engine, status, reasons, knobs, tried, viable)
+ATTNPROBE_JSON(EngineFindings, engine, status, reasons, knobs, legal, tried, viable)
 
 /// cuDNN's support check: what finalizing the engine config said.
 struct Check {
@@ -89,7 +90,7 @@ struct WalkFindings {
   std::vector<EngineConfigFindings> engine_configs;  ///< in order of mode and rank, then the swept ones
   std::vector<EngineFindings> engines;               ///< where engines were asked one by one
   int64_t engine_count = 0;   ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
-  bool swept = false;         ///< every engine and knob value was tried
+  bool swept = false;         ///< engines were asked with knob values too; EngineFindings say how many of all
   bool plans_built = false;   ///< plans were asked for
   double walk_ms = 0;         ///< wall time of the whole walk
   std::string log;            ///< raw text of every message about engine configs, where it was asked for

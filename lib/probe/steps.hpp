@@ -25,9 +25,15 @@ size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs);
 /// Queries one heuristic mode and adds its candidates to the findings.
 void query_heuristic(WalkState& state, const std::string& mode);
 
-/// Asks every engine by global index: with no knob choice, and with every combination of knob values if
-/// `every_knob`. Where `only_viable` is set, knob combinations that fall out are counted and not listed.
-void ask_engines(WalkState& state, bool every_knob, bool only_viable, const Progress& progress);
+/// How far engines are asked by themselves.
+struct Sweep {
+  bool knobs = false;         ///< with knob values too, not only as cuDNN chooses
+  int64_t most_per_engine = 0;  ///< where an engine has more combinations than this, only one knob is varied at a time
+  bool list_fallen = false;   ///< list knob combinations that fall out, with their reasons, instead of counting them
+};
+
+/// Asks every engine by global index.
+void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress);
 
 /// Finalizes a plan for each engine config that passed its check.
 void build_plans(WalkState& state, const Progress& progress);

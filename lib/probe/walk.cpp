@@ -11,6 +11,11 @@
 namespace attnprobe::probe {
 namespace {
 
+// Knob combinations of one engine. 9.19's attention engines have at most 111, 9.28's tens of thousands, at about a
+// millisecond each.
+constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all there are
+constexpr int64_t most_tried_combinations = 1'000;    // of itself, where no heuristic found anything
+
 std::string numerical_note_name(cudnnBackendNumericalNote_t note) {
   constexpr const char* names[] = {"TENSOR_CORE",        "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT",
                                    "NONDETERMINISTIC",   "WINOGRAD",            "WINOGRAD_TILE_4x4",           "WINOGRAD_TILE_6x6",
@@ -65,12 +70,11 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
     }
   }
   const bool sweep = !has_working_config(state.findings) && options.sweep_where_none;
-  const bool every_knob = options.engines == name_of(Engines::knobs) || sweep;
-  if (options.engines != name_of(Engines::heuristic) || sweep)
-    if (!step(state, "engines", progress, [&] {
-          ask_engines(state, every_knob, options.engines != name_of(Engines::knobs), progress);
-        }))
-      return;
+  const bool every_knob = options.engines == name_of(Engines::knobs);
+  if (options.engines != name_of(Engines::heuristic) || sweep) {
+    const Sweep how{every_knob || sweep, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
+    if (!step(state, "engines", progress, [&] { ask_engines(state, how, progress); })) return;
+  }
   if (options.plans != name_of(Plans::none)) step(state, "plans", progress, [&] { build_plans(state, progress); });
 }
 

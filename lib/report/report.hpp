@@ -30,7 +30,7 @@ Json report_schema();
 
 struct TextStyle {
   bool colour = false;
-  bool details = false;  ///< every engine config of every result; else only where there is one result, or a problem
+  bool details = false;  ///< every engine config of every result; else only of a single one
   size_t width = 110;    ///< of wrapped paragraphs
 };
 

@@ -54,7 +54,7 @@ Json mode() {
 Json engine() {
   const Json knob = object({{"knob", type("string")}, {"min", type("integer")}, {"max", type("integer")}, {"stride", type("integer")}});
   return object({{"engine", count()}, {"status", type("string")}, {"reasons", array_of(reference("reason"))},
-                 {"knobs", array_of(knob)}, {"tried", count()}, {"viable", count()}});
+                 {"knobs", array_of(knob)}, {"legal", count()}, {"tried", count()}, {"viable", count()}});
 }
 
 Json root_cause() {

@@ -140,14 +140,15 @@ void add_engine_configs(std::string& out, const Result& result) {
 }
 
 void add_sweep(std::string& out, const Result& result) {
-  int64_t tried = 0, viable = 0;
+  int64_t legal = 0, tried = 0, viable = 0;
   for (const auto& engine : result.findings.engines) {
+    legal += engine.legal;
     tried += engine.tried;
     viable += engine.viable;
   }
   if (!result.findings.engines.empty())
-    out += fmt::format("  every engine asked by itself: {} engines, {} engine configs tried{}, {} viable\n\n",
-                       result.findings.engines.size(), tried, result.findings.swept ? " (all knob values)" : "", viable);
+    out += fmt::format("  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
+                       result.findings.engines.size(), tried, legal, viable);
 }
 
 // The first line's indent ends in a dash.
@@ -226,7 +227,7 @@ void add_causes_once(std::string& out, const Results& results, const Writer& wri
 
 void add_config(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
   out += headline(*results.front(), writer);
-  if (results.size() == 1 || style.details) {
+  if (style.details) {
     for (const Result* result : results) {
       out += fmt::format("  on {}: {}{}\n\n", target_text(*result), writer.verdict(*result), expectation_mark(*result));
       add_details(out, *result, writer, style);
@@ -318,7 +319,9 @@ std::string wrapped(const std::string& text, size_t indent, size_t width) {
 
 std::string text_report(const Results& results, const std::optional<cudnn::LibraryInfo>& library,
                         const TextStyle& style) {
-  const Writer writer(style);
+  TextStyle chosen = style;
+  chosen.details = style.details || results.size() == 1;
+  const Writer writer(chosen);
   std::string out;
   for (size_t begin = 0; begin < results.size();) {
     // Results of one config stand together: every target in turn.
@@ -328,7 +331,7 @@ std::string text_report(const Results& results, const std::optional<cudnn::Libra
       if (repeats) break;
       group.push_back(results[i]);
     }
-    add_config(out, group, writer, style);
+    add_config(out, group, writer, chosen);
     begin += group.size();
   }
   return out + footer(results, library);

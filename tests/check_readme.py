@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Runs every `$ attnprobe …` line of the README's console blocks and compares what it prints with what the README says.
+
+A line "…" in the README stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a
+cuDNN other than the one that the README was written with, only the exit codes count.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+WRITTEN_WITH = "9.19.0"
+
+
+def examples(text):
+    for block in re.findall(r"```console\n(.*?)```", text, re.S):
+        command, expected = None, []
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                if command:
+                    yield command, expected
+                command, expected = line[2:], []
+            else:
+                expected.append(line)
+        if command:
+            yield command, expected
+
+
+def normalised(line):
+    line = re.sub(r"/\S*/(lib[a-z_]+\.so\S*)", r"\1", line)
+    line = re.sub(r"\d+ ms", "N ms", line)
+    return re.sub(r"\s+", " ", line).strip()
+
+
+def matches(expected, actual):
+    """Like a glob over lines, "…" being the star."""
+    if not expected:
+        return not actual
+    if expected[0] == "…":
+        return any(matches(expected[1:], actual[i:]) for i in range(len(actual) + 1))
+    return bool(actual) and expected[0] == actual[0] and matches(expected[1:], actual[1:])
+
+
+def main():
+    readme, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    doctor = subprocess.run([program, "doctor"], capture_output=True, text=True).stdout
+    same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
+    has_gpu = re.search(r"ok +GPU ", doctor) is not None
+    failed = count = 0
+    for command, expected in examples(readme.read_text()):
+        if not command.startswith("attnprobe"):
+            continue
+        count += 1
+        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=readme.parent, capture_output=True, text=True)
+        if run.returncode in (2, 4):
+            print(f"FAILED: {command}\n  exit code {run.returncode}: {run.stderr}")
+            failed += 1
+            continue
+        if not same_cudnn or has_gpu and "--target" not in command:
+            continue
+        want = [n for n in map(normalised, expected) if n]
+        got = [n for n in map(normalised, (run.stdout + run.stderr).splitlines()) if n]
+        if want and not matches(want, got):
+            print(f"FAILED: {command}\n  the README says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
+            failed += 1
+    print(f"{count} examples, {failed} failed")
+    return 1 if failed or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
