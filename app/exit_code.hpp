@@ -13,6 +13,7 @@ enum ExitCode {
   environment_lacks = 3,   ///< the environment lacks something
   probe_lost = 4,          ///< a probe crashed or timed out
   wrong_result = 5,        ///< a supported plan computed a wrong result
+  interrupted = 130,       ///< Ctrl-C or SIGTERM: what was finished is reported
 };
 
 inline int exit_code(ErrorKind kind) {

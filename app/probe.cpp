@@ -3,7 +3,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <csignal>
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/cudnn/library_info.hpp"
@@ -203,6 +205,18 @@ int dump_graphs(const Options& options) {
   return all_met;
 }
 
+std::atomic<bool> stop_asked{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
+
+// The first Ctrl-C lets what is under way end and writes what is there; the second kills.
+void stop_gently() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_asked = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
 int probe(Options options) {
   for (const auto& mode : split(options.modes))
     if (mode != "A" && mode != "B" && mode != "FALLBACK")
@@ -214,6 +228,8 @@ int probe(Options options) {
   options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
   const auto targets = choose_targets(options);
 
+  stop_gently();
+  options.campaign.stop = &stop_asked;
   Progress progress(configs.size() * targets.size(), files);
   const auto campaign = worker::run_campaign(configs, targets, options.campaign,
                                              [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
@@ -223,7 +239,9 @@ int probe(Options options) {
   for (const auto& result : campaign.results) results.push_back(&result);
   if (options.output.empty())
     fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library, terminal_style(options.verbose)));
-  return exit_code(results);
+  if (!stop_asked) return exit_code(results);
+  spdlog::warn("stopped: {} of {} results", results.size(), configs.size() * targets.size());
+  return interrupted;
 }
 
 }  // namespace

@@ -189,3 +189,17 @@ TEST_CASE("with no arguments the help is shown", "[cli]") {
 }
 
 TEST_CASE("--version", "[cli]") { CHECK(contains(run_attnprobe("--version").out, "attnprobe 0.")); }
+
+TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string report = folder.path() / "r.json";
+  // Enough work for many seconds; the signal comes after two.
+  const Run run = shell(program() + " " + problem + " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all"
+                        " --report json=" + report + " & pid=$!; sleep 2; kill -INT $pid; wait $pid");
+  CHECK(run.exit_code == 130);
+  CHECK(contains(run.err, "stopped: "));
+  const Json json = Json::parse(read_text(report));
+  CHECK(!json["results"].empty());
+  CHECK(json["results"].size() < 8 * 2 * 24);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
+}

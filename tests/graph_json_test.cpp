@@ -95,6 +95,23 @@ TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][ha
   }));
 }
 
+TEST_CASE("The hash sees ragged offsets, whatever their uid", "[graph][hash]") {
+  auto ragged = [](int64_t extent) {
+    OpGraph graph = causal();
+    Tensor offsets;
+    offsets.uid = 500;
+    offsets.data_type = DataType::i32;
+    offsets.dims = {extent, 1, 1, 1};
+    offsets.strides = {1, 1, 1, 1};
+    graph.tensors.push_back(offsets);
+    tensor_named(graph, "Q").ragged_offset = 500;
+    return graph;
+  };
+  CHECK(hash(renumbered(ragged(3))) == hash(ragged(3)));
+  CHECK(hash(ragged(3)) != hash(ragged(4)));
+  CHECK(hash(ragged(3)) != hash(causal()));
+}
+
 TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").dims[0]; }));
   CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").strides[1]; }));

@@ -65,6 +65,13 @@ const Target* find(const std::string& id) {
   return nullptr;
 }
 
+const Target* twin(const Target& target) {
+  if (const Target* same = find(target.id)) return same;
+  for (const auto& t : catalogue())
+    if (target.kind == Kind::device && t.properties["deviceName"] == target.name) return &t;
+  return nullptr;
+}
+
 std::vector<Target> simulated_targets(const std::string& selection) {
   std::vector<Target> targets;
   for (size_t begin = 0; begin <= selection.size();) {

@@ -152,13 +152,19 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
   campaign.results.resize(configs.size() * targets.size());
   std::mutex mutex;
   size_t done = 0;
+  std::vector<char> finished(campaign.results.size());
+  auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::atomic<size_t> next_target{0};
   auto work = [&] {
     for (size_t t; (t = next_target++) < targets.size();) {
       TargetRun run(targets[t], options);
       for (size_t c = 0; c < configs.size(); ++c) {
+        if (stopped()) return;
         Result result = run.run(configs[c]);
         const std::lock_guard lock(mutex);
+        // A worker that the same Ctrl-C ended says nothing about cuDNN.
+        if (stopped() && result.crash) return;
+        finished[c * targets.size() + t] = 1;
         Result& place = campaign.results[c * targets.size() + t];
         place = std::move(result);
         on_result(place, c * targets.size() + t, ++done);
@@ -173,6 +179,12 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
   for (size_t i = 0; i < jobs; ++i) threads.emplace_back(work);
   threads.clear();  // joins
   if (!targets.empty()) name_supporting_targets(campaign.results, targets.size());
+  if (stopped()) {
+    std::vector<Result> whole;
+    for (size_t i = 0; i < finished.size(); ++i)
+      if (finished[i] != 0) whole.push_back(std::move(campaign.results[i]));
+    campaign.results = std::move(whole);
+  }
   return campaign;
 }
 

@@ -1,6 +1,7 @@
 // Many configs on many targets with one cuDNN: a worker process a target, results in a fixed order.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -16,11 +17,12 @@ struct CampaignOptions {
   probe::WalkOptions walk;     ///< plans "auto": build on a device, none on a simulated target
   double timeout_seconds = 120;  ///< for one config on one target
   int jobs = 0;                ///< worker processes at a time; 0: the cores of the machine
+  const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
 };
 
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
-  std::vector<Result> results;  ///< configs in order, each on every target in order
+  std::vector<Result> results;  ///< configs in order, each on every target in order; what was stopped is left out
 };
 
 /// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done`

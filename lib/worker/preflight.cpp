@@ -49,7 +49,10 @@ Finding cudnn_part(const CudnnOnMachine& found) {
   std::string detail = fmt::format("{} ({}{})", found.path, found.found_by, found.chosen ? ", the one in use" : "");
   if (!found.works) return {"cuDNN", false, detail + ": " + found.problem, "reinstall it, or name another with --cudnn"};
   std::string real = found.library.path == found.path ? "" : fmt::format(", really {}", found.library.path);
-  return {fmt::format("cuDNN {}", cudnn::version_text(found.library.version)), true, detail + real, ""};
+  return {fmt::format("cuDNN {}", cudnn::version_text(found.library.version)), true,
+          fmt::format("{}{}, with the CUDA {}.{} runtime inside", detail, real, found.library.cuda_version / 1000,
+                      found.library.cuda_version / 10 % 100),
+          ""};
 }
 
 // Every file that belongs to the cuDNN in use, as it was really loaded, and whether all are of one folder and version.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "attnprobe/cudnn/status.hpp"
+#include "attnprobe/target/catalogue.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -50,8 +51,10 @@ void judge(Result& result) {
 
 attention::ExpectedVerdict expected(const Result& result) {
   const auto& expect = result.config.spec.expect;
-  const auto named = expect.by_target.find(result.target.id);
-  return named == expect.by_target.end() ? expect.otherwise : named->second;
+  const target::Target* twin = target::twin(result.target);
+  for (const auto& [id, verdict] : expect.by_target)
+    if (id == result.target.id || (twin != nullptr && target::find(id) == twin)) return verdict;
+  return expect.otherwise;
 }
 
 bool met_expectation(const Result& result) {
