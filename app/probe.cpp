@@ -135,18 +135,11 @@ class Progress {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_write_ < std::chrono::seconds(1)) return;
     last_write_ = now;
-    write({});
+    write(finished(), {});
   }
 
-  void write(const std::optional<cudnn::LibraryInfo>& library) {
-    for (auto& [format, file] : files_) file->replace(render(format, finished(), library, {}));
-  }
-
-  Results finished() const {
-    Results results;
-    for (const Result* result : results_)
-      if (result != nullptr) results.push_back(result);
-    return results;
+  void write(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
+    for (auto& [format, file] : files_) file->replace(render(format, results, library, {}));
   }
 
   void end() const {
@@ -154,6 +147,13 @@ class Progress {
   }
 
  private:
+  Results finished() const {
+    Results results;
+    for (const Result* result : results_)
+      if (result != nullptr) results.push_back(result);
+    return results;
+  }
+
   Results results_;
   std::vector<ReportFile>& files_;
   bool on_terminal_;
@@ -234,9 +234,9 @@ int probe(Options options) {
   const auto campaign = worker::run_campaign(configs, targets, options.campaign,
                                              [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
   progress.end();
-  progress.write(campaign.library);
   Results results;
   for (const auto& result : campaign.results) results.push_back(&result);
+  progress.write(results, campaign.library);
   if (options.output.empty())
     fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library, terminal_style(options.verbose)));
   if (!stop_asked) return exit_code(results);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace attnprobe {
 namespace {
@@ -53,6 +54,24 @@ std::string quoted_list(const std::vector<std::string>& words) {
   quoted.reserve(words.size());
   for (const auto& word : words) quoted.push_back('"' + word + '"');
   return fmt::format("{}", fmt::join(quoted, ", "));
+}
+
+std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+std::string pointer_part(std::string key) {
+  for (size_t i = 0; (i = key.find_first_of("~/", i)) != std::string::npos; i += 2) key.replace(i, 1, key[i] == '~' ? "~0" : "~1");
+  return key;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view harmless = "_-./:=,";
+  const bool plain = std::all_of(word.begin(), word.end(), [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || harmless.find(c) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 std::string_view trim(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attnprobe/json.hpp"
+
 namespace attnprobe {
 
 /// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when
@@ -16,6 +18,15 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 /// `"a", "b", "c"`.
 std::string quoted_list(const std::vector<std::string>& words);
+
+/// `value` as JSON text, whatever bytes its strings hold.
+std::string json_text(const Json& value);
+
+/// A key as a part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
+std::string pointer_part(std::string key);
+
+/// A word of a shell command line, quoted where it needs to be.
+std::string shell_word(const std::string& word);
 
 /// `text` without white space at either end.
 std::string_view trim(std::string_view text);

@@ -190,7 +190,7 @@ TEST_CASE("A graph with unknown or missing keys is refused with the place", "[gr
   CHECK(refusal([](Json& j) { j["tensors"][1].erase("dims"); }) == "operation graph: /tensors/1: the key \"dims\" is missing");
   CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) == "operation graph: /operations/0: the key \"a\" is missing");
   CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
-  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: expected {\"tensors\": […], \"operations\": […]}");
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or no array");
 }
 
 TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {

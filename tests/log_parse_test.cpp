@@ -1,4 +1,6 @@
 // Parsing cuDNN's log: real texts of cuDNN 9.19 (fixtures/README.md), and broken ones.
+#include <fmt/format.h>
+
 #include "attnprobe/cudnn/log_parse.hpp"
 
 #include <algorithm>
@@ -143,7 +145,7 @@ TEST_CASE("A text that ends anywhere is read without harm", "[log]") {
 TEST_CASE("What is no engine config is left out", "[log]") {
   for (const char* json : {"{}", "[]", "3", "{\"engineId\":\"2\"}", "not json", "{\"engineId\":2", ""}) {
     INFO(json);
-    CHECK(parse_engine_configs(std::string(checks) + "    engineConfig: type=json; val=" + json + ";\n").empty());
+    CHECK(parse_engine_configs(fmt::format("{}    engineConfig: type=json; val={};\n", checks, json)).empty());
   }
 }
 

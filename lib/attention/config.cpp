@@ -32,13 +32,6 @@ std::string place(const std::string& file, const std::string& pointer) {
   return pointer.empty() ? file : file + ": " + pointer;
 }
 
-// RFC 6901: "~" and "/" in keys are written "~0" and "~1".
-std::string escaped(std::string key) {
-  for (size_t i = 0; (i = key.find_first_of("~/", i)) != std::string::npos; i += 2)
-    key.replace(i, 1, key[i] == '~' ? "~0" : "~1");
-  return key;
-}
-
 const Field* find_field(const std::string& name) {
   const auto& all = fields();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Field& f) { return f.name == name; });
@@ -66,15 +59,23 @@ Json parse_json(std::string_view text, const std::string& file) {
   Json json;
   try {
     json = Json::parse(text, watch, true, true);
-  } catch (const Json::parse_error& e) {
-    const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
-    const auto line = std::count(text.begin(), end, '\n') + 1;
+  } catch (const Json::exception& e) {
+    const auto* syntax = dynamic_cast<const Json::parse_error*>(&e);
+    // `byte` counts the last character that was read; a newline there ends the line that is wrong.
+    const size_t byte = syntax == nullptr ? 0 : std::min(std::max<size_t>(syntax->byte, 1) - 1, text.size());
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
     std::string reason = e.what();
     const size_t colon = reason.find("] ");
-    fail(fmt::format("{}:{}", file, line), "not valid JSON: " + (colon == std::string::npos ? reason : reason.substr(colon + 2)));
+    fail(syntax == nullptr ? file : fmt::format("{}:{}", file, line), "not valid JSON: " + (colon == std::string::npos ? reason : reason.substr(colon + 2)));
   }
   if (!duplicate.empty()) fail(file, fmt::format("the key \"{}\" appears twice in one object", duplicate));
   return json;
+}
+
+// What a value stands for beside its own field: a shorthand's fields, and O's layout where `layout` gives that too.
+std::vector<std::string> stands_for(const Entry& entry) {
+  if (entry.field->name == "layout" && entry.value.is_object() && entry.value.contains("o")) return {"o_layout"};
+  return entry.field->sets_also;
 }
 
 // Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for. Within
@@ -82,7 +83,7 @@ Json parse_json(std::string_view text, const std::string& file) {
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
-      const auto& also = e.field->sets_also;
+      const auto also = stands_for(e);
       return e.field == lower.field || std::find(also.begin(), also.end(), lower.field->name) != also.end();
     });
   };
@@ -94,7 +95,8 @@ std::vector<Entry> read_object(const Json& object, const std::string& file, cons
   if (!object.is_object()) fail(place(file, pointer), "a config is an object, not " + std::string(object.type_name()));
   std::vector<Entry> entries;
   for (const auto& [key, value] : object.items()) {
-    const std::string where = place(file, pointer + "/" + escaped(key));
+    if (key == "$schema") continue;  // for editors
+    const std::string where = place(file, pointer + "/" + pointer_part(key));
     const Field* field = find_field(key);
     if (field == nullptr)
       fail(where, fmt::format("unknown key \"{}\"{}; allowed: {}", key, did_you_mean(key, field_names()),
@@ -138,7 +140,7 @@ AttentionSpec make_spec(const std::vector<Entry>& entries, const Origin& origin)
 }
 
 std::string value_label(const Entry& entry, const Json& value) {
-  return entry.field->name + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  return entry.field->name + "=" + (value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
 // Every combination of the fields that hold several values.
@@ -205,7 +207,7 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
   if (document.is_object() && (document.contains("configs") || document.contains("defaults"))) {
     for (const auto& [key, value] : document.items())
       if (key != "configs" && key != "defaults" && key != "$schema")
-        fail(place(file_name, "/" + escaped(key)),
+        fail(place(file_name, "/" + pointer_part(key)),
              fmt::format("unknown key \"{}\"; allowed beside \"configs\": \"defaults\"", key));
     if (!document.contains("configs")) fail(file_name, "\"defaults\" without \"configs\"");
     if (document.contains("defaults")) defaults = read_object(document["defaults"], file_name, "/defaults");
@@ -251,6 +253,7 @@ Json config_schema() {
     property["description"] = field.help;
     properties[field.name] = property;
   }
+  properties["$schema"] = {{"type", "string"}};
   const Json config = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
   const Json reference = {{"$ref", "#/$defs/config"}};
   const Json list = {{"type", "array"}, {"items", reference}, {"minItems", 1}};

@@ -14,28 +14,28 @@ constexpr int64_t max_extent = std::numeric_limits<int32_t>::max();
 
 int64_t integer(const Json& value, int64_t low, int64_t high) {
   const std::string range = fmt::format("an integer from {} to {}", low, high);
-  if (!value.is_number_integer()) throw FieldError(fmt::format("{} is not {}", value.dump(), range));
-  if (value.is_number_unsigned() && value.get<uint64_t>() > static_cast<uint64_t>(high))
-    throw FieldError(fmt::format("{} is out of range; allowed: {}", value.dump(), range));
-  const auto number = value.get<int64_t>();
-  if (number < low || number > high)
-    throw FieldError(fmt::format("{} is out of range; allowed: {}", number, range));
+  if (!value.is_number_integer()) throw FieldError(fmt::format("{} is not {}", json_text(value), range));
+  // Beyond int64 only an unsigned value can be, and that is out of every range.
+  const bool fits = !value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  const int64_t number = fits ? value.get<int64_t>() : -1;
+  if (!fits || number < low || number > high)
+    throw FieldError(fmt::format("{} is out of range; allowed: {}", json_text(value), range));
   return number;
 }
 
 bool boolean(const Json& value) {
-  if (!value.is_boolean()) throw FieldError(value.dump() + " is not a boolean; allowed: true, false");
+  if (!value.is_boolean()) throw FieldError(json_text(value) + " is not a boolean; allowed: true, false");
   return value.get<bool>();
 }
 
 std::string text(const Json& value) {
-  if (!value.is_string()) throw FieldError(value.dump() + " is not text");
+  if (!value.is_string()) throw FieldError(json_text(value) + " is not text");
   return value.get<std::string>();
 }
 
 [[noreturn]] void not_one_of(const Json& value, const std::vector<std::string>& allowed) {
-  const std::string word = value.is_string() ? value.get<std::string>() : value.dump();
-  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", value.dump(), quoted_list(allowed),
+  const std::string word = value.is_string() ? value.get<std::string>() : json_text(value);
+  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value), quoted_list(allowed),
                                did_you_mean(word, allowed)));
 }
 
@@ -62,12 +62,12 @@ auto at(const std::string& pointer, F body) {
 void only_keys(const Json& object, const std::vector<std::string>& allowed) {
   for (const auto& [key, value] : object.items())
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      throw FieldError("/" + key, fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
+      throw FieldError("/" + pointer_part(key), fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
                                               did_you_mean(key, allowed)));
 }
 
 std::vector<int64_t> lengths(const Json& value) {
-  if (!value.is_array()) throw FieldError(value.dump() + " is not an array of lengths");
+  if (!value.is_array()) throw FieldError(json_text(value) + " is not an array of lengths");
   std::vector<int64_t> result;
   for (size_t i = 0; i < value.size(); ++i)
     result.push_back(at(fmt::format("/{}", i), [&] { return integer(value[i], 0, max_extent); }));
@@ -110,7 +110,7 @@ Mask mask(const Json& value) {
 
 Strides strides(const Json& value) {
   if (!value.is_array() || value.size() != 4)
-    throw FieldError(value.dump() + " is not four strides, in the order batch, heads, seqlen, head_dim");
+    throw FieldError(json_text(value) + " is not four strides, in the order batch, heads, seqlen, head_dim");
   Strides result{};
   for (size_t i = 0; i < 4; ++i)
     result[i] = at(fmt::format("/{}", i),
@@ -129,7 +129,7 @@ TensorLayout tensor_layout(const Json& value) {
   throw FieldError(
       fmt::format("{} is not the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or "
                   "{{\"strides\": [b, h, s, d]}}",
-                  value.dump()));
+                  json_text(value)));
 }
 
 void layout(AttentionSpec& spec, const Json& value) {
@@ -160,7 +160,7 @@ Expectation expectation(const Json& value) {
   }
   for (const auto& [target, v] : value.items()) {
     const Json& entry = v;
-    const auto verdict = at("/" + target, [&] { return one_of<ExpectedVerdict>(entry); });
+    const auto verdict = at("/" + pointer_part(target), [&] { return one_of<ExpectedVerdict>(entry); });
     if (target == "default")
       expect.otherwise = verdict;
     else
@@ -260,7 +260,7 @@ std::vector<Field> make_fields() {
        [](S& s, const Json& v) { s.o = tensor_layout(v); }},
       {"scale", "multiplies the scores; default: 1/sqrt(head_dim_qk)", {{"type", "number"}},
        [](S& s, const Json& v) {
-         if (!v.is_number()) throw FieldError(v.dump() + " is not a number");
+         if (!v.is_number()) throw FieldError(json_text(v) + " is not a number");
          s.scale = v.get<double>();
        }},
       {"mask", "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an object",

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "attnprobe/attention/fields.hpp"
+#include "attnprobe/text.hpp"
 
 namespace attnprobe::attention {
 namespace {
@@ -42,21 +43,6 @@ Json qkv_layout(const AttentionSpec& spec) {
     if (named && split_layout_name(name) == std::array{spec.q.axes, spec.k.axes, spec.v.axes}) return name;
   }
   return {{"q", to_json(spec.q)}, {"k", to_json(spec.k)}, {"v", to_json(spec.v)}};
-}
-
-std::string shell_word(const std::string& word) {
-  const bool plain = std::all_of(word.begin(), word.end(), [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string_view("_-./:=,").find(c) != std::string_view::npos;
-  });
-  if (plain && !word.empty()) return word;
-  std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'')
-      quoted += "'\\''";
-    else
-      quoted += c;
-  }
-  return quoted + "'";
 }
 
 void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) {

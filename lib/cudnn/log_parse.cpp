@@ -32,7 +32,10 @@ std::optional<Reason> parse_reason(std::string_view line) {
     line.remove_prefix(label.size());
     const size_t semicolon = line.find("; Reason: ");
     if (line.substr(0, 6) != "CUDNN_" || semicolon == std::string_view::npos) return std::nullopt;
-    return Reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
+    Reason reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
+    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no reason.
+    if (reason.status == "CUDNN_STATUS_SUCCESS") return std::nullopt;
+    return reason;
   }
   return std::nullopt;
 }

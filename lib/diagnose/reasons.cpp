@@ -33,13 +33,14 @@ const KnownReason* find_reason(const cudnn::Reason& reason) {
 
 std::string category_of_status(const std::string& status) {
   const std::pair<std::string_view, std::string_view> categories[] = {
+      {"_BAD_PARAM", "invalid_graph"},
       {"_SHARED_MEMORY_INSUFFICIENT", "shared_memory"}, {"_ARCH_MISMATCH", "architecture"},
       {"_GRAPH_PATTERN", "graph_pattern"},              {"_SHAPE", "shape"},
       {"_DATA_TYPE", "data_type"},                      {"_LAYOUT", "layout"},
       {"_PADDING", "padding"},                          {"_RUNTIME_PREREQUISITE_MISSING", "environment"},
       {"_INCOMPATIBLE_CUDA_DRIVER", "environment"},     {"_INCOMPATIBLE_CUDART", "environment"},
       {"_SUBLIBRARY", "environment"},                   {"_NOT_INITIALIZED", "environment"},
-      {"_BAD_PARAM", "invalid_graph"},                  {"_COMPILATION_FAILED", "compilation"},
+      {"_COMPILATION_FAILED", "compilation"},
       {"_INTERNAL_ERROR", "internal_error"},            {"_EXECUTION_FAILED", "execution"}};
   for (const auto& [part, category] : categories)
     if (status.find(part) != std::string::npos) return std::string(category);

@@ -14,13 +14,17 @@ namespace {
 using probe::EngineConfigFindings;
 using probe::Reason;
 
-// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the innermost line
-// is the cause. One exception is cuDNN's "mode not found", which a clearer line may follow.
-const Reason* innermost(const std::vector<Reason>& reasons) { return reasons.empty() ? nullptr : &reasons.front(); }
-
 // The plan's failure where the check passed, else the check's.
 const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
   return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
+}
+
+// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the innermost line
+// is the cause. Where cuDNN logged none, the status alone has to do.
+Reason innermost(const EngineConfigFindings& config) {
+  const auto& reasons = reasons_of(config);
+  if (!reasons.empty()) return reasons.front();
+  return {config.check.supported && config.plan ? config.plan->status : config.check.status, ""};
 }
 
 int progress_of(const Reason& reason) {
@@ -42,7 +46,8 @@ RootCause from_reason(const Reason& reason) {
     cause.in_general = known->help;
   } else {
     cause.category = category_of_status(reason.status);
-    cause.explanation = "attnprobe's catalogue does not know this text of cuDNN.";
+    cause.explanation = reason.reason.empty() ? "cuDNN gave this status and logged no reason."
+                                              : "attnprobe's catalogue does not know this text of cuDNN.";
   }
   return cause;
 }
@@ -81,20 +86,20 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);
   const EngineConfigFindings* best = nullptr;
-  // Furthest first; among equals what a heuristic proposed, mode A before the rest, better ranks before worse.
+  // What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are the ones
+  // that cuDNN meant for this graph. Among them the one that had come furthest counts, then the better rank.
   auto key = [](const EngineConfigFindings& config) {
-    const Reason* reason = innermost(reasons_of(config));
     const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
     int64_t rank = 1'000'000;
     for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
-    return std::make_tuple(config.modes.empty(), !from_a, reason == nullptr ? 0 : -progress_of(*reason), rank);
+    return std::make_tuple(config.modes.empty(), !from_a, -progress_of(innermost(config)), rank);
   };
   for (const auto& config : findings.engine_configs) {
-    if (probe::works(config, findings.plans_built) || innermost(reasons_of(config)) == nullptr) continue;
+    if (probe::works(config, findings.plans_built)) continue;
     if (best == nullptr || key(config) < key(*best)) best = &config;
   }
   if (best == nullptr) return no_candidates(findings);
-  RootCause cause = from_reason(*innermost(reasons_of(*best)));
+  RootCause cause = from_reason(innermost(*best));
   cause.engine = best->engine;
   if (!best->modes.empty()) cause.mode = best->modes.front();
   return cause;

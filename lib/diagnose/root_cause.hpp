@@ -11,7 +11,7 @@
 namespace attnprobe::diagnose {
 
 struct RootCause {
-  std::string category;                ///< see reasons.json; "unknown" for a text that the catalogue lacks
+  std::string category;                ///< of reasons.json; for a text that it lacks, of the status; else "unknown"
   std::string status;                  ///< cuDNN's, of the innermost line
   std::string reason;                  ///< cuDNN's innermost line, verbatim
   std::optional<int64_t> engine;       ///< whose reason it is
@@ -23,8 +23,8 @@ struct RootCause {
 };
 ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, in_general, advice)
 
-/// Why no engine config works. Of all configs that fell out, the one that had come furthest counts, mode A's before
-/// others', lower ranks before higher.
+/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed comes before
+/// the other modes' and the swept ones, then how far the engine had come, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
 
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.

@@ -14,7 +14,8 @@ std::pair<Pattern, std::string> choose(const AttentionSpec& spec, int64_t versio
   auto composite = [](const std::string& why) { return std::pair{Pattern::sdpa_composite, why}; };
   if (version < 91301) return composite("composite: the single SDPA operation needs cuDNN 9.13.1");
   if (output_type(spec) == DataType::f32) return composite("composite: the single SDPA operation writes 16-bit output only");
-  if (spec.mask.has_diagonal())
+  // Alignment counts without a bound too: cudnn-frontend wants TOP_LEFT here below 9.21.
+  if (spec.mask.has_diagonal() || spec.mask.alignment != attention::Alignment::top_left)
     return composite(version >= 92100 ? "composite: from cuDNN 9.21 cudnn-frontend puts this mask into the single SDPA "
                                         "operation, in a form that this release does not build"
                                       : "composite: the single SDPA operation takes diagonal masks only from cuDNN 9.21");

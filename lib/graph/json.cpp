@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "attnprobe/error.hpp"
 #include "attnprobe/graph/operation_fields.hpp"
+#include "attnprobe/text.hpp"
 
 namespace attnprobe::graph {
 namespace {
@@ -117,17 +119,19 @@ class Reader {
   void read(const char* key, const Json& json, T& value) {
     if constexpr (std::is_enum_v<T>) {
       const auto parsed = json.is_string() ? parse_enum<T>(json.get<std::string>()) : std::nullopt;
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no known value", key, json.dump()));
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no known value", key, json_text(json)));
       value = *parsed;
     } else if constexpr (std::is_same_v<T, double>) {
       const auto parsed = parse_number(json);
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no number", key, json.dump()));
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no number", key, json_text(json)));
       value = *parsed;
     } else {
       try {
         value = json.get<T>();
+        // The library rounds 1.5 to an integer in silence.
+        if (json_text(Json(value)) != json_text(json)) throw Json::type_error::create(302, "not exact", &json);
       } catch (const Json::exception&) {
-        fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json.dump()));
+        fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json_text(json)));
       }
     }
   }
@@ -202,15 +206,23 @@ Json to_json(const OpGraph& graph) {
 }
 
 OpGraph from_json(const Json& json) {
-  if (!json.is_object() || !json.contains("tensors") || !json.contains("operations"))
-    throw Error(ErrorKind::usage, "operation graph: expected {\"tensors\": […], \"operations\": […]}");
+  auto fail = [](const std::string& message) { throw Error(ErrorKind::usage, "operation graph: " + message); };
+  for (const char* key : {"tensors", "operations"})
+    if (!json.is_object() || !json.contains(key) || !json[key].is_array()) fail(fmt::format("\"{}\" is missing or no array", key));
   OpGraph graph;
-  for (size_t i = 0; i < json["tensors"].size(); ++i)
+  std::set<Uid> uids;
+  for (size_t i = 0; i < json["tensors"].size(); ++i) {
     graph.tensors.push_back(read_tensor(json["tensors"][i], fmt::format("/tensors/{}", i)));
-  for (size_t i = 0; i < json["operations"].size(); ++i)
+    if (!uids.insert(graph.tensors.back().uid).second) fail(fmt::format("/tensors/{}: a second tensor with uid {}", i, graph.tensors.back().uid));
+  }
+  for (const auto& t : graph.tensors)
+    if (t.ragged_offset && uids.count(*t.ragged_offset) == 0)
+      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid, *t.ragged_offset));
+  for (size_t i = 0; i < json["operations"].size(); ++i) {
     graph.operations.push_back(read_operation(json["operations"][i], fmt::format("/operations/{}", i)));
-  for (const auto& operation : graph.operations)
-    for (const auto& port : ports(operation)) tensor(graph, port.uid);  // throws where a port leads nowhere
+    for (const auto& port : ports(graph.operations.back()))
+      if (uids.count(port.uid) == 0) fail(fmt::format("/operations/{}: port \"{}\" is tensor {}, which there is not", i, port.name, port.uid));
+  }
   return graph;
 }
 

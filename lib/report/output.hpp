@@ -1,4 +1,4 @@
-// Report files that are whole or not there: written beside their place, then renamed.
+// Report files that are whole or not there: written beside their place, then renamed. Links are followed.
 #pragma once
 
 #include <filesystem>
@@ -20,7 +20,7 @@ class OutputFile {
   void replace(const std::string& text);
 
  private:
-  std::filesystem::path path_, temporary_;
+  std::filesystem::path path_, temporary_;  // no temporary: path_ is a device or pipe, written as it is
 };
 
 }  // namespace attnprobe::report

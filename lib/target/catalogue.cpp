@@ -76,9 +76,14 @@ std::vector<Target> simulated_targets(const std::string& selection) {
   std::vector<Target> targets;
   for (size_t begin = 0; begin <= selection.size();) {
     const size_t end = std::min(selection.find(',', begin), selection.size());
-    for (auto& t : selected(selection.substr(begin, end - begin)))
-      if (std::none_of(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; }))
+    for (auto& t : selected(selection.substr(begin, end - begin))) {
+      const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
+      if (same == targets.end())
         targets.push_back(std::move(t));
+      else if (same->file != t.file)
+        throw Error(ErrorKind::usage, fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
+                                                  t.file.empty() ? same->file : t.file));
+    }
     begin = end + 1;
   }
   return targets;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
 #include "attnprobe/error.hpp"
+#include "attnprobe/text.hpp"
 
 namespace attnprobe::target {
 namespace {
@@ -26,7 +28,7 @@ T field(const Json& json, const std::string& file, const std::string& pointer, c
   try {
     return json[key].get<T>();
   } catch (const Json::exception&) {
-    fail(file, pointer + "/" + key, json[key].dump() + " has the wrong type");
+    fail(file, pointer + "/" + key, json_text(json[key]) + " has the wrong type");
   }
 }
 
@@ -35,31 +37,32 @@ void check_properties(const Json& properties, const std::string& file, const std
   for (const char* key : required_properties) {
     if (!properties.contains(key)) fail(file, pointer, fmt::format("the key \"{}\" is missing", key));
     if (!properties[key].is_number_integer() || properties[key].get<int64_t>() <= 0)
-      fail(file, pointer + "/" + key, properties[key].dump() + " is not a positive integer");
+      fail(file, pointer + "/" + key, json_text(properties[key]) + " is not a positive integer");
   }
   for (const auto& [key, value] : properties.items()) {
-    const bool extents = value.is_array() && value.size() == 3;
+    const bool extents = value.is_array() && value.size() == 3 &&
+                         std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number_integer(); });
     if (!value.is_number_integer() && !value.is_string() && !extents)
-      fail(file, pointer + "/" + key, value.dump() + " is neither an integer, a text nor three integers");
+      fail(file, pointer + "/" + key, json_text(value) + " is neither an integer, a text nor three integers");
   }
 }
 
 }  // namespace
 
-Target parse_target(std::string_view json_text, const std::string& file_name) {
-  const Json json = Json::parse(json_text, nullptr, false, true);
+Target parse_target(std::string_view text, const std::string& file_name) {
+  const Json json = Json::parse(text, nullptr, false, true);
   if (json.is_discarded() || !json.is_object()) fail(file_name, "", "not a JSON object");
   Target t;
   t.file = file_name;
   const bool bare = !json.contains("schema");
   if (!bare && json["schema"] != schema_name)
-    fail(file_name, "/schema", fmt::format("{} is not known; allowed: \"{}\"", json["schema"].dump(), schema_name));
+    fail(file_name, "/schema", fmt::format("{} is not known; allowed: \"{}\"", json_text(json["schema"]), schema_name));
   if (!bare && !json.contains("properties")) fail(file_name, "", "the key \"properties\" is missing");
   t.properties = bare ? json : json["properties"];
   check_properties(t.properties, file_name, bare ? "" : "/properties");
   t.sm = static_cast<int>(t.properties["deviceVer"].get<int64_t>() / 10);
   const std::string stem = std::filesystem::path(file_name).stem();
-  t.name = field<std::string>(t.properties, file_name, "/properties", "deviceName", stem);
+  t.name = field<std::string>(t.properties, file_name, bare ? "" : "/properties", "deviceName", stem);
   t.id = stem;
   if (bare) return t;
   t.id = field<std::string>(json, file_name, "", "id", stem);
@@ -70,7 +73,7 @@ Target parse_target(std::string_view json_text, const std::string& file_name) {
   t.sources = json.value("sources", Json::object());
   t.references = json.value("references", Json::object());
   if (const int sm = field<int>(json, file_name, "", "sm", t.sm); sm != t.sm)
-    fail(file_name, "/sm", fmt::format("{} contradicts deviceVer {}", sm, t.properties["deviceVer"].dump()));
+    fail(file_name, "/sm", fmt::format("{} contradicts deviceVer {}", sm, json_text(t.properties["deviceVer"])));
   return t;
 }
 
@@ -95,7 +98,7 @@ Json to_json(const Target& t) {
 
 Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with) {
   Target t = parse_target(properties_json, "this GPU");
-  if (!t.properties.contains("memoryBusWidth")) t.properties["memoryBusWidth"] = memory_bus_bits;
+  if (memory_bus_bits > 0 && !t.properties.contains("memoryBusWidth")) t.properties["memoryBusWidth"] = memory_bus_bits;
   t.file.clear();
   // "NVIDIA H200" -> "nvidia-h200"
   t.id.clear();
@@ -104,6 +107,7 @@ Target measured_target(const std::string& properties_json, int memory_bus_bits, 
     if (word) t.id += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (!word && !t.id.empty() && t.id.back() != '-') t.id += '-';
   }
+  while (!t.id.empty() && t.id.back() == '-') t.id.pop_back();
   t.sources = Json::object();
   for (const auto& [key, value] : t.properties.items()) t.sources[key] = "measured";
   t.references = {{"measured", {{"title", "attnprobe targets dump"}, {"note", measured_with}}}};

@@ -9,6 +9,7 @@
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/diagnose/alternatives.hpp"
+#include "attnprobe/text.hpp"
 #include "attnprobe/worker/client.hpp"
 
 namespace attnprobe::worker {
@@ -16,7 +17,7 @@ namespace {
 
 std::string reproduce_command(const attention::AttentionSpec& spec, const target::Target& target,
                               const CampaignOptions& options) {
-  std::string command = "attnprobe " + to_options(spec) + " --target " + (target.file.empty() ? target.id : target.file);
+  std::string command = "attnprobe " + to_options(spec) + " --target " + shell_word(target.file.empty() ? target.id : target.file);
   const probe::WalkOptions defaults;
   if (options.walk.modes != defaults.modes) {
     std::string modes;
@@ -25,7 +26,7 @@ std::string reproduce_command(const attention::AttentionSpec& spec, const target
   }
   if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
   if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
-  return command + " --cudnn " + options.cudnn;
+  return command + " --cudnn " + shell_word(options.cudnn);
 }
 
 // All configs on one target. The worker is started again after it was lost.

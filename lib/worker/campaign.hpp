@@ -26,7 +26,7 @@ struct CampaignResult {
 };
 
 /// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done`
-/// counts from 1. The reference stays valid as long as the campaign's results.
+/// counts from 1. The reference stays valid until run_campaign returns.
 using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
 
 /// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
