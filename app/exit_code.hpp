@@ -7,13 +7,13 @@
 namespace attnprobe::app {
 
 enum ExitCode {
-  all_met = 0,             ///< every result met its expectation
-  not_met = 1,             ///< one did not
-  bad_usage = 2,           ///< bad command line or config
-  environment_lacks = 3,   ///< the environment lacks something
-  probe_lost = 4,          ///< a probe crashed or timed out
-  wrong_result = 5,        ///< a supported plan computed a wrong result
-  interrupted = 130,       ///< Ctrl-C or SIGTERM: what was finished is reported
+  all_met = 0,            ///< every result met its expectation
+  not_met = 1,            ///< one did not
+  bad_usage = 2,          ///< bad command line or config
+  environment_lacks = 3,  ///< the environment lacks something
+  probe_lost = 4,         ///< a probe crashed or timed out
+  wrong_result = 5,       ///< a supported plan computed a wrong result
+  interrupted = 130,      ///< Ctrl-C or SIGTERM: what was finished is reported
 };
 
 inline int exit_code(ErrorKind kind) {
@@ -21,8 +21,8 @@ inline int exit_code(ErrorKind kind) {
   return kind == ErrorKind::environment ? environment_lacks : probe_lost;
 }
 
-/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than a lost
-/// one, and both are worse than an answer that differs from the expected one.
+/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than
+/// a lost one, and both are worse than an answer that differs from the expected one.
 inline int exit_code(const report::Results& results) {
   int code = all_met;
   auto at_least = [&](int candidate) {

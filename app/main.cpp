@@ -29,7 +29,8 @@ namespace {
 // `attnprobe --config x` is `attnprobe probe --config x`.
 std::vector<std::string> with_default_command(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const bool own = !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || words[0][0] != '-');
+  const bool own = !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" ||
+                                      words[0][0] != '-');
   if (!words.empty() && !own) words.insert(words.begin(), "probe");
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   return words;
@@ -37,19 +38,25 @@ std::vector<std::string> with_default_command(int argc, char** argv) {
 
 void check_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   if (word[0] != '-' && std::find(names.begin(), names.end(), word) == names.end())
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word, did_you_mean(word, names), quoted_list(names)));
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word,
+                                              did_you_mean(word, names), quoted_list(names)));
 }
 
 int run_command_line(int argc, char** argv) {
-  CLI::App app("Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does not.\n"
-               "With options and no command, `probe` is meant: attnprobe --config configs/bert.json --target l40s");
+  CLI::App app(
+      "Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does "
+      "not.\n"
+      "With options and no command, `probe` is meant: attnprobe --config configs/bert.json --target l40s");
   app.name("attnprobe");
   app.require_subcommand(1);
   app.set_version_flag("--version", "attnprobe " + report::tool_version());
-  app.footer("Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks something,\n"
-             "4 a probe crashed or timed out, 5 a wrong result.");
+  app.footer(
+      "Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks "
+      "something,\n"
+      "4 a probe crashed or timed out, 5 a wrong result.");
   Run run;
   add_probe(app, run);
   add_targets(app, run);

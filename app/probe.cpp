@@ -55,12 +55,15 @@ std::vector<std::string> split(const std::string& list) {
 std::vector<attention::AttentionConfig> read_configs(const Options& options) {
   if (options.config_files.empty()) {
     if (options.overrides.empty())
-      throw Error(ErrorKind::usage, "nothing to probe: give --config FILE, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
+      throw Error(
+          ErrorKind::usage,
+          "nothing to probe: give --config FILE, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
     return attention::configs_from_options(options.overrides);
   }
   std::vector<attention::AttentionConfig> configs;
   for (const auto& file : options.config_files)
-    for (auto& config : attention::load_configs(file, options.overrides)) configs.push_back(std::move(config));
+    for (auto& config : attention::load_configs(file, options.overrides))
+      configs.push_back(std::move(config));
   return configs;
 }
 
@@ -68,8 +71,9 @@ void add_devices(std::vector<target::Target>& targets, const std::string& word, 
   const auto driver = worker::inspect_driver(options.campaign.timeout_seconds);
   const auto devices = worker::device_targets(driver);
   if (devices.empty())
-    throw Error(ErrorKind::environment, fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
-                                                    driver.problem.empty() ? "no GPU" : driver.problem));
+    throw Error(ErrorKind::environment,
+                fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
+                            driver.problem.empty() ? "no GPU" : driver.problem));
   if (word == "device:all") {
     targets.insert(targets.end(), devices.begin(), devices.end());
     return;
@@ -79,7 +83,9 @@ void add_devices(std::vector<target::Target>& targets, const std::string& word, 
       targets.push_back(device);
       return;
     }
-  throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all", word, devices.size() - 1));
+  throw Error(ErrorKind::usage,
+              fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all", word,
+                          devices.size() - 1));
 }
 
 std::vector<target::Target> choose_targets(const Options& options) {
@@ -101,7 +107,9 @@ std::vector<target::Target> choose_targets(const Options& options) {
 std::string render(Format format, const Results& results, const std::optional<cudnn::LibraryInfo>& library,
                    const report::TextStyle& style) {
   // cuDNN's texts are not promised to be UTF-8.
-  auto dump = [](const Json& json, int indent) { return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n"; };
+  auto dump = [](const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
   if (format == Format::json) return dump(report::report_json(results, library), 2);
   if (format == Format::table) return report::text_report(results, library, style);
   std::string lines;
@@ -115,23 +123,27 @@ std::vector<ReportFile> open_reports(const Options& options) {
     const size_t equals = word.find('=');
     const auto format = parse_enum<Format>(word.substr(0, equals));
     if (equals == std::string::npos || !format)
-      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}", word, quoted_list(names_of<Format>())));
+      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}",
+                                                word, quoted_list(names_of<Format>())));
     files.push_back({*format, std::make_unique<report::OutputFile>(word.substr(equals + 1))});
   }
   if (!options.output.empty())
-    files.push_back({parse_enum<Format>(options.format).value(), std::make_unique<report::OutputFile>(options.output)});
+    files.push_back(
+        {parse_enum<Format>(options.format).value(), std::make_unique<report::OutputFile>(options.output)});
   return files;
 }
 
 // Results as they come: progress on a terminal, report files rewritten at most once a second.
 class Progress {
  public:
-  Progress(size_t total, std::vector<ReportFile>& files) : results_(total), files_(files), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+  Progress(size_t total, std::vector<ReportFile>& files)
+      : results_(total), files_(files), on_terminal_(isatty(STDERR_FILENO) == 1) {}
 
   void add(const Result& result, size_t index, size_t done) {
     results_[index] = &result;
     if (on_terminal_)
-      fmt::print(stderr, "\r\x1b[K[{}/{}] {} on {}: {}", done, results_.size(), result.config.spec.name, result.target.id, name_of(result.verdict));
+      fmt::print(stderr, "\r\x1b[K[{}/{}] {} on {}: {}", done, results_.size(), result.config.spec.name,
+                 result.target.id, name_of(result.verdict));
     const auto now = std::chrono::steady_clock::now();
     if (now - last_write_ < std::chrono::seconds(1)) return;
     last_write_ = now;
@@ -178,7 +190,8 @@ int64_t version_for_graphs(const Options& options) {
     return client.open(cudnn::choose_library(options.cudnn).path, any).version;
   } catch (const std::exception& e) {
     constexpr int64_t newest_checked = 91900;
-    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", cudnn::version_text(newest_checked), e.what());
+    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}",
+                 cudnn::version_text(newest_checked), e.what());
     return newest_checked;
   }
 }
@@ -197,7 +210,8 @@ int dump_graphs(const Options& options) {
     json["hash"] = graph::hash(built.graph);
     list.push_back(std::move(json));
   }
-  const std::string text = options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n";
+  const std::string text =
+      options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n";
   if (options.output.empty())
     fmt::print("{}", text);
   else
@@ -220,7 +234,8 @@ void stop_gently() {
 int probe(Options options) {
   for (const auto& mode : split(options.modes))
     if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage, fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
   options.campaign.walk.modes = split(options.modes);
   if (!options.dump_graph.empty()) return dump_graphs(options);
   const auto configs = read_configs(options);
@@ -231,14 +246,16 @@ int probe(Options options) {
   stop_gently();
   options.campaign.stop = &stop_asked;
   Progress progress(configs.size() * targets.size(), files);
-  const auto campaign = worker::run_campaign(configs, targets, options.campaign,
-                                             [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
+  const auto campaign = worker::run_campaign(
+      configs, targets, options.campaign,
+      [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
   progress.end();
   Results results;
   for (const auto& result : campaign.results) results.push_back(&result);
   progress.write(results, campaign.library);
   if (options.output.empty())
-    fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library, terminal_style(options.verbose)));
+    fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library,
+                            terminal_style(options.verbose)));
   if (!stop_asked) return exit_code(results);
   spdlog::warn("stopped: {} of {} results", results.size(), configs.size() * targets.size());
   return interrupted;
@@ -250,32 +267,56 @@ void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   options->campaign.walk.plans = "auto";
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
-  command->add_option("--config", options->config_files, "JSON configs; - is standard input")->group("What is asked");
+  command->add_option("--config", options->config_files, "JSON configs; - is standard input")
+      ->group("What is asked");
   for (const auto& field : attention::fields())
     command
         ->add_option_function<std::string>(
             attention::option_of(field.name),
-            [options, name = field.name](const std::string& text) { options->overrides.push_back(attention::parse_override(name, text)); },
+            [options, name = field.name](const std::string& text) {
+              options->overrides.push_back(attention::parse_override(name, text));
+            },
             field.help)
         ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
   const std::string where = "Where", how = "How far", output = "Output";
-  command->add_option("--target", options->target,
-                      "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json file; comma list; "
-                      "default: this machine's GPUs, else the representative ones")->group(where);
+  command
+      ->add_option("--target", options->target,
+                   "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json "
+                   "file; comma list; "
+                   "default: this machine's GPUs, else the representative ones")
+      ->group(where);
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it")->group(where);
   command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how);
-  command->add_option("--engines", options->campaign.walk.engines, "heuristic: what the modes propose; all: every engine too; "
-                      "knobs: every engine with every knob value")->check(CLI::IsMember(names_of<probe::Engines>()))->group(how);
-  command->add_option("--plans", options->campaign.walk.plans, "none, or build: compile each plan; default: build on a real GPU, "
-                      "none on a simulated one")->check(CLI::IsMember({"none", "build"}))->group(how);
-  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one target")->check(CLI::PositiveNumber)->group(how);
-  command->add_option("--jobs", options->campaign.jobs, "worker processes at a time; default: the cores")->check(CLI::PositiveNumber)->group(how);
-  command->add_option("--format", options->format, "table, json or jsonl")->check(CLI::IsMember(names_of<Format>()))->group(output);
+  command
+      ->add_option("--engines", options->campaign.walk.engines,
+                   "heuristic: what the modes propose; all: every engine too; "
+                   "knobs: every engine with every knob value")
+      ->check(CLI::IsMember(names_of<probe::Engines>()))
+      ->group(how);
+  command
+      ->add_option("--plans", options->campaign.walk.plans,
+                   "none, or build: compile each plan; default: build on a real GPU, "
+                   "none on a simulated one")
+      ->check(CLI::IsMember({"none", "build"}))
+      ->group(how);
+  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one target")
+      ->check(CLI::PositiveNumber)
+      ->group(how);
+  command->add_option("--jobs", options->campaign.jobs, "worker processes at a time; default: the cores")
+      ->check(CLI::PositiveNumber)
+      ->group(how);
+  command->add_option("--format", options->format, "table, json or jsonl")
+      ->check(CLI::IsMember(names_of<Format>()))
+      ->group(output);
   command->add_option("-o,--output", options->output, "file for it; default: standard output")->group(output);
   command->add_option("--report", options->reports, "further reports, FORMAT=FILE")->group(output);
-  command->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
-      ->check(CLI::IsMember({"json", "dot"}))->group(output);
-  command->add_flag("--raw-log", options->campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")->group(output);
+  command
+      ->add_option("--dump-graph", options->dump_graph,
+                   "write the operation graph instead of probing it: json or dot")
+      ->check(CLI::IsMember({"json", "dot"}))
+      ->group(output);
+  command->add_flag("--raw-log", options->campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")
+      ->group(output);
   command->add_flag("-v,--verbose", options->verbose, "every engine config of every result")->group(output);
   command->callback([options, &run] { run = [options] { return probe(*options); }; });
 }

@@ -14,14 +14,19 @@
 namespace attnprobe::app {
 namespace {
 
-int64_t number(const target::Target& t, const char* key) { return t.properties.value(key, int64_t{0}); }
+int64_t number(const target::Target& t, const char* key) {
+  return t.properties.value(key, int64_t{0});
+}
 
 int list() {
-  std::vector<std::vector<std::string>> rows{{"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", ""}};
+  std::vector<std::vector<std::string>> rows{
+      {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", ""}};
   for (const auto& t : target::catalogue())
-    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm), fmt::format("{}", number(t, "multiProcessorCount")),
+    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm),
+                    fmt::format("{}", number(t, "multiProcessorCount")),
                     fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
-                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : ""});
+                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30),
+                    t.representative ? "representative" : ""});
   fmt::print("{}", report::aligned(rows, 0));
   return all_met;
 }
@@ -37,14 +42,16 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   const auto devices = worker::device_targets(driver);
   if (devices.empty()) throw Error(ErrorKind::environment, "no GPU to dump: " + driver.problem);
   if (device < 0 || static_cast<size_t>(device) >= devices.size())
-    throw Error(ErrorKind::usage, fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
   std::unique_ptr<report::OutputFile> file;
   if (!path.empty()) file = std::make_unique<report::OutputFile>(path);
   worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
   const auto library = client.open(cudnn::choose_library(cudnn).path, devices[static_cast<size_t>(device)]);
   const auto measured = target::measured_target(
-      client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits, fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version),
-                                              driver.version / 1000, driver.version / 10 % 100));
+      client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
+      fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version), driver.version / 1000,
+                  driver.version / 10 % 100));
   const std::string text = target::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

@@ -1,4 +1,5 @@
-// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's words.
+// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's
+// words.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were written.
+// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were
+// written.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -32,10 +33,10 @@ struct adl_serializer<std::optional<T>> {
 #endif
 
 /// to_json and from_json of a plain struct, its members under their own names. In the struct's namespace.
-#define ATTNPROBE_JSON(Type, ...)                                                            \
-  inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {     \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))                 \
-  }                                                                                          \
-  inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) {   \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))               \
+#define ATTNPROBE_JSON(Type, ...)                                                          \
+  inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))               \
+  }                                                                                        \
+  inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) { \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))             \
   }

@@ -56,10 +56,13 @@ std::string quoted_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(quoted, ", "));
 }
 
-std::string json_text(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string json_text(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 std::string pointer_part(std::string key) {
-  for (size_t i = 0; (i = key.find_first_of("~/", i)) != std::string::npos; i += 2) key.replace(i, 1, key[i] == '~' ? "~0" : "~1");
+  for (size_t i = 0; (i = key.find_first_of("~/", i)) != std::string::npos; i += 2)
+    key.replace(i, 1, key[i] == '~' ? "~0" : "~1");
   return key;
 }
 

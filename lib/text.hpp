@@ -10,7 +10,8 @@
 namespace attnprobe {
 
 /// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when
-/// none is near enough to be a likely slip of the keyboard (distance at most a third of the word, at least 1).
+/// none is near enough to be a likely slip of the keyboard (distance at most a third of the word, at least
+/// 1).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// ` (did you mean "x"?)` or "".

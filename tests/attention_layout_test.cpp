@@ -1,4 +1,5 @@
-// Layouts and masks by name or spelt out, expectations, and a spec's way back to JSON, options and the schema.
+// Layouts and masks by name or spelt out, expectations, and a spec's way back to JSON, options and the
+// schema.
 #include "attnprobe/attention/layout.hpp"
 
 #include <algorithm>
@@ -23,15 +24,22 @@ constexpr TensorShape shape{2, 3, 5, 7};  // batch, heads, seqlen, head_dim
 
 // b2 h6/3 s4/5 d8/16, and these members beside it.
 AttentionSpec spec_with(const std::string& members) {
-  return parse_configs(R"({"batch": 2, "heads_q": 6, "heads_kv": 3, "seqlen_q": 4, "seqlen_kv": 5, "head_dim_qk": 8,
-                           "head_dim_v": 16, )" + members + "}", "x.json").at(0).spec;
+  return parse_configs(
+             R"({"batch": 2, "heads_q": 6, "heads_kv": 3, "seqlen_q": 4, "seqlen_kv": 5, "head_dim_qk": 8,
+                           "head_dim_v": 16, )" +
+                 members + "}",
+             "x.json")
+      .at(0)
+      .spec;
 }
 
 std::string refusal(const std::string& members) {
   return usage_error([&] { spec_with(members); });
 }
 
-Mask mask(const std::string& json) { return spec_with("\"mask\": " + json).mask; }
+Mask mask(const std::string& json) {
+  return spec_with("\"mask\": " + json).mask;
+}
 
 // Every config that the repository ships.
 std::vector<AttentionConfig> shipped_configs() {
@@ -45,13 +53,14 @@ std::vector<AttentionConfig> shipped_configs() {
 std::vector<AttentionSpec> shipped_and_odd_specs() {
   std::vector<AttentionSpec> specs;
   for (const auto& config : shipped_configs()) specs.push_back(config.spec);
-  for (const char* members :
-       {R"("name": "it's odd, \"really\"", "layout": "bshd_bhsd_sbhd", "o_layout": "sbhd")",
-        R"("layout": {"q": "bhsd", "k": {"strides": [960, 8, 192, 1]}, "v": "bshd"}, "o_dtype": "f32", "scale": 0.1)",
-        R"("layout": {"q": {"strides": [1, 2, 3, 1]}, "k": "bhsd", "v": "sbhd", "o": {"strides": [9, 8, 7, 1]}})",
-        R"("mask": {"causal": true, "window_left": 3, "padding": true, "seqlens_q": [4, 0], "seqlens_kv": [5, 1]})",
-        R"("mask": {"window_left": 0, "window_right": 7, "alignment": "bottom_right"}, "stats": true)",
-        R"("expect": {"l40s": "unsupported", "default": "unsupported"}, "pass": "fprop_train", "dtype": "bf16")"})
+  for (
+      const char* members :
+      {R"("name": "it's odd, \"really\"", "layout": "bshd_bhsd_sbhd", "o_layout": "sbhd")",
+       R"("layout": {"q": "bhsd", "k": {"strides": [960, 8, 192, 1]}, "v": "bshd"}, "o_dtype": "f32", "scale": 0.1)",
+       R"("layout": {"q": {"strides": [1, 2, 3, 1]}, "k": "bhsd", "v": "sbhd", "o": {"strides": [9, 8, 7, 1]}})",
+       R"("mask": {"causal": true, "window_left": 3, "padding": true, "seqlens_q": [4, 0], "seqlens_kv": [5, 1]})",
+       R"("mask": {"window_left": 0, "window_right": 7, "alignment": "bottom_right"}, "stats": true)",
+       R"("expect": {"l40s": "unsupported", "default": "unsupported"}, "pass": "fprop_train", "dtype": "bf16")"})
     specs.push_back(spec_with(members));
   return specs;
 }
@@ -78,7 +87,9 @@ std::vector<std::string> shell_words(const std::string& line) {
   return words;
 }
 
-bool has_jsonschema() { return std::system("python3 -c 'import jsonschema' > /dev/null 2>&1") == 0; }
+bool has_jsonschema() {
+  return std::system("python3 -c 'import jsonschema' > /dev/null 2>&1") == 0;
+}
 
 // Whether each document is valid under config_schema(), as python3-jsonschema sees it.
 std::vector<bool> valid_under_schema(const std::vector<Json>& documents) {
@@ -86,13 +97,15 @@ std::vector<bool> valid_under_schema(const std::vector<Json>& documents) {
   const auto schema = folder.file("schema.json", config_schema().dump());
   const auto list = folder.file("documents.json", Json(documents).dump());
   const auto out = folder.path() / "out.json";
-  const auto script = folder.file("validate.py",
-                                  "import json, sys, jsonschema\n"
-                                  "schema, documents = (json.load(open(p)) for p in sys.argv[1:3])\n"
-                                  "jsonschema.Draft202012Validator.check_schema(schema)\n"
-                                  "validator = jsonschema.Draft202012Validator(schema)\n"
-                                  "json.dump([validator.is_valid(d) for d in documents], open(sys.argv[3], 'w'))\n");
-  const std::string command = "python3 " + script.string() + " " + schema.string() + " " + list.string() + " " + out.string();
+  const auto script =
+      folder.file("validate.py",
+                  "import json, sys, jsonschema\n"
+                  "schema, documents = (json.load(open(p)) for p in sys.argv[1:3])\n"
+                  "jsonschema.Draft202012Validator.check_schema(schema)\n"
+                  "validator = jsonschema.Draft202012Validator(schema)\n"
+                  "json.dump([validator.is_valid(d) for d in documents], open(sys.argv[3], 'w'))\n");
+  const std::string command =
+      "python3 " + script.string() + " " + schema.string() + " " + list.string() + " " + out.string();
   REQUIRE(std::system(command.c_str()) == 0);
   return Json::parse(read_text(out)).get<std::vector<bool>>();
 }
@@ -131,7 +144,8 @@ TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
 }
 
 TEST_CASE("A digit in the wrong group is no layout name", "[layout]") {
-  for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_", "_bshd", "bshd_bshd_bshd_bshd"})
+  for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_",
+                           "_bshd", "bshd_bshd_bshd_bshd"})
     CHECK_FALSE(split_layout_name(name));
 }
 
@@ -156,11 +170,13 @@ TEST_CASE("O follows Q without its interleaving, unless it has a layout", "[layo
   CHECK(q_strides(packed) == Strides{3 * 3 * 16, 8, 3 * 16, 1});
   CHECK(o_strides(packed) == Strides{3 * 16, 8, 16, 1});
   CHECK(o_strides(spec_with(R"("layout": "bhsd")")) == Strides{6 * 4 * 16, 4 * 16, 16, 1});
-  CHECK(o_strides(spec_with(R"("layout": "bhsd", "o_layout": "sbhd")")) == Strides{6 * 16, 16, 2 * 6 * 16, 1});
+  CHECK(o_strides(spec_with(R"("layout": "bhsd", "o_layout": "sbhd")")) ==
+        Strides{6 * 16, 16, 2 * 6 * 16, 1});
 }
 
 TEST_CASE("Strides may be spelt out", "[layout]") {
-  const AttentionSpec spec = spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
+  const AttentionSpec spec =
+      spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
   CHECK(q_strides(spec) == Strides{900, 30, 60, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 5 * 8, 8, 1});
   CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing of O
@@ -168,15 +184,20 @@ TEST_CASE("Strides may be spelt out", "[layout]") {
 
 TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {
   CHECK(refusal(R"("layout": "bshdd")") ==
-        "x.json: /layout: \"bshdd\" is not a known value; allowed: \"bshd\", \"bhsd\", \"sbhd\", \"bs3hd\", \"bsh3d\", "
-        "\"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\" (did you mean \"bshd\"?)");
+        "x.json: /layout: \"bshdd\" is not a known value; allowed: \"bshd\", \"bhsd\", \"sbhd\", \"bs3hd\", "
+        "\"bsh3d\", "
+        "\"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\" (did you mean "
+        "\"bshd\"?)");
   CHECK(refusal(R"("layout": {"q": "bshd", "k": "bshd"})") == "x.json: /layout: the key \"v\" is missing");
-  CHECK_THAT(refusal(R"("o_layout": "bshd_bshd")"), StartsWith("x.json: /o_layout: \"bshd_bshd\" is not the layout of one tensor"));
+  CHECK_THAT(refusal(R"("o_layout": "bshd_bshd")"),
+             StartsWith("x.json: /o_layout: \"bshd_bshd\" is not the layout of one tensor"));
   CHECK_THAT(refusal(R"("layout": {"q": "bshd", "k": {"stride": [1]}, "v": "bshd"})"),
              StartsWith("x.json: /layout/k/stride: unknown key \"stride\"; allowed: \"strides\""));
-  CHECK(refusal(R"("o_layout": {"strides": [1, 2, 3]})") ==
-        "x.json: /o_layout/strides: [1,2,3] is not four strides, in the order batch, heads, seqlen, head_dim");
-  CHECK_THAT(refusal(R"("o_layout": {"strides": [1, 2, -3, 1]})"), StartsWith("x.json: /o_layout/strides/2: -3 is out of range"));
+  CHECK(
+      refusal(R"("o_layout": {"strides": [1, 2, 3]})") ==
+      "x.json: /o_layout/strides: [1,2,3] is not four strides, in the order batch, heads, seqlen, head_dim");
+  CHECK_THAT(refusal(R"("o_layout": {"strides": [1, 2, -3, 1]})"),
+             StartsWith("x.json: /o_layout/strides/2: -3 is out of range"));
 }
 
 // ---- masks
@@ -216,17 +237,23 @@ TEST_CASE("Masks that contradict themselves are refused", "[mask]") {
         "x.json: /mask: \"seqlens_q\" has 3 lengths for a batch of 2");
   CHECK(refusal(R"("mask": {"padding": true, "seqlens_kv": [1, 6]})") ==
         "x.json: /mask: \"seqlens_kv\" holds 6, more than the sequence length 5");
-  CHECK(refusal(R"("mask": {"seqlens_kv": [1, 2]})") == "x.json: /mask: \"seqlens_kv\" is given without \"padding\": true");
+  CHECK(refusal(R"("mask": {"seqlens_kv": [1, 2]})") ==
+        "x.json: /mask: \"seqlens_kv\" is given without \"padding\": true");
 }
 
 TEST_CASE("Masks with wrong members are refused", "[mask]") {
   CHECK_THAT(refusal(R"("mask": "casual")"), EndsWith("(did you mean \"causal\"?)"));
-  CHECK_THAT(refusal(R"("mask": {"window": 3})"), StartsWith("x.json: /mask/window: unknown key \"window\"; allowed: \"causal\""));
-  CHECK_THAT(refusal(R"("mask": {"window_left": -1})"), StartsWith("x.json: /mask/window_left: -1 is out of range"));
-  CHECK_THAT(refusal(R"("mask": {"alignment": "left"})"), StartsWith("x.json: /mask/alignment: \"left\" is not a known value"));
-  CHECK(refusal(R"("mask": {"padding": "yes"})") == "x.json: /mask/padding: \"yes\" is not a boolean; allowed: true, false");
+  CHECK_THAT(refusal(R"("mask": {"window": 3})"),
+             StartsWith("x.json: /mask/window: unknown key \"window\"; allowed: \"causal\""));
+  CHECK_THAT(refusal(R"("mask": {"window_left": -1})"),
+             StartsWith("x.json: /mask/window_left: -1 is out of range"));
+  CHECK_THAT(refusal(R"("mask": {"alignment": "left"})"),
+             StartsWith("x.json: /mask/alignment: \"left\" is not a known value"));
+  CHECK(refusal(R"("mask": {"padding": "yes"})") ==
+        "x.json: /mask/padding: \"yes\" is not a boolean; allowed: true, false");
   CHECK(refusal(R"("mask": {"seqlens_q": 4})") == "x.json: /mask/seqlens_q: 4 is not an array of lengths");
-  CHECK_THAT(refusal(R"("mask": {"seqlens_q": [1, "2"]})"), StartsWith("x.json: /mask/seqlens_q/1: \"2\" is not an integer"));
+  CHECK_THAT(refusal(R"("mask": {"seqlens_q": [1, "2"]})"),
+             StartsWith("x.json: /mask/seqlens_q/1: \"2\" is not an integer"));
 }
 
 // ---- expectations and descriptions
@@ -235,14 +262,17 @@ TEST_CASE("An expectation holds for all targets or by target", "[config]") {
   CHECK(spec_with(R"("expect": "unsupported")").expect.otherwise == ExpectedVerdict::unsupported);
   const Expectation expect = spec_with(R"("expect": {"t4": "unsupported", "l40s": "supported"})").expect;
   CHECK(expect.otherwise == ExpectedVerdict::supported);
-  CHECK(expect.by_target == std::map<std::string, ExpectedVerdict>{{"t4", ExpectedVerdict::unsupported}, {"l40s", ExpectedVerdict::supported}});
-  CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise == ExpectedVerdict::unsupported);
+  CHECK(expect.by_target == std::map<std::string, ExpectedVerdict>{{"t4", ExpectedVerdict::unsupported},
+                                                                   {"l40s", ExpectedVerdict::supported}});
+  CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise ==
+        ExpectedVerdict::unsupported);
   CHECK(refusal(R"("expect": {"t4": "no"})") ==
         "x.json: /expect/t4: \"no\" is not a known value; allowed: \"supported\", \"unsupported\"");
 }
 
 TEST_CASE("A spec is described in one line", "[config]") {
-  CHECK(describe(spec_with(R"("mask": "padding", "layout": "bshd")")) == "sdpa fprop b2 h6/3 s4/5 d8/16 f16 bshd padding");
+  CHECK(describe(spec_with(R"("mask": "padding", "layout": "bshd")")) ==
+        "sdpa fprop b2 h6/3 s4/5 d8/16 f16 bshd padding");
   CHECK(describe(spec_with(R"("mask": {"causal": true, "window_left": 3}, "o_dtype": "f32")")) ==
         "sdpa fprop b2 h6/3 s4/5 d8/16 f16->f32 bshd causal left 3");
 }
@@ -266,7 +296,8 @@ TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
     INFO(to_options(spec));
     std::vector<Override> overrides;
     for (size_t i = 0; i + 1 < words.size(); i += 2) {
-      const auto field = std::find_if(fields().begin(), fields().end(), [&](const Field& f) { return option_of(f.name) == words[i]; });
+      const auto field = std::find_if(fields().begin(), fields().end(),
+                                      [&](const Field& f) { return option_of(f.name) == words[i]; });
       REQUIRE(field != fields().end());
       overrides.push_back(parse_override(field->name, words[i + 1]));
     }
@@ -277,10 +308,13 @@ TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
 }
 
 TEST_CASE("Options say equal pairs by their shorthand and leave out what is the default", "[config]") {
-  const auto configs = parse_configs(R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})", "x.json");
-  CHECK(to_options(configs.at(0).spec) ==
-        R"(--pattern sdpa --pass fprop --batch 1 --seqlen-q 1 --seqlen-kv 512 --dtype f16 --layout bshd --mask )"
-        R"('{"window_left":3,"alignment":"top_left","padding":false}' --heads 12 --head-dim 64)");
+  const auto configs = parse_configs(
+      R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})",
+      "x.json");
+  CHECK(
+      to_options(configs.at(0).spec) ==
+      R"(--pattern sdpa --pass fprop --batch 1 --seqlen-q 1 --seqlen-kv 512 --dtype f16 --layout bshd --mask )"
+      R"('{"window_left":3,"alignment":"top_left","padding":false}' --heads 12 --head-dim 64)");
 }
 
 TEST_CASE("Shipped configs have names of their own and expect of known targets", "[config][shipped]") {
@@ -305,7 +339,8 @@ TEST_CASE("The schema accepts what the parser accepts", "[config][schema]") {
   }
   std::vector<Json> documents;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "configs"))
-    if (entry.path().extension() == ".json") documents.push_back(Json::parse(read_text(entry.path()), nullptr, true, true));
+    if (entry.path().extension() == ".json")
+      documents.push_back(Json::parse(read_text(entry.path()), nullptr, true, true));
   for (const auto& spec : shipped_and_odd_specs()) documents.push_back(to_json(spec));
   const auto valid = valid_under_schema(documents);
   REQUIRE(valid.size() == documents.size());
@@ -321,10 +356,12 @@ TEST_CASE("The schema refuses what the parser refuses", "[config][schema]") {
     return;
   }
   std::vector<Json> documents;
-  for (const char* text : {R"({"dtyp": "f16"})", R"({"batch": 0})", R"({"batch": "8"})", R"({"dtype": "f32"})", R"({"batch": []})",
-                           R"([])", R"({"configs": []})", R"({"defaults": {}})", R"({"mask": {"window": 3}})", R"({"mask": "casual"})",
-                           R"({"name": ["a"]})", R"({"layout": {"q": "bshd"}})", R"({"o_layout": {"strides": [1, 2, 3]}})",
-                           R"({"expect": {"t4": "no"}})", R"({"stats": 1})", R"({"scale": "1"})"})
+  for (const char* text :
+       {R"({"dtyp": "f16"})", R"({"batch": 0})", R"({"batch": "8"})", R"({"dtype": "f32"})",
+        R"({"batch": []})", R"([])", R"({"configs": []})", R"({"defaults": {}})",
+        R"({"mask": {"window": 3}})", R"({"mask": "casual"})", R"({"name": ["a"]})",
+        R"({"layout": {"q": "bshd"}})", R"({"o_layout": {"strides": [1, 2, 3]}})",
+        R"({"expect": {"t4": "no"}})", R"({"stats": 1})", R"({"scale": "1"})"})
     documents.push_back(Json::parse(text));
   const auto valid = valid_under_schema(documents);
   REQUIRE(valid.size() == documents.size());

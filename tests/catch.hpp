@@ -8,13 +8,13 @@
 #include <catch2/catch.hpp>
 #endif
 
+#include <unistd.h>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
 #include <string>
-#include <unistd.h>
 
 #include "attnprobe/error.hpp"
 
@@ -25,7 +25,9 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 #else
-inline auto ContainsSubstring(const std::string& part) { return Catch::Matchers::Contains(part); }
+inline auto ContainsSubstring(const std::string& part) {
+  return Catch::Matchers::Contains(part);
+}
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 #endif
@@ -46,7 +48,9 @@ inline std::string read_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-inline std::string fixture(const std::string& name) { return read_text(source_dir() / "tests" / "fixtures" / name); }
+inline std::string fixture(const std::string& name) {
+  return read_text(source_dir() / "tests" / "fixtures" / name);
+}
 
 /// A folder of its own, removed at the end of the scope.
 class TemporaryFolder {

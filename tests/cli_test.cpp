@@ -16,7 +16,8 @@ const std::string problem = "--heads 8 --seqlen 128 --head-dim 64";
 // Validates with an independent implementation.
 Run validate(const std::string& schema, const std::string& instance) {
   constexpr const char* script =
-      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])), "
+      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), "
+      "json.load(open(sys.argv[1])), "
       "cls=jsonschema.Draft202012Validator)";
   return shell(fmt::format("python3 -c '{}' {} {}", script, schema, instance));
 }
@@ -39,10 +40,12 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
       {"--config configs", "configs: cannot be read as a config file"},
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
-      {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16", "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\" (did you mean \"f16\"?)"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16",
+       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\" (did you mean \"f16\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is no heuristic mode"},
-      {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json", "/nowhere/r.json: cannot be written"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json",
+       "/nowhere/r.json: cannot be written"},
       {"--heads 8 --seqlen 128 --head-dim 64 --report xml=r.xml", "allowed formats"},
       {"probe", "nothing to probe"},
       {"--no-such-option", "--no-such-option"},
@@ -56,7 +59,8 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
 }
 
 TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported", "[cli]") {
-  const Run run = run_attnprobe(problem + " --target h200,l40s --format json", {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}});
+  const Run run = run_attnprobe(problem + " --target h200,l40s --format json",
+                                {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}});
   CHECK(run.exit_code == 4);
   CHECK(run.json()["results"].size() == 2);
   CHECK(run.json()["results"][0]["verdict"] == "crashed");
@@ -95,7 +99,8 @@ TEST_CASE("the schema refuses a report that lacks its verdict", "[cli]") {
 }
 
 TEST_CASE("the report says what was asked, what was found and how to ask again", "[cli]") {
-  const Json report = run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
+  const Json report =
+      run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
   CHECK(report["schema"] == "attnprobe/report/1");
   CHECK(report["results"].size() == 1);
   const Json& result = report["results"][0];
@@ -109,7 +114,8 @@ TEST_CASE("the report says what was asked, what was found and how to ask again",
   CHECK(result["modes"][2]["viable"] == 0);
   int mismatches = 0;
   for (const Json& config : result["engine_configs"])
-    for (const Json& reason : config["reasons"]) mismatches += reason["status"] == "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" ? 1 : 0;
+    for (const Json& reason : config["reasons"])
+      mismatches += reason["status"] == "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" ? 1 : 0;
   CHECK(mismatches >= 5);
   // The command that it gives, run, gives the same answer.
   const std::string command = result["reproduce"].get<std::string>().substr(std::string("attnprobe ").size());
@@ -126,20 +132,24 @@ TEST_CASE("JSON lines: one result a line", "[cli]") {
   CHECK(lines == 8);
 }
 
-TEST_CASE("several reports at once; a bad path among them stops before the work and leaves nothing", "[cli]") {
+TEST_CASE("several reports at once; a bad path among them stops before the work and leaves nothing",
+          "[cli]") {
   const TemporaryFolder folder;
   const std::string good = folder.path() / "good.json";
-  CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x").exit_code == 2);
+  CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x")
+            .exit_code == 2);
   CHECK(std::filesystem::is_empty(folder.path()));
   const Run run = run_attnprobe(problem + " --target h200 --report json=" + good);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "supported"));
   CHECK(std::filesystem::exists(good));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file is left
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) ==
+        1);  // no temporary file is left
 }
 
 TEST_CASE("config from standard input, fields overridden by options", "[cli]") {
-  const Run run = run_attnprobe("--config - --seqlen 256,512 --target h200 --format jsonl", {}, R"({"heads": 4, "seqlen": 64, "head_dim": 64})");
+  const Run run = run_attnprobe("--config - --seqlen 256,512 --target h200 --format jsonl", {},
+                                R"({"heads": 4, "seqlen": 64, "head_dim": 64})");
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "\"seqlen_q\":256"));
   CHECK(contains(run.out, "\"seqlen_q\":512"));
@@ -188,14 +198,19 @@ TEST_CASE("with no arguments the help is shown", "[cli]") {
   CHECK(contains(run.out, "doctor"));
 }
 
-TEST_CASE("--version", "[cli]") { CHECK(contains(run_attnprobe("--version").out, "attnprobe 0.")); }
+TEST_CASE("--version", "[cli]") {
+  CHECK(contains(run_attnprobe("--version").out, "attnprobe 0."));
+}
 
 TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json";
   // Enough work for many seconds; the signal comes after two.
-  const Run run = shell(program() + " " + problem + " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all"
-                        " --report json=" + report + " & pid=$!; sleep 2; kill -INT $pid; wait $pid");
+  const Run run =
+      shell(program() + " " + problem +
+            " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all"
+            " --report json=" +
+            report + " & pid=$!; sleep 2; kill -INT $pid; wait $pid");
   CHECK(run.exit_code == 130);
   CHECK(contains(run.err, "stopped: "));
   const Json json = Json::parse(read_text(report));

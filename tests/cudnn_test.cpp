@@ -43,7 +43,8 @@ TEST_CASE("attributes go in and come out typed", "[cudnn]") {
   CHECK(tensor.get<int64_t>(ATTNPROBE_ATTRIBUTE(TENSOR_UNIQUE_ID)) == 7);
 }
 
-TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error", "[cudnn]") {
+TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error",
+          "[cudnn]") {
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   try {
     tensor.set(dimensions, 1.5F);  // FLOAT where INT64 is wanted
@@ -120,7 +121,8 @@ TEST_CASE("lowering names the tensor or operation that cuDNN refuses", "[cudnn]"
   spec.head_dim_qk = spec.head_dim_v = 64;
   graph::OpGraph graph = graph::build_two_matmul(spec);
   graph.tensors[0].strides = {1, 1};
-  CHECK_THROWS_WITH(lower(library(), graph, nullptr), test::ContainsSubstring("tensor 1 \"Q\"") && test::ContainsSubstring("operation 0 (matmul)"));
+  CHECK_THROWS_WITH(lower(library(), graph, nullptr), test::ContainsSubstring("tensor 1 \"Q\"") &&
+                                                          test::ContainsSubstring("operation 0 (matmul)"));
 }
 
 TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]") {
@@ -132,7 +134,8 @@ TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]")
   const auto device = DeviceContext::simulated(library(), target::find("h200")->properties.dump());
   for (int i = 0; i < 200; ++i) {
     const LoweredGraph lowered = lower(library(), graph, nullptr);
-    CHECK(lowered.operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT)) > 0);
+    CHECK(lowered.operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT)) >
+          0);
   }
 }
 

@@ -18,11 +18,15 @@ using probe::WalkFindings;
 
 namespace {
 
-const Reason shared_memory{"CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
-                           "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
-const Reason architecture{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH", "only Hopper is supported for this engine at: true"};
-const Reason pattern{"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN", "the chosen engine does not support this graph pattern at: true"};
-const Reason head_dim{"CUDNN_STATUS_NOT_SUPPORTED_SHAPE", "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64"};
+const Reason shared_memory{
+    "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
+    "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
+const Reason architecture{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
+                          "only Hopper is supported for this engine at: true"};
+const Reason pattern{"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN",
+                     "the chosen engine does not support this graph pattern at: true"};
+const Reason head_dim{"CUDNN_STATUS_NOT_SUPPORTED_SHAPE",
+                      "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64"};
 const Reason outer{"CUDNN_STATUS_NOT_SUPPORTED", "ptr->isSupported()"};
 
 // An engine config that failed the support check; mode "" for one found outside the heuristics.
@@ -39,7 +43,8 @@ EngineConfigFindings fallen(const std::string& mode, int64_t rank, int64_t engin
 }
 
 // One that passed the check, and whose plan then failed.
-EngineConfigFindings failed_plan(int64_t engine, const std::string& status, const std::vector<Reason>& reasons) {
+EngineConfigFindings failed_plan(int64_t engine, const std::string& status,
+                                 const std::vector<Reason>& reasons) {
   EngineConfigFindings config;
   config.modes = {"A"};
   config.rank = {{"A", 0}};
@@ -52,11 +57,14 @@ EngineConfigFindings failed_plan(int64_t engine, const std::string& status, cons
 WalkFindings findings_of(const std::vector<EngineConfigFindings>& configs) {
   WalkFindings findings;
   findings.engine_configs = configs;
-  findings.plans_built = std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.plan.has_value(); });
+  findings.plans_built =
+      std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.plan.has_value(); });
   return findings;
 }
 
-RootCause cause_of(const std::vector<EngineConfigFindings>& configs) { return root_cause(findings_of(configs)); }
+RootCause cause_of(const std::vector<EngineConfigFindings>& configs) {
+  return root_cause(findings_of(configs));
+}
 
 // What a mode's support checks in a captured log become.
 void add_captured(WalkFindings& findings, const std::string& mode, const std::string& log) {
@@ -97,7 +105,10 @@ TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
   const RootCause cause = root_cause(forum_case());
   CHECK(cause.category == "shared_memory");
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
-  CHECK_THAT(cause.reason, StartsWith("Kernel request for shared memory is exceeding the shared memory in the GPU at: requested_smem"));
+  CHECK_THAT(
+      cause.reason,
+      StartsWith(
+          "Kernel request for shared memory is exceeding the shared memory in the GPU at: requested_smem"));
   CHECK(cause.engine == 0);
   CHECK(cause.mode == "A");
   CHECK_THAT(cause.explanation, ContainsSubstring("needs more shared memory per block than this GPU has"));
@@ -113,14 +124,16 @@ TEST_CASE("The order of findings does not matter", "[diagnose]") {
 }
 
 TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
-  CHECK(cause_of({fallen("FALLBACK", 0, 2, architecture), fallen("FALLBACK", 1, 7, pattern), fallen("FALLBACK", 2, 0, shared_memory)})
+  CHECK(cause_of({fallen("FALLBACK", 0, 2, architecture), fallen("FALLBACK", 1, 7, pattern),
+                  fallen("FALLBACK", 2, 0, shared_memory)})
             .category == "shared_memory");
   CHECK(cause_of({fallen("A", 0, 2, architecture), fallen("A", 1, 7, pattern)}).category == "graph_pattern");
   CHECK(cause_of({fallen("A", 0, 7, pattern), fallen("A", 1, 0, head_dim)}).category == "head_dim");
 }
 
 TEST_CASE("Among equals mode A's engine counts before FALLBACK's", "[diagnose]") {
-  const RootCause cause = cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
+  const RootCause cause =
+      cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK(cause.mode == "A");
 }
@@ -130,13 +143,15 @@ TEST_CASE("Among equals the better rank counts", "[diagnose]") {
 }
 
 TEST_CASE("What a heuristic proposed counts before what a sweep found", "[diagnose]") {
-  const RootCause cause = cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
+  const RootCause cause =
+      cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
 }
 
 TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
-  const RootCause cause = cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
+  const RootCause cause =
+      cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
   CHECK(cause.category == "unknown");
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED");
   CHECK(cause.reason == "the moon is full at: moon == 1");
@@ -146,9 +161,11 @@ TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
 
 TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
   // FALLBACK proposes every engine; this is what an engine without a kernel for the graph says there.
-  const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE", "No knob was found for this mode for fused attention in SM120."};
-  const Reason entrance{"CUDNN_STATUS_NOT_SUPPORTED",
-                        "The matmul should either be an entrance node or occur after the softmax and only allowed 2 at: true"};
+  const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
+                       "No knob was found for this mode for fused attention in SM120."};
+  const Reason entrance{
+      "CUDNN_STATUS_NOT_SUPPORTED",
+      "The matmul should either be an entrance node or occur after the softmax and only allowed 2 at: true"};
   const RootCause cause = cause_of({fallen("FALLBACK", 0, 4, no_knob), fallen("FALLBACK", 1, 0, entrance)});
   CHECK(cause.engine == 0);
   CHECK(cause.category == "graph_pattern");
@@ -156,15 +173,17 @@ TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
 
 TEST_CASE("A plan that does not compile after a passed check is the cause", "[diagnose]") {
   const auto reasons = cudnn::parse_reasons(fixture("plan-compilation-failed.txt"));
-  const RootCause cause = cause_of({fallen("A", 0, 1, shared_memory),
-                                    failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
+  const RootCause cause =
+      cause_of({fallen("A", 0, 1, shared_memory),
+                failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
   CHECK(cause.category == "compilation");
   CHECK(cause.engine == 2);
   CHECK_THAT(cause.reason, StartsWith("Encountered runtime kernel compilation failure"));
 }
 
 TEST_CASE("A config that works is no cause", "[diagnose]") {
-  auto works = failed_plan(2, "CUDNN_STATUS_SUCCESS", {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
+  auto works = failed_plan(2, "CUDNN_STATUS_SUCCESS",
+                           {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
   CHECK(cause_of({works, fallen("A", 1, 1, pattern)}).engine == 1);
 }
 
@@ -198,7 +217,8 @@ TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
 
 TEST_CASE("A mode whose query failed tells the cause", "[diagnose]") {
   WalkFindings findings;
-  findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}}, {"B", "CUDNN_STATUS_NOT_SUPPORTED", 0, 0, {}, {pattern, outer}}};
+  findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}},
+                    {"B", "CUDNN_STATUS_NOT_SUPPORTED", 0, 0, {}, {pattern, outer}}};
   const RootCause cause = root_cause(findings);
   CHECK(cause.category == "graph_pattern");
   CHECK(cause.mode == "B");
@@ -223,7 +243,8 @@ TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
 
 TEST_CASE("Reasons that speak of the machine are told from those of the graph", "[diagnose]") {
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
-  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") == "environment");
+  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") ==
+        "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "anything") == "environment");
   CHECK(category("NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", "anything") == "environment");
@@ -273,7 +294,8 @@ TEST_CASE("Every known reason has a category, a meaning, and something to tell i
 TEST_CASE("No known reason stands behind a wider one", "[reasons]") {
   for (const auto& known : known_reasons()) {
     INFO(known.match << known.status);
-    const Reason typical{known.status.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : known.status, known.match.empty() ? "text" : known.match};
+    const Reason typical{known.status.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : known.status,
+                         known.match.empty() ? "text" : known.match};
     CHECK(find_reason(typical) == &known);
   }
 }
@@ -291,28 +313,45 @@ TEST_CASE("A text counts before its status alone", "[reasons]") {
 
 TEST_CASE("The particular head dimension counts before the general", "[reasons]") {
   const std::string multiple = "Embedding dim per head for q and k is not a multiple of 8 at: d_qk % 8 != 0";
-  const std::string larger = "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128";
+  const std::string larger =
+      "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128";
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
   CHECK(find_reason({status, multiple}) != find_reason({status, larger}));
   CHECK_THAT(find_reason({status, multiple})->meaning, ContainsSubstring("multiple of 8"));
 }
 
 TEST_CASE("Texts that cuDNN 9.19 was provoked to have their categories", "[reasons]") {
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH", "only Ampere or above is supported for this engine at: !(800 <= deviceVer)") == "architecture");
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH", "only sm12x is supported for this engine at: !(900 <= deviceVer)") == "architecture");
-  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN", "Multi-GEMM is only supported on Hopper at: receive_op_->target != fort_device::SM90") == "architecture");
+  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
+                 "only Ampere or above is supported for this engine at: !(800 <= deviceVer)") ==
+        "architecture");
+  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
+                 "only sm12x is supported for this engine at: !(900 <= deviceVer)") == "architecture");
+  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",
+                 "Multi-GEMM is only supported on Hopper at: receive_op_->target != fort_device::SM90") ==
+        "architecture");
   CHECK(category("NOT_SUPPORTED", "initBackends()") == "architecture");
-  CHECK(category("NOT_SUPPORTED_SHAPE", "Seq length > 512 not supported at: aTensor->getDimA()[2] > 512") == "sequence_length");
-  CHECK(category("NOT_SUPPORTED_SHAPE", "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64") == "head_dim");
-  CHECK(category("NOT_SUPPORTED_SHAPE", "Embedding dim per head for q,k,v is not less than equal to 128 at: d_qk > 128") == "head_dim");
-  CHECK(category("NOT_SUPPORTED_DATA_TYPE", "A and B need to have the same datatype in the matmul at: (aType != bType)") == "data_type");
-  CHECK(category("NOT_SUPPORTED_DATA_TYPE", "MHA only supports FP16/BF16 I/O at: !(aType == CUDNN_DTYPE_FP16)") == "data_type");
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH", "MHA only supports FP32 I/O for selected engine config at: true") == "data_type");
-  CHECK(category("NOT_SUPPORTED", "Dropout set of ops not configured correctly at: it->second != 0") == "graph_pattern");
-  CHECK(category("NOT_SUPPORTED", "Mask set of ops not configured correctly at: it->second != 0") == "graph_pattern");
+  CHECK(category("NOT_SUPPORTED_SHAPE", "Seq length > 512 not supported at: aTensor->getDimA()[2] > 512") ==
+        "sequence_length");
+  CHECK(category("NOT_SUPPORTED_SHAPE", "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64") ==
+        "head_dim");
+  CHECK(category("NOT_SUPPORTED_SHAPE",
+                 "Embedding dim per head for q,k,v is not less than equal to 128 at: d_qk > 128") ==
+        "head_dim");
+  CHECK(category("NOT_SUPPORTED_DATA_TYPE",
+                 "A and B need to have the same datatype in the matmul at: (aType != bType)") == "data_type");
+  CHECK(category("NOT_SUPPORTED_DATA_TYPE",
+                 "MHA only supports FP16/BF16 I/O at: !(aType == CUDNN_DTYPE_FP16)") == "data_type");
+  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
+                 "MHA only supports FP32 I/O for selected engine config at: true") == "data_type");
+  CHECK(category("NOT_SUPPORTED", "Dropout set of ops not configured correctly at: it->second != 0") ==
+        "graph_pattern");
+  CHECK(category("NOT_SUPPORTED", "Mask set of ops not configured correctly at: it->second != 0") ==
+        "graph_pattern");
   CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN", "in_ports[0].first.isVirtual != true") == "graph_pattern");
-  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN", "Fused Flash Attention graph was not given to the engine at: true") == "graph_pattern");
-  CHECK(category("INTERNAL_ERROR_UNEXPECTED_VALUE", "The mode for fused attention was not found.") == "graph_pattern");
+  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",
+                 "Fused Flash Attention graph was not given to the engine at: true") == "graph_pattern");
+  CHECK(category("INTERNAL_ERROR_UNEXPECTED_VALUE", "The mode for fused attention was not found.") ==
+        "graph_pattern");
 }
 
 TEST_CASE("A status tells a category where the text is new", "[reasons]") {
@@ -330,7 +369,8 @@ TEST_CASE("A status tells a category where the text is new", "[reasons]") {
 }
 
 TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
-  for (const char* rest : {"", "_NULL_POINTER", "_NOT_FINALIZED", "_OUT_OF_BOUND", "_SHAPE_MISMATCH", "_ATTRIBUTE_TYPE", "_DUPLICATED_ENTRIES"}) {
+  for (const char* rest : {"", "_NULL_POINTER", "_NOT_FINALIZED", "_OUT_OF_BOUND", "_SHAPE_MISMATCH",
+                           "_ATTRIBUTE_TYPE", "_DUPLICATED_ENTRIES"}) {
     INFO(rest);
     CHECK(category_of_status(std::string("CUDNN_STATUS_BAD_PARAM") + rest) == "invalid_graph");
   }
@@ -340,10 +380,13 @@ TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
 
 TEST_CASE("Alternatives are single changes, the smallest first", "[diagnose]") {
   CHECK(changes(spec_of(R"("head_dim": 64)")).empty());
-  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha")")) == std::vector<std::string>{"pattern \"sdpa\" instead of \"mha\""});
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha")")) ==
+        std::vector<std::string>{"pattern \"sdpa\" instead of \"mha\""});
   CHECK(changes(spec_of(R"("head_dim": 68, "o_dtype": "f32", "pattern": "two_matmul")")) ==
-        std::vector<std::string>{"O in f16, the type of Q, K and V", "head dimensions padded with zeros to 72 and 72, the scale kept",
-                                 "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has the softmax between the matmuls)"});
+        std::vector<std::string>{"O in f16, the type of Q, K and V",
+                                 "head dimensions padded with zeros to 72 and 72, the scale kept",
+                                 "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has "
+                                 "the softmax between the matmuls)"});
 }
 
 TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]") {
@@ -356,7 +399,8 @@ TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]"
 }
 
 TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagnose]") {
-  const auto spec = spec_of(R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
+  const auto spec = spec_of(
+      R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
   const auto found = alternatives(spec);
   REQUIRE(found.size() == 1);
   CHECK(found[0].change == "contiguous tensors in layout bshd");
@@ -364,7 +408,9 @@ TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagn
 }
 
 TEST_CASE("No alternative contradicts itself", "[diagnose]") {
-  for (const char* members : {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
-                              R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
-    for (const auto& alternative : alternatives(spec_of(members))) CHECK(attention::contradictions(alternative.spec).empty());
+  for (const char* members :
+       {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
+        R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
+    for (const auto& alternative : alternatives(spec_of(members)))
+      CHECK(attention::contradictions(alternative.spec).empty());
 }

@@ -60,7 +60,8 @@ TEST_CASE("a complete copy of cuDNN elsewhere works, from that folder", "[enviro
 }
 
 TEST_CASE("a missing sub-library is named", "[environment]") {
-  for (const char* name : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9", "libcudnn_engines_runtime_compiled.so.9", "libcudnn_engines_precompiled.so.9"}) {
+  for (const char* name : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9",
+                           "libcudnn_engines_runtime_compiled.so.9", "libcudnn_engines_precompiled.so.9"}) {
     const CudnnCopy copy;
     fs::remove(copy.file(name));
     check_environment(run_attnprobe(problem + copy.option()), name);
@@ -107,7 +108,8 @@ TEST_CASE("a file named libcudnn.so.9 that is another library", "[environment]")
 TEST_CASE("NVRTC missing is told, not a verdict", "[environment]") {
   // Beside cuDNN is the first place that is looked at, and a broken file there is not passed over.
   const CudnnCopy copy;
-  const int64_t major = probe_one(R"({"heads": 1, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version >= 91200 ? 13 : 12;
+  const int64_t major =
+      probe_one(R"({"heads": 1, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version >= 91200 ? 13 : 12;
   const std::string name = "libnvrtc.so." + std::to_string(major);
   write(copy.file(name), "not a library\n");
   const Run hidden = run_attnprobe(problem + copy.option());
@@ -122,17 +124,20 @@ TEST_CASE("cuBLASLt missing is told, where cuDNN itself would abort", "[environm
 }
 
 TEST_CASE("a real GPU asked for where there is no driver", "[environment]") {
-  const Run run = run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target device:0", {{"CUDA_VISIBLE_DEVICES", ""}});
+  const Run run =
+      run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target device:0", {{"CUDA_VISIBLE_DEVICES", ""}});
   CHECK(run.exit_code == 3);
   CHECK((contains(run.err, "libcuda.so.1") || contains(run.err, "GPU")));
 }
 
 TEST_CASE("the null driver missing", "[environment]") {
-  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", "/nowhere.so"}}), "libattnprobe_null_driver.so");
+  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", "/nowhere.so"}}),
+                    "libattnprobe_null_driver.so");
 }
 
 TEST_CASE("something else in the null driver's place", "[environment]") {
-  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", cudnn_path()}}), "is not attnprobe's null driver");
+  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", cudnn_path()}}),
+                    "is not attnprobe's null driver");
 }
 
 TEST_CASE("help, doctor, targets and schema work with no cuDNN, driver or GPU", "[environment]") {
@@ -146,18 +151,24 @@ TEST_CASE("help, doctor, targets and schema work with no cuDNN, driver or GPU", 
   CHECK(doctor.exit_code == 3);  // nothing can be probed
   bool told = false;
   const Json diagnosis = doctor.json();
-  for (const Json& part : diagnosis["parts"]) told = told || (part["what"] == "cuDNN" && part["ok"] == false && !part["cure"].get<std::string>().empty());
+  for (const Json& part : diagnosis["parts"])
+    told =
+        told || (part["what"] == "cuDNN" && part["ok"] == false && !part["cure"].get<std::string>().empty());
   CHECK(told);
 }
 
-TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and compilation work", "[environment]") {
+TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and compilation work",
+          "[environment]") {
   const Run run = run_attnprobe("doctor --format json");
   CHECK(run.exit_code == 0);
   const Json diagnosis = run.json();
   const Json& files = diagnosis["cudnn"][0]["library"]["files"];
-  for (const char* wanted : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9", "libcudnn_engines_runtime_compiled.so.9", "libnvrtc.so"}) {
+  for (const char* wanted : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9",
+                             "libcudnn_engines_runtime_compiled.so.9", "libnvrtc.so"}) {
     INFO(wanted);
-    CHECK(std::any_of(files.begin(), files.end(), [&](const Json& f) { return contains(f["name"], wanted) && !f["path"].get<std::string>().empty(); }));
+    CHECK(std::any_of(files.begin(), files.end(), [&](const Json& f) {
+      return contains(f["name"], wanted) && !f["path"].get<std::string>().empty();
+    }));
   }
   for (const Json& ability : diagnosis["abilities"])
     if (contains(ability["what"], "simulated")) CHECK(ability["ok"] == true);

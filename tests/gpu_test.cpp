@@ -19,7 +19,11 @@ std::vector<target::Target> gpus() {
 // What must be equal between a real and a simulated walk: everything that cuDNN said, and nothing of time.
 Json answer(const Json& result) {
   Json configs = result["engine_configs"];
-  return {{"verdict", result["verdict"]}, {"modes", result["modes"]}, {"engine_configs", configs}, {"engines", result["engines"]}, {"failure", result["failure"]}};
+  return {{"verdict", result["verdict"]},
+          {"modes", result["modes"]},
+          {"engine_configs", configs},
+          {"engines", result["engines"]},
+          {"failure", result["failure"]}};
 }
 
 }  // namespace
@@ -29,9 +33,12 @@ TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob 
   const TemporaryFolder folder;
   const std::string dumped = folder.path() / "dumped.json";
   REQUIRE(run_attnprobe("targets dump -o " + dumped).exit_code == 0);
-  for (const char* config : {"configs/bert.json", "configs/llama3-8b.json", "configs/mistral-7b.json", "configs/two-matmul-forum.json", "configs/mha-bert-legacy.json"}) {
-    const std::string walk = fmt::format("--config {} --plans none --engines knobs --format json --target ", config);
-    const Json real = run_attnprobe(walk + "device:0").json(), simulated = run_attnprobe(walk + dumped).json();
+  for (const char* config : {"configs/bert.json", "configs/llama3-8b.json", "configs/mistral-7b.json",
+                             "configs/two-matmul-forum.json", "configs/mha-bert-legacy.json"}) {
+    const std::string walk =
+        fmt::format("--config {} --plans none --engines knobs --format json --target ", config);
+    const Json real = run_attnprobe(walk + "device:0").json(),
+               simulated = run_attnprobe(walk + dumped).json();
     for (size_t i = 0; i < real["results"].size(); ++i) {
       INFO(real["results"][i]["config"]["name"]);
       CHECK(answer(real["results"][i]) == answer(simulated["results"][i]));
@@ -41,7 +48,8 @@ TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob 
 
 TEST_CASE("plans are built and loaded on a real GPU", "[gpu]") {
   if (gpus().empty()) return;
-  const Json report = run_attnprobe("--config configs/sdpa-notebook.json --target device:0 --format json").json();
+  const Json report =
+      run_attnprobe("--config configs/sdpa-notebook.json --target device:0 --format json").json();
   const Json& result = report["results"][0];
   CHECK(result["verdict"] == "supported");
   CHECK(result["target"]["kind"] == "device");

@@ -1,5 +1,6 @@
-// The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and rules
-// follow shared/graphs.md, sections 1.1 to 1.4, 2 and 5; what cuDNN says of the graphs is tested elsewhere.
+// The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and
+// rules follow shared/graphs.md, sections 1.1 to 1.4, 2 and 5; what cuDNN says of the graphs is tested
+// elsewhere.
 #include "attnprobe/graph/build.hpp"
 
 #include <algorithm>
@@ -63,16 +64,20 @@ Words operations(const OpGraph& graph) {
   return names;
 }
 
-size_t count(const OpGraph& graph) { return graph.operations.size(); }
+size_t count(const OpGraph& graph) {
+  return graph.operations.size();
+}
 
 const Tensor& named_tensor(const OpGraph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
+  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const Tensor& t) { return t.name == name; });
   if (found == graph.tensors.end()) throw std::runtime_error("no tensor " + name);
   return *found;
 }
 
 bool has_tensor(const OpGraph& graph, const std::string& name) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                     [&](const Tensor& t) { return t.name == name; });
 }
 
 template <class Op>
@@ -85,11 +90,13 @@ std::vector<double> scalars_read_by(const OpGraph& graph, const std::string& nam
   std::vector<double> values;
   for (const auto& op : graph.operations)
     for (const auto& port : ports(op))
-      if (operation_name(op) == name && tensor(graph, port.uid).by_value) values.push_back(tensor(graph, port.uid).value.value());
+      if (operation_name(op) == name && tensor(graph, port.uid).by_value)
+        values.push_back(tensor(graph, port.uid).value.value());
   return values;
 }
 
-std::string auto_choice(int64_t version, const std::string& mask, Pattern expected, std::optional<DataType> o_dtype = {}) {
+std::string auto_choice(int64_t version, const std::string& mask, Pattern expected,
+                        std::optional<DataType> o_dtype = {}) {
   AttentionSpec spec = spec_of(Pattern::sdpa);
   spec.mask = named(mask);
   spec.o_dtype = o_dtype;
@@ -108,8 +115,8 @@ TEST_CASE("The composite graph has the ten operations of flash attention", "[bui
 }
 
 TEST_CASE("Each mask adds its own operations to the composite graph", "[builders]") {
-  const Mask none, causal = named("causal"), bottom_right = named("causal_bottom_right"), padding = named("padding"),
-                   padded_bottom_right = named("padding_causal_bottom_right");
+  const Mask none, causal = named("causal"), bottom_right = named("causal_bottom_right"),
+                   padding = named("padding"), padded_bottom_right = named("padding_causal_bottom_right");
   CHECK(count(composite(none)) == 10);
   CHECK(count(composite(causal)) == 14);
   CHECK(count(composite(bottom_right)) == 16);
@@ -135,13 +142,14 @@ TEST_CASE("Masks come in cudnn-frontend's order, each with indices of its own", 
   const Words all = operations(composite(window(named("padding_causal"), 3, 0)));
   CHECK(Words(all.begin() + 2, all.end() - 8) ==
         Words{"gen_index", "gen_index", "cmp_lt", "cmp_lt", "logical_and", "binary_select",  // padding
-              "gen_index", "gen_index", "cmp_ge", "binary_select",                            // right bound
-              "gen_index", "gen_index", "add", "cmp_gt", "binary_select"});                   // left bound
+              "gen_index", "gen_index", "cmp_ge", "binary_select",                           // right bound
+              "gen_index", "gen_index", "add", "cmp_gt", "binary_select"});                  // left bound
 }
 
 TEST_CASE("The legacy graph has 14 operations with padding, 16 with padding and causal", "[builders]") {
-  CHECK(operations(mha("padding")) == Words{"mul", "matmul", "gen_index", "gen_index", "cmp_lt", "cmp_lt", "logical_and",
-                                            "binary_select", "reduce_max", "sub", "exp", "reduce_add", "div", "matmul"});
+  CHECK(operations(mha("padding")) == Words{"mul", "matmul", "gen_index", "gen_index", "cmp_lt", "cmp_lt",
+                                            "logical_and", "binary_select", "reduce_max", "sub", "exp",
+                                            "reduce_add", "div", "matmul"});
   CHECK(count(mha("padding_causal")) == 16);
   CHECK(count(mha("causal")) == 12);
   CHECK(count(mha("none")) == 8);
@@ -161,7 +169,8 @@ TEST_CASE("The unified graph is one operation, the bare one two matmuls", "[buil
 // ---- every graph (graphs.md 1.1)
 
 TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
-  for (const Pattern pattern : {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
+  for (const Pattern pattern :
+       {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
     for (const auto& [name, mask] : named_masks()) {
       AttentionSpec spec = spec_of(pattern);
       spec.mask = mask;
@@ -318,7 +327,8 @@ TEST_CASE("Hidden scores are minus infinity from 9.10, before the lowest float",
 
 TEST_CASE("Padding compares INT32 indices computed in INT32", "[builders]") {
   const OpGraph graph = composite(named("padding"));
-  const auto &row = operation<Pointwise>(graph, 2), &column = operation<Pointwise>(graph, 3), &less = operation<Pointwise>(graph, 4);
+  const auto &row = operation<Pointwise>(graph, 2), &column = operation<Pointwise>(graph, 3),
+             &less = operation<Pointwise>(graph, 4);
   CHECK(row.axis == 2);
   CHECK(column.axis == 3);
   CHECK(row.compute == DataType::i32);
@@ -331,7 +341,8 @@ TEST_CASE("Padding compares INT32 indices computed in INT32", "[builders]") {
 
 TEST_CASE("Causal keeps row >= column, with INT32 indices computed in FLOAT", "[builders]") {
   const OpGraph graph = composite(named("causal"));
-  const auto &row = operation<Pointwise>(graph, 2), &column = operation<Pointwise>(graph, 3), &keep = operation<Pointwise>(graph, 4);
+  const auto &row = operation<Pointwise>(graph, 2), &column = operation<Pointwise>(graph, 3),
+             &keep = operation<Pointwise>(graph, 4);
   CHECK(row.compute == DataType::f32);
   CHECK(tensor(graph, *row.y).data_type == DataType::i32);
   CHECK(keep.mode == PointwiseMode::CMP_GE);
@@ -389,7 +400,8 @@ TEST_CASE("A right bound is added to the row", "[builders]") {
 // ---- the choice of `sdpa` (graphs.md 2.1, 6.3)
 
 TEST_CASE("sdpa is composite before the single operation exists", "[builders][choice]") {
-  CHECK(auto_choice(91300, "none", Pattern::sdpa_composite) == "composite: the single SDPA operation needs cuDNN 9.13.1");
+  CHECK(auto_choice(91300, "none", Pattern::sdpa_composite) ==
+        "composite: the single SDPA operation needs cuDNN 9.13.1");
 }
 
 TEST_CASE("sdpa is unified where there is no mask", "[builders][choice]") {
@@ -411,12 +423,14 @@ TEST_CASE("sdpa with a diagonal mask is composite", "[builders][choice]") {
       CHECK(auto_choice(version, mask, Pattern::sdpa_composite) ==
             "composite: the single SDPA operation takes diagonal masks only from cuDNN 9.21");
     CHECK(auto_choice(92100, mask, Pattern::sdpa_composite) ==
-          "composite: from cuDNN 9.21 cudnn-frontend puts this mask into the single SDPA operation, in a form that this "
+          "composite: from cuDNN 9.21 cudnn-frontend puts this mask into the single SDPA operation, in a "
+          "form that this "
           "release does not build");
   }
 }
 
-TEST_CASE("sdpa aligned at the bottom right is composite before 9.21, even without a bound", "[builders][choice]") {
+TEST_CASE("sdpa aligned at the bottom right is composite before 9.21, even without a bound",
+          "[builders][choice]") {
   AttentionSpec spec = spec_of(Pattern::sdpa);
   spec.mask.alignment = Alignment::bottom_right;
   CHECK(build(spec, {91900}).pattern == Pattern::sdpa_composite);
@@ -428,7 +442,8 @@ TEST_CASE("sdpa with an f32 output is composite", "[builders][choice]") {
 }
 
 TEST_CASE("A pattern that was asked for is built, without a reason", "[builders][choice]") {
-  for (const Pattern pattern : {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
+  for (const Pattern pattern :
+       {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
     const BuiltGraph built = build(spec_of(pattern), {91900});
     CHECK(built.pattern == pattern);
     CHECK(built.choice.empty());

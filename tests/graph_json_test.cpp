@@ -18,7 +18,9 @@ OpGraph graph_of(const std::string& members) {
   return build(configs.at(0).spec, {91900}).graph;
 }
 
-OpGraph causal() { return graph_of(R"("pattern": "sdpa_composite", "mask": "padding_causal", "pass": "fprop_train")"); }
+OpGraph causal() {
+  return graph_of(R"("pattern": "sdpa_composite", "mask": "padding_causal", "pass": "fprop_train")");
+}
 
 std::vector<OpGraph> one_of_each_pattern() {
   return {causal(), graph_of(R"("pattern": "sdpa_unified", "mask": "padding")"),
@@ -41,7 +43,8 @@ OpGraph renumbered(const OpGraph& graph) {
 }
 
 Tensor& tensor_named(OpGraph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
+  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
+                                  [&](const Tensor& t) { return t.name == name; });
   if (found == graph.tensors.end()) throw std::runtime_error("no tensor " + name);
   return *found;
 }
@@ -120,7 +123,8 @@ TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Stats").is_virtual = true; }));
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "scale").by_value = false; }));
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "P").reordering = Reordering::F16x16; }));
-  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
+  CHECK(
+      hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
 }
 
 TEST_CASE("The hash sees operations, their order, modes, types and wiring", "[graph][hash]") {
@@ -131,7 +135,9 @@ TEST_CASE("The hash sees operations, their order, modes, types and wiring", "[gr
   CHECK(hash_tells([](OpGraph& g) { std::get<Matmul>(g.operations[0]).m_override.reset(); }));
   CHECK(hash_tells([](OpGraph& g) { std::swap(g.operations[2], g.operations[3]); }));
   CHECK(hash_tells([](OpGraph& g) { g.operations.pop_back(); }));
-  CHECK(hash_tells([](OpGraph& g) { std::swap(std::get<Pointwise>(g.operations[4]).x, std::get<Pointwise>(g.operations[4]).b); }));
+  CHECK(hash_tells([](OpGraph& g) {
+    std::swap(std::get<Pointwise>(g.operations[4]).x, std::get<Pointwise>(g.operations[4]).b);
+  }));
   CHECK(hash_tells([](OpGraph& g) {
     for (auto& operation : g.operations)
       if (auto* reduction = std::get_if<Reduction>(&operation)) reduction->op = ReductionOperator::AMAX;
@@ -141,8 +147,10 @@ TEST_CASE("The hash sees operations, their order, modes, types and wiring", "[gr
 TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
   // Reports are compared by these: a change breaks every stored report, so make one only knowingly.
   CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "f24bd9f98f69df0bbf630af167e3e26b");
-  CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) == "30aa50bebedcc6668a4c7f6b53752599");
-  CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) == "4405477d9aa9e7354a40ed31ebf91be4");
+  CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) ==
+        "30aa50bebedcc6668a4c7f6b53752599");
+  CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) ==
+        "4405477d9aa9e7354a40ed31ebf91be4");
 }
 
 // ---- JSON
@@ -180,22 +188,30 @@ TEST_CASE("Optional properties survive JSON", "[graph][json]") {
 TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
   CHECK(to_json(causal())["operations"][2].dump() ==
         R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":9,"y":10})");
-  CHECK(to_json(graph_of(R"("pattern": "two_matmul")"))["tensors"][4].dump() ==
-        R"({"uid":5,"name":"S","data_type":"f16","dims":[2,3,8,8],"strides":[192,64,8,1],"alignment":16,"virtual":true,)"
-        R"("by_value":false,"reordering":"F16x16"})");
+  CHECK(
+      to_json(graph_of(R"("pattern": "two_matmul")"))["tensors"][4].dump() ==
+      R"({"uid":5,"name":"S","data_type":"f16","dims":[2,3,8,8],"strides":[192,64,8,1],"alignment":16,"virtual":true,)"
+      R"("by_value":false,"reordering":"F16x16"})");
 }
 
 TEST_CASE("A graph with unknown or missing keys is refused with the place", "[graph][json]") {
-  CHECK(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }) == "operation graph: /tensors/1: unknown key \"datatype\"");
-  CHECK(refusal([](Json& j) { j["tensors"][1].erase("dims"); }) == "operation graph: /tensors/1: the key \"dims\" is missing");
-  CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) == "operation graph: /operations/0: the key \"a\" is missing");
-  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
-  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or no array");
+  CHECK(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }) ==
+        "operation graph: /tensors/1: unknown key \"datatype\"");
+  CHECK(refusal([](Json& j) { j["tensors"][1].erase("dims"); }) ==
+        "operation graph: /tensors/1: the key \"dims\" is missing");
+  CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) ==
+        "operation graph: /operations/0: the key \"a\" is missing");
+  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) ==
+        "operation graph: /operations/0: unknown key \"d\"");
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) ==
+        "operation graph: \"tensors\" is missing or no array");
 }
 
 TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {
-  CHECK(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }) == "operation graph: /operations/1: unknown kind \"conv\"");
-  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: unknown kind \"\"");
+  CHECK(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }) ==
+        "operation graph: /operations/1: unknown kind \"conv\"");
+  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) ==
+        "operation graph: /operations/1: unknown kind \"\"");
   CHECK(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }) ==
         "operation graph: /tensors/0: \"data_type\" is \"half\", which is no known value");
   CHECK(refusal([](Json& j) { j["tensors"][0]["uid"] = "q"; }) ==
@@ -206,8 +222,9 @@ TEST_CASE("A graph with unknown values is refused with the place", "[graph][json
 }
 
 TEST_CASE("Dims and strides must have one length", "[graph][json]") {
-  CHECK(refusal([](Json& j) { j["tensors"][0]["strides"] = {1, 1, 1}; }) ==
-        "operation graph: /tensors/0: \"dims\" and \"strides\" differ in length");
+  CHECK(refusal([](Json& j) {
+          j["tensors"][0]["strides"] = {1, 1, 1};
+        }) == "operation graph: /tensors/0: \"dims\" and \"strides\" differ in length");
 }
 
 TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", "[graph][json]") {
@@ -217,7 +234,8 @@ TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", 
 }
 
 TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
-  CHECK_THAT(refusal([](Json& j) { j["tensors"].push_back(Json(j["tensors"][0])); }), StartsWith("operation graph: /tensors/5"));
+  CHECK_THAT(refusal([](Json& j) { j["tensors"].push_back(Json(j["tensors"][0])); }),
+             StartsWith("operation graph: /tensors/5"));
 }
 
 TEST_CASE("Lists that are no arrays are a usage error", "[graph][json]") {
@@ -226,8 +244,10 @@ TEST_CASE("Lists that are no arrays are a usage error", "[graph][json]") {
 }
 
 TEST_CASE("A fraction is no uid and no extent", "[graph][json]") {
-  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["uid"] = 1.5; }), StartsWith("operation graph: /tensors/0: \"uid\" is 1.5"));
-  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["dims"][2] = 8.5; }), StartsWith("operation graph: /tensors/0: \"dims\" is"));
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["uid"] = 1.5; }),
+             StartsWith("operation graph: /tensors/0: \"uid\" is 1.5"));
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["dims"][2] = 8.5; }),
+             StartsWith("operation graph: /tensors/0: \"dims\" is"));
 }
 
 // ---- look-ups and the drawing
@@ -260,7 +280,8 @@ TEST_CASE("The drawing has a box an operation and an ellipse a real tensor", "[g
         "  t3 [shape=ellipse, label=\"V\\nf16 2x3x8x16\\nstrides 384,16,48,1\"];\n"
         "  t4 [shape=ellipse, label=\"O\\nf16 2x3x8x16\\nstrides 384,16,48,1\"];\n");
   CHECK(lines_with(dot, "->") ==
-        "  t1 -> op0 [label=\"a\"];\n  t2 -> op0 [label=\"b\"];\n  op0 -> op1 [label=\"S\\nf16 2x3x8x8\\nF16x16\"];\n"
+        "  t1 -> op0 [label=\"a\"];\n  t2 -> op0 [label=\"b\"];\n  op0 -> op1 [label=\"S\\nf16 "
+        "2x3x8x8\\nF16x16\"];\n"
         "  t3 -> op1 [label=\"b\"];\n  op1 -> t4 [label=\"c\"];\n");
 }
 

@@ -37,10 +37,13 @@ TEST_CASE("Lines have no white space at the end", "[text]") {
   CHECK(aligned({{"a", "b", ""}, {"aaa", "", "c"}, {"x"}, {""}}, 1) == " a    b\n aaa     c\n x\n\n");
 }
 
-TEST_CASE("No rows are no text", "[text]") { CHECK(aligned({}, 4).empty()); }
+TEST_CASE("No rows are no text", "[text]") {
+  CHECK(aligned({}, 4).empty());
+}
 
 TEST_CASE("Colour codes take no room", "[text]") {
-  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) == "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
+  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) ==
+        "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
 }
 
 TEST_CASE("A character outside ASCII takes one column", "[text]") {
@@ -64,7 +67,9 @@ TEST_CASE("Line breaks of the text stay, extra white space does not", "[text]") 
   CHECK(wrapped(" \n ", 4, 80).empty());
 }
 
-TEST_CASE("Widths count characters, not bytes", "[text]") { CHECK(wrapped("éé éé éé", 0, 5) == "éé éé\néé\n"); }
+TEST_CASE("Widths count characters, not bytes", "[text]") {
+  CHECK(wrapped("éé éé éé", 0, 5) == "éé éé\néé\n");
+}
 
 // ---- hints
 
@@ -134,7 +139,8 @@ TEST_CASE("A report that was never written leaves nothing", "[output]") {
 TEST_CASE("A bad path fails before the work", "[output]") {
   const TemporaryFolder folder;
   const std::string nowhere = (folder.path() / "no" / "r.json").string(), here = folder.path().string();
-  CHECK(usage_error([&] { const OutputFile file(nowhere); }) == nowhere + ": cannot be written: No such file or directory");
+  CHECK(usage_error([&] { const OutputFile file(nowhere); }) ==
+        nowhere + ": cannot be written: No such file or directory");
   CHECK(usage_error([&] { const OutputFile file(here); }) == here + ": cannot be written: it is a folder");
 }
 

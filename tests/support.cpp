@@ -3,21 +3,24 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <algorithm>
 #include <set>
 
 #include "attnprobe/target/catalogue.hpp"
 
 namespace attnprobe::test {
-std::string program() { return std::getenv("ATTNPROBE_PROGRAM"); }  // main.cpp sets it
+std::string program() {
+  return std::getenv("ATTNPROBE_PROGRAM");
+}  // main.cpp sets it
 
 Run shell(const std::string& command, const Environment& environment, const std::string& input) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "in") << input;
   std::string line = fmt::format("cd '{}' && env", source_dir().string());
-  for (const auto& [name, value] : environment) line += value ? fmt::format(" '{}={}'", name, *value) : " -u " + name;
+  for (const auto& [name, value] : environment)
+    line += value ? fmt::format(" '{}={}'", name, *value) : " -u " + name;
   std::ofstream(folder.path() / "script") << command << "\n";
   line += fmt::format(" bash '{0}/script' <'{0}/in' >'{0}/out' 2>'{0}/err'", folder.path().string());
   const int status = std::system(line.c_str());
@@ -38,16 +41,18 @@ std::string cudnn_path() {
 }
 
 std::vector<worker::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                  const probe::WalkOptions& options) {
+                                      const probe::WalkOptions& options) {
   worker::CampaignOptions campaign;
   campaign.cudnn = cudnn_path();
   campaign.walk = options;
-  return worker::run_campaign(attention::parse_configs(config_json, "test"), target::simulated_targets(targets), campaign,
+  return worker::run_campaign(attention::parse_configs(config_json, "test"),
+                              target::simulated_targets(targets), campaign,
                               [](const worker::Result&, size_t, size_t) {})
       .results;
 }
 
-worker::Result probe_one(const std::string& config_json, const std::string& target, const probe::WalkOptions& options) {
+worker::Result probe_one(const std::string& config_json, const std::string& target,
+                         const probe::WalkOptions& options) {
   return probe_all(config_json, target, options).at(0);
 }
 
@@ -60,13 +65,16 @@ std::string mode_counts(const worker::Result& result, const std::string& mode) {
 std::string viable_engines(const worker::Result& result, const std::string& mode) {
   std::set<int64_t> engines;
   for (const auto& config : result.findings.engine_configs)
-    if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end())
+    if (config.check.supported &&
+        std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end())
       engines.insert(config.engine);
   std::string text;
   for (const int64_t engine : engines) text += fmt::format("{}{}", text.empty() ? "" : " ", engine);
   return text;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace attnprobe::test

@@ -21,18 +21,21 @@ struct Run {
 using Environment = std::map<std::string, std::optional<std::string>>;
 
 /// Runs `attnprobe <arguments>` in the source folder; `environment` sets and unsets variables.
-Run run_attnprobe(const std::string& arguments, const Environment& environment = {}, const std::string& input = "");
+Run run_attnprobe(const std::string& arguments, const Environment& environment = {},
+                  const std::string& input = "");
 /// The program under test.
 std::string program();
 Run shell(const std::string& command, const Environment& environment = {}, const std::string& input = "");
 
-/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in silence).
+/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in
+/// silence).
 std::string cudnn_path();
 
 /// One config (JSON text) on simulated targets, through worker processes.
 std::vector<worker::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                  const probe::WalkOptions& options = {});
-worker::Result probe_one(const std::string& config_json, const std::string& target, const probe::WalkOptions& options = {});
+                                      const probe::WalkOptions& options = {});
+worker::Result probe_one(const std::string& config_json, const std::string& target,
+                         const probe::WalkOptions& options = {});
 
 /// "4/5" of a mode: viable of candidates.
 std::string mode_counts(const worker::Result& result, const std::string& mode);

@@ -39,8 +39,10 @@ std::string unknown(const std::string& selection) {
 // ---- the catalogue
 
 TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
-  for (const char* id : {"t4", "a100-40gb", "a100", "a10", "a30", "rtx3090", "l4", "l40s", "rtx4090", "h100", "h100-pcie", "h100-nvl",
-                         "h200", "gh200", "b200", "gb200", "b300", "rtx5090", "rtx-pro-6000", "gb10", "orin", "thor"}) {
+  for (const char* id :
+       {"t4",      "a100-40gb", "a100",         "a10",      "a30",  "rtx3090", "l4",   "l40s",
+        "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200", "gh200",   "b200", "gb200",
+        "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin", "thor"}) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
     CHECK(find(id)->id == id);
@@ -80,9 +82,10 @@ TEST_CASE("The catalogue is in order of SM, then id", "[target]") {
 }
 
 TEST_CASE("Targets have the compute capabilities of their architectures", "[target]") {
-  const std::map<std::string, int> sm{{"t4", 75},   {"a100", 80},  {"a30", 80},   {"a10", 86},      {"rtx3090", 86}, {"orin", 87},
-                                      {"l4", 89},   {"l40s", 89},  {"h100", 90},  {"h200", 90},     {"gh200", 90},   {"b200", 100},
-                                      {"gb200", 100}, {"b300", 103}, {"thor", 110}, {"rtx5090", 120}, {"gb10", 121}};
+  const std::map<std::string, int> sm{
+      {"t4", 75},     {"a100", 80},  {"a30", 80},   {"a10", 86},      {"rtx3090", 86}, {"orin", 87},
+      {"l4", 89},     {"l40s", 89},  {"h100", 90},  {"h200", 90},     {"gh200", 90},   {"b200", 100},
+      {"gb200", 100}, {"b300", 103}, {"thor", 110}, {"rtx5090", 120}, {"gb10", 121}};
   for (const auto& [id, expected] : sm) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
@@ -131,7 +134,8 @@ TEST_CASE("The representative set has one GPU a generation", "[target]") {
 
 TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
   CHECK(unknown("l40ss") ==
-        "--target: \"l40ss\" is no target (did you mean \"l40s\"?); allowed: device:0, device:all, all, representative, an id of "
+        "--target: \"l40ss\" is no target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
+        "representative, an id of "
         "`attnprobe targets list`, or a .json file");
   CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is no target (did you mean \"h200\"?)"));
   CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is no target; allowed: "));
@@ -154,7 +158,8 @@ TEST_CASE("A file is a target wherever a name is", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
   CHECK(ids(simulated_targets("l40s," + path)) == Ids{"l40s", "mine"});
-  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) == "nowhere.json: cannot be read as a target file");
+  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) ==
+        "nowhere.json: cannot be read as a target file");
   CHECK(usage_error([] { simulated_targets("./nowhere"); }) == "./nowhere: cannot be read as a target file");
 }
 
@@ -167,15 +172,18 @@ TEST_CASE("A file with the id of another chosen target is not dropped in silence
 }
 
 TEST_CASE("A target survives the catalogue's form", "[target]") {
-  for (const auto& t : catalogue()) CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
+  for (const auto& t : catalogue())
+    CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
 }
 
 TEST_CASE("Errors of target files name file and place", "[target]") {
   CHECK(refusal([](Json& j) { j["schema"] = "attnprobe/target/2"; }) ==
         "my.json: /schema: \"attnprobe/target/2\" is not known; allowed: \"attnprobe/target/1\"");
   CHECK(refusal([](Json& j) { j.erase("properties"); }) == "my.json: the key \"properties\" is missing");
-  CHECK(refusal([](Json& j) { j["properties"] = 3; }) == "my.json: /properties: expected the object of a device property JSON");
-  CHECK(refusal([](Json& j) { j["properties"].erase("deviceVer"); }) == "my.json: /properties: the key \"deviceVer\" is missing");
+  CHECK(refusal([](Json& j) { j["properties"] = 3; }) ==
+        "my.json: /properties: expected the object of a device property JSON");
+  CHECK(refusal([](Json& j) { j["properties"].erase("deviceVer"); }) ==
+        "my.json: /properties: the key \"deviceVer\" is missing");
   CHECK(refusal([](Json& j) { j["properties"]["multiProcessorCount"] = 0; }) ==
         "my.json: /properties/multiProcessorCount: 0 is not a positive integer");
   CHECK(refusal([](Json& j) { j["properties"]["warpSize"] = 32.5; }) ==
@@ -199,8 +207,14 @@ TEST_CASE("Errors of bare property files name the place in that file", "[target]
 }
 
 TEST_CASE("Extents are three integers", "[target]") {
-  CHECK_THAT(refusal([](Json& j) { j["properties"]["maxGridSize"] = {1, 2}; }), StartsWith("my.json: /properties/maxGridSize: [1,2]"));
-  CHECK_THAT(refusal([](Json& j) { j["properties"]["maxGridSize"] = {"x", 2, 3}; }), StartsWith("my.json: /properties/maxGridSize: [\"x\",2,3]"));
+  CHECK_THAT(refusal([](Json& j) {
+               j["properties"]["maxGridSize"] = {1, 2};
+             }),
+             StartsWith("my.json: /properties/maxGridSize: [1,2]"));
+  CHECK_THAT(refusal([](Json& j) {
+               j["properties"]["maxGridSize"] = {"x", 2, 3};
+             }),
+             StartsWith("my.json: /properties/maxGridSize: [\"x\",2,3]"));
 }
 
 // ---- measured targets
@@ -230,7 +244,8 @@ TEST_CASE("The id of a measured GPU is a word", "[target]") {
     properties["deviceName"] = name;
     return measured_target(properties.dump(), 384, "").id;
   };
-  CHECK(id_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") == "nvidia-rtx-pro-6000-blackwell-workstation-edition");
+  CHECK(id_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") ==
+        "nvidia-rtx-pro-6000-blackwell-workstation-edition");
   CHECK(id_of("Tesla V100-SXM2-16GB") == "tesla-v100-sxm2-16gb");
   CHECK(id_of("Orin (nvgpu)") == "orin-nvgpu");
 }

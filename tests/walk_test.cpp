@@ -1,4 +1,5 @@
-// The builders and the walk against the real cuDNN, on simulated GPUs: engines where it supports, reasons where not.
+// The builders and the walk against the real cuDNN, on simulated GPUs: engines where it supports, reasons
+// where not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ std::vector<std::string> viable_of_mode_a(const Result& result) {
   for (const auto& config : result.findings.engine_configs) {
     const auto rank = config.rank.find("A");
     if (rank == config.rank.end() || !config.check.supported) continue;
-    ranked.emplace_back(rank->second, fmt::format("{} 24={} {}", config.engine, config.knobs.at("KERNEL_CFG"), *config.workspace_bytes));
+    ranked.emplace_back(rank->second, fmt::format("{} 24={} {}", config.engine, config.knobs.at("KERNEL_CFG"),
+                                                  *config.workspace_bytes));
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> texts;
@@ -50,7 +52,9 @@ const char* const causal_d128 =
 const char* const forum_graph =
     R"({"pattern": "two_matmul", "heads": 1, "seqlen": 10, "head_dim": 64, "layout": "bhsd"})";
 
-bool is_cudnn_9_19(const Result& result) { return result.cudnn_version / 100 == 919; }
+bool is_cudnn_9_19(const Result& result) {
+  return result.cudnn_version / 100 == 919;
+}
 
 }  // namespace
 
@@ -80,7 +84,8 @@ TEST_CASE("every builder's walk equals what a laboratory program with its own wi
       CHECK(viable_of_mode_a(result) == cell["configs"].get<std::vector<std::string>>());
       for (const Json& reason : cell["reasons"])
         for (const int64_t engine : engine_list(reason["engines"]))
-          CHECK(contains(first_reason(result, engine), reason["status"].get<std::string>() + "; " + reason["reason"].get<std::string>()));
+          CHECK(contains(first_reason(result, engine),
+                         reason["status"].get<std::string>() + "; " + reason["reason"].get<std::string>()));
     }
   }
 }
@@ -106,7 +111,9 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk]") {
   // Measured with 9.19: the sm80-style engine 1 everywhere, the family's own beside it, but on sm_121 none.
-  const std::map<int, std::string> engines{{75, ""}, {80, "1"}, {86, "1"}, {87, "1"}, {89, "1"}, {90, "1 2"}, {100, "1 3"}, {103, "1 3"}, {110, "1 3"}, {120, "1 4"}, {121, "1"}};
+  const std::map<int, std::string> engines{{75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
+                                           {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"},
+                                           {110, "1 3"}, {120, "1 4"}, {121, "1"}};
   for (const Result& result : probe_all(causal_d128, "all")) {
     INFO(result.target.id);
     if (!is_cudnn_9_19(result)) continue;
@@ -128,7 +135,8 @@ TEST_CASE("a config that several modes propose is listed once, with its rank in 
   CHECK(first.rank.at("A") == 0);
   CHECK(first.rank.at("B") == 0);
   CHECK(first.numerical_notes == std::vector<std::string>{"TENSOR_CORE"});
-  CHECK(first.behavior_notes == std::vector<std::string>{"RUNTIME_COMPILATION", "SUPPORTS_CUDA_GRAPH_NATIVE_API"});
+  CHECK(first.behavior_notes ==
+        std::vector<std::string>{"RUNTIME_COMPILATION", "SUPPORTS_CUDA_GRAPH_NATIVE_API"});
 }
 
 TEST_CASE("mode B's redirection is reported", "[walk]") {
@@ -138,7 +146,8 @@ TEST_CASE("mode B's redirection is reported", "[walk]") {
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
 }
 
-TEST_CASE("--engines all asks each engine by its index; an engine that is not for the graph says so", "[walk]") {
+TEST_CASE("--engines all asks each engine by its index; an engine that is not for the graph says so",
+          "[walk]") {
   probe::WalkOptions options;
   options.engines = "all";
   const Result result = probe_one(causal_d128, "h200", options);
@@ -157,11 +166,14 @@ TEST_CASE("--engines all asks each engine by its index; an engine that is not fo
 TEST_CASE("--engines knobs tries every knob value and finds more than the heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = "knobs";
-  const Result result = probe_one(R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
+  const Result result =
+      probe_one(R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})",
+                "h200", options);
   CHECK(result.findings.swept);
   if (!is_cudnn_9_19(result)) return;
   // graphs.md 7.1: 1: 19, 2: {7, 31}, 4: {3, 26}; and KERNEL_CFG left to cuDNN on engines 1 and 2.
-  const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{{1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
+  const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{
+      {1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
   for (const auto& engine : result.findings.engines) {
     INFO("engine " << engine.engine);
     const auto expected = viable_of_tried.find(engine.engine);
@@ -187,8 +199,11 @@ TEST_CASE("plans compile for a GPU that is not there, and are not said to be loa
   }
 }
 
-TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the operation that caused it", "[walk]") {
-  const Result result = probe_one(R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 3, "seqlen": 512, "head_dim": 64})", "h200");
+TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the operation that caused it",
+          "[walk]") {
+  const Result result = probe_one(
+      R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 3, "seqlen": 512, "head_dim": 64})",
+      "h200");
   CHECK(result.verdict == Verdict::invalid_graph);
   REQUIRE(result.findings.failure);
   CHECK(result.findings.failure->stage == "operation graph");
@@ -200,7 +215,8 @@ TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the op
 }
 
 TEST_CASE("a config for which no heuristic offers anything has every engine and knob tried", "[walk]") {
-  const Result result = probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
+  const Result result =
+      probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.findings.swept);
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
@@ -214,5 +230,6 @@ TEST_CASE("raw messages are kept where asked for", "[walk]") {
   probe::WalkOptions options;
   CHECK(probe_one(forum_graph, "l40s", options).findings.log.empty());
   options.keep_log = true;
-  CHECK(contains(probe_one(forum_graph, "l40s", options).findings.log, "engine_config_support_checks() called:"));
+  CHECK(contains(probe_one(forum_graph, "l40s", options).findings.log,
+                 "engine_config_support_checks() called:"));
 }

@@ -22,14 +22,15 @@ class Fault {
   Fault& operator=(const Fault&) = delete;
 };
 
-const char* const two_configs = R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
+const char* const two_configs =
+    R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
 
 std::vector<Result> run(const std::string& configs, const std::string& targets, double timeout) {
   worker::CampaignOptions options;
   options.cudnn = cudnn_path();
   options.timeout_seconds = timeout;
-  return worker::run_campaign(attention::parse_configs(configs, "test"), target::simulated_targets(targets), options,
-                              [](const Result&, size_t, size_t) {})
+  return worker::run_campaign(attention::parse_configs(configs, "test"), target::simulated_targets(targets),
+                              options, [](const Result&, size_t, size_t) {})
       .results;
 }
 
@@ -76,8 +77,10 @@ TEST_CASE("a hang ends at the time limit", "[worker]") {
 TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {
   const auto results = run(two_configs, "b200,a100,h200", 60);
   std::vector<std::string> order;
-  for (const Result& result : results) order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);
-  CHECK(order == std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
+  for (const Result& result : results)
+    order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);
+  CHECK(order ==
+        std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
 }
 
 TEST_CASE("a request to a worker without a cuDNN is an error, not a crash", "[worker]") {

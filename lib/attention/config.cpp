@@ -51,8 +51,8 @@ Json parse_json(std::string_view text, const std::string& file) {
   auto watch = [&](int, nlohmann::detail::parse_event_t event, Json& parsed) {
     if (event == nlohmann::detail::parse_event_t::object_start) keys.emplace_back();
     if (event == nlohmann::detail::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::detail::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second &&
-        duplicate.empty())
+    if (event == nlohmann::detail::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second && duplicate.empty())
       duplicate = parsed.get<std::string>();
     return true;
   };
@@ -66,20 +66,23 @@ Json parse_json(std::string_view text, const std::string& file) {
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
     std::string reason = e.what();
     const size_t colon = reason.find("] ");
-    fail(syntax == nullptr ? file : fmt::format("{}:{}", file, line), "not valid JSON: " + (colon == std::string::npos ? reason : reason.substr(colon + 2)));
+    fail(syntax == nullptr ? file : fmt::format("{}:{}", file, line),
+         "not valid JSON: " + (colon == std::string::npos ? reason : reason.substr(colon + 2)));
   }
   if (!duplicate.empty()) fail(file, fmt::format("the key \"{}\" appears twice in one object", duplicate));
   return json;
 }
 
-// What a value stands for beside its own field: a shorthand's fields, and O's layout where `layout` gives that too.
+// What a value stands for beside its own field: a shorthand's fields, and O's layout where `layout` gives
+// that too.
 std::vector<std::string> stands_for(const Entry& entry) {
-  if (entry.field->name == "layout" && entry.value.is_object() && entry.value.contains("o")) return {"o_layout"};
+  if (entry.field->name == "layout" && entry.value.is_object() && entry.value.contains("o"))
+    return {"o_layout"};
   return entry.field->sets_also;
 }
 
-// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for. Within
-// one layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
+// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for.
+// Within one layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
@@ -92,7 +95,8 @@ void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
 }
 
 std::vector<Entry> read_object(const Json& object, const std::string& file, const std::string& pointer) {
-  if (!object.is_object()) fail(place(file, pointer), "a config is an object, not " + std::string(object.type_name()));
+  if (!object.is_object())
+    fail(place(file, pointer), "a config is an object, not " + std::string(object.type_name()));
   std::vector<Entry> entries;
   for (const auto& [key, value] : object.items()) {
     if (key == "$schema") continue;  // for editors
@@ -126,7 +130,9 @@ AttentionSpec make_spec(const std::vector<Entry>& entries, const Origin& origin)
         field.set(spec, entry.value);
       } catch (const FieldError& e) {
         // "bert.json" + "/alignment" only where the field itself is a JSON place; an option has no pointer.
-        fail(e.pointer().empty() ? entry.where : entry.where + (entry.where.rfind("--", 0) == 0 ? " at " : "") + e.pointer(),
+        fail(e.pointer().empty()
+                 ? entry.where
+                 : entry.where + (entry.where.rfind("--", 0) == 0 ? " at " : "") + e.pointer(),
              e.what());
       }
     }
@@ -185,7 +191,8 @@ Override parse_override(const std::string& field, const std::string& text) {
   auto value = [&](const std::string& word) {
     const Json parsed = Json::parse(word, nullptr, false);
     if (!parsed.is_discarded()) return parsed;
-    if (structured) throw Error(ErrorKind::usage, fmt::format("{}: {} is not valid JSON", option_of(field), word));
+    if (structured)
+      throw Error(ErrorKind::usage, fmt::format("{}: {} is not valid JSON", option_of(field), word));
     return Json(word);
   };
   if (structured || text.find(',') == std::string::npos) return {field, value(text)};
@@ -215,7 +222,8 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
     list_pointer = "/configs";
   }
   if (!list->is_array() && !list->is_object())
-    fail(place(file_name, list_pointer), "expected a config object or an array of them, not " + std::string(list->type_name()));
+    fail(place(file_name, list_pointer),
+         "expected a config object or an array of them, not " + std::string(list->type_name()));
 
   std::vector<AttentionConfig> configs;
   const size_t count = list->is_array() ? list->size() : 1;
@@ -249,7 +257,8 @@ Json config_schema() {
   Json properties = Json::object();
   for (const auto& field : fields()) {
     Json one = field.schema;
-    Json property = field.is_text ? one : Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
+    Json property =
+        field.is_text ? one : Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
     property["description"] = field.help;
     properties[field.name] = property;
   }
@@ -265,7 +274,10 @@ Json config_schema() {
             list,
             {{"type", "object"},
              {"additionalProperties", false},
-             {"properties", {{"$schema", {{"type", "string"}}}, {"defaults", reference}, {"configs", {{"anyOf", {list, reference}}}}}},
+             {"properties",
+              {{"$schema", {{"type", "string"}}},
+               {"defaults", reference},
+               {"configs", {{"anyOf", {list, reference}}}}}},
              {"required", {"configs"}}}}}};
 }
 

@@ -16,7 +16,8 @@ int64_t integer(const Json& value, int64_t low, int64_t high) {
   const std::string range = fmt::format("an integer from {} to {}", low, high);
   if (!value.is_number_integer()) throw FieldError(fmt::format("{} is not {}", json_text(value), range));
   // Beyond int64 only an unsigned value can be, and that is out of every range.
-  const bool fits = !value.is_number_unsigned() || value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  const bool fits = !value.is_number_unsigned() ||
+                    value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   const int64_t number = fits ? value.get<int64_t>() : -1;
   if (!fits || number < low || number > high)
     throw FieldError(fmt::format("{} is out of range; allowed: {}", json_text(value), range));
@@ -35,8 +36,8 @@ std::string text(const Json& value) {
 
 [[noreturn]] void not_one_of(const Json& value, const std::vector<std::string>& allowed) {
   const std::string word = value.is_string() ? value.get<std::string>() : json_text(value);
-  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value), quoted_list(allowed),
-                               did_you_mean(word, allowed)));
+  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value),
+                               quoted_list(allowed), did_you_mean(word, allowed)));
 }
 
 template <class E>
@@ -62,8 +63,9 @@ auto at(const std::string& pointer, F body) {
 void only_keys(const Json& object, const std::vector<std::string>& allowed) {
   for (const auto& [key, value] : object.items())
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      throw FieldError("/" + pointer_part(key), fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
-                                              did_you_mean(key, allowed)));
+      throw FieldError("/" + pointer_part(key),
+                       fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
+                                   did_you_mean(key, allowed)));
 }
 
 std::vector<int64_t> lengths(const Json& value) {
@@ -113,8 +115,8 @@ Strides strides(const Json& value) {
     throw FieldError(json_text(value) + " is not four strides, in the order batch, heads, seqlen, head_dim");
   Strides result{};
   for (size_t i = 0; i < 4; ++i)
-    result[i] = at(fmt::format("/{}", i),
-                   [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
+    result[i] =
+        at(fmt::format("/{}", i), [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
   return result;
 }
 
@@ -137,15 +139,17 @@ void layout(AttentionSpec& spec, const Json& value) {
     only_keys(value, {"q", "k", "v", "o"});
     for (const char* tensor : {"q", "k", "v"})
       if (!value.contains(tensor)) throw FieldError(fmt::format("the key \"{}\" is missing", tensor));
-    auto get = [&](const std::string& key) { return at("/" + key, [&] { return tensor_layout(value[key]); }); };
+    auto get = [&](const std::string& key) {
+      return at("/" + key, [&] { return tensor_layout(value[key]); });
+    };
     spec.q = get("q");
     spec.k = get("k");
     spec.v = get("v");
     if (value.contains("o")) spec.o = get("o");
     return;
   }
-  const auto axes =
-      value.is_string() ? split_layout_name(value.get<std::string>()) : std::optional<std::array<std::string, 3>>();
+  const auto axes = value.is_string() ? split_layout_name(value.get<std::string>())
+                                      : std::optional<std::array<std::string, 3>>();
   if (!axes) not_one_of(value, common_layout_names());
   spec.q = {(*axes)[0], {}};
   spec.k = {(*axes)[1], {}};
@@ -174,7 +178,9 @@ const std::vector<std::string> io_types{"f16", "bf16"};
 const std::vector<std::string> output_types{"f16", "bf16", "f32"};
 
 const Json extent_schema = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_extent}};
-Json words_schema(const std::vector<std::string>& words) { return {{"type", "string"}, {"enum", words}}; }
+Json words_schema(const std::vector<std::string>& words) {
+  return {{"type", "string"}, {"enum", words}};
+}
 
 Field extent(const std::string& name, const std::string& help, int64_t AttentionSpec::*member) {
   return {name, help, extent_schema,
@@ -183,9 +189,10 @@ Field extent(const std::string& name, const std::string& help, int64_t Attention
 
 Field both(const std::string& name, const std::string& help, int64_t AttentionSpec::*first,
            int64_t AttentionSpec::*second, std::vector<std::string> stands_for) {
-  return {name, help, extent_schema,
-          [first, second](AttentionSpec& s, const Json& v) { s.*first = s.*second = integer(v, 1, max_extent); },
-          std::move(stands_for)};
+  return {
+      name, help, extent_schema,
+      [first, second](AttentionSpec& s, const Json& v) { s.*first = s.*second = integer(v, 1, max_extent); },
+      std::move(stands_for)};
 }
 
 Json mask_schema() {
@@ -208,10 +215,14 @@ Json mask_schema() {
 }
 
 Json tensor_layout_schema() {
-  const Json four = {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
+  const Json four = {
+      {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
   return {{"anyOf",
            {{{"type", "string"}},
-            {{"type", "object"}, {"additionalProperties", false}, {"properties", {{"strides", four}}}, {"required", {"strides"}}}}}};
+            {{"type", "object"},
+             {"additionalProperties", false},
+             {"properties", {{"strides", four}}},
+             {"required", {"strides"}}}}}};
 }
 
 Json layout_schema() {
@@ -233,12 +244,22 @@ std::vector<Field> make_fields() {
   using S = AttentionSpec;
   const Json free_text = {{"type", "string"}};
   return {
-      {"name", "name of the config in reports", free_text, [](S& s, const Json& v) { s.name = text(v); }, {}, true},
-      {"source", "where the numbers come from, free text", free_text, [](S& s, const Json& v) { s.source = text(v); }, {}, true},
-      {"expect", "expected verdict: supported, unsupported, or an object by target id with \"default\"", expect_schema(),
-       [](S& s, const Json& v) { s.expect = expectation(v); }},
-      {"pattern", "operation graph: sdpa, sdpa_composite, sdpa_unified, mha, two_matmul", words_schema(names_of<Pattern>()),
-       [](S& s, const Json& v) { s.pattern = one_of<Pattern>(v); }},
+      {"name",
+       "name of the config in reports",
+       free_text,
+       [](S& s, const Json& v) { s.name = text(v); },
+       {},
+       true},
+      {"source",
+       "where the numbers come from, free text",
+       free_text,
+       [](S& s, const Json& v) { s.source = text(v); },
+       {},
+       true},
+      {"expect", "expected verdict: supported, unsupported, or an object by target id with \"default\"",
+       expect_schema(), [](S& s, const Json& v) { s.expect = expectation(v); }},
+      {"pattern", "operation graph: sdpa, sdpa_composite, sdpa_unified, mha, two_matmul",
+       words_schema(names_of<Pattern>()), [](S& s, const Json& v) { s.pattern = one_of<Pattern>(v); }},
       {"pass", "fprop (inference) or fprop_train (with softmax statistics)", words_schema(names_of<Pass>()),
        [](S& s, const Json& v) { s.pass = one_of<Pass>(v); }},
       extent("batch", "batch size", &S::batch),
@@ -248,24 +269,32 @@ std::vector<Field> make_fields() {
       both("seqlen", "sequence length of Q, K and V", &S::seqlen_q, &S::seqlen_kv, {"seqlen_q", "seqlen_kv"}),
       extent("seqlen_q", "query length (1: decode)", &S::seqlen_q),
       extent("seqlen_kv", "key and value length", &S::seqlen_kv),
-      both("head_dim", "head dimension of Q, K and V", &S::head_dim_qk, &S::head_dim_v, {"head_dim_qk", "head_dim_v"}),
+      both("head_dim", "head dimension of Q, K and V", &S::head_dim_qk, &S::head_dim_v,
+           {"head_dim_qk", "head_dim_v"}),
       extent("head_dim_qk", "head dimension of Q and K", &S::head_dim_qk),
       extent("head_dim_v", "head dimension of V and O", &S::head_dim_v),
       {"dtype", "type of Q, K and V", words_schema(io_types),
        [](S& s, const Json& v) { s.dtype = one_of<DataType>(v, io_types); }},
       {"o_dtype", "type of O; default: dtype", words_schema(output_types),
        [](S& s, const Json& v) { s.o_dtype = one_of<DataType>(v, output_types); }},
-      {"layout", "bshd, bhsd, sbhd, bs3hd, bshd_bs2hd, … or strides for each of q, k, v, o", layout_schema(), layout},
+      {"layout", "bshd, bhsd, sbhd, bs3hd, bshd_bs2hd, … or strides for each of q, k, v, o", layout_schema(),
+       layout},
       {"o_layout", "layout of O; default: that of Q", tensor_layout_schema(),
        [](S& s, const Json& v) { s.o = tensor_layout(v); }},
-      {"scale", "multiplies the scores; default: 1/sqrt(head_dim_qk)", {{"type", "number"}},
+      {"scale",
+       "multiplies the scores; default: 1/sqrt(head_dim_qk)",
+       {{"type", "number"}},
        [](S& s, const Json& v) {
          if (!v.is_number()) throw FieldError(json_text(v) + " is not a number");
          s.scale = v.get<double>();
        }},
-      {"mask", "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an object",
+      {"mask",
+       "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an "
+       "object",
        mask_schema(), [](S& s, const Json& v) { s.mask = mask(v); }},
-      {"stats", "softmax statistics (logsumexp) as an output; default: true for fprop_train", {{"type", "boolean"}},
+      {"stats",
+       "softmax statistics (logsumexp) as an output; default: true for fprop_train",
+       {{"type", "boolean"}},
        [](S& s, const Json& v) { s.stats = boolean(v); }},
   };
 }

@@ -42,12 +42,12 @@ std::string option_of(const std::string& field_name);
 /// The config that gives exactly this spec, every choice spelt out.
 Json to_json(const AttentionSpec& spec);
 
-/// Options that give this spec on the command line (but for name, source and expectation), as words of a shell
-/// command line, quoted where needed.
+/// Options that give this spec on the command line (but for name, source and expectation), as words of a
+/// shell command line, quoted where needed.
 std::string to_options(const AttentionSpec& spec);
 
-/// Contradictions between fields, the first one found as field name and message; "" if there is none. What cuDNN
-/// itself refuses is left to cuDNN.
+/// Contradictions between fields, the first one found as field name and message; "" if there is none. What
+/// cuDNN itself refuses is left to cuDNN.
 struct Contradiction {
   std::string field, message;
 };

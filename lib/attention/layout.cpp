@@ -6,7 +6,9 @@
 namespace attnprobe::attention {
 namespace {
 
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
 
 // cuDNN wants head_dim contiguous, so "d" is always last; what is before it may be in any order.
 bool well_formed(std::string_view axes, char digit) {
@@ -81,7 +83,8 @@ std::optional<std::array<std::string, 3>> split_layout_name(std::string_view nam
 }
 
 std::vector<std::string> common_layout_names() {
-  return {"bshd", "bhsd", "sbhd", "bs3hd", "bsh3d", "sb3hd", "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d"};
+  return {"bshd",  "bhsd",       "sbhd",       "bs3hd",      "bsh3d",     "sb3hd",
+          "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d"};
 }
 
 }  // namespace attnprobe::attention

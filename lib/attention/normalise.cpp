@@ -49,24 +49,27 @@ void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) 
   const bool packs_q = spec.q.axes.find('3') != std::string::npos;
   const bool packs_kv = packs_q || spec.k.axes.find('2') != std::string::npos;
   if (packs_q && (spec.heads_q != spec.heads_kv || spec.seqlen_q != spec.seqlen_kv))
-    found.push_back({"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
-                                           "heads are {} and {}, lengths {} and {}",
-                                           spec.q.axes, spec.heads_q, spec.heads_kv, spec.seqlen_q, spec.seqlen_kv)});
+    found.push_back(
+        {"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
+                               "heads are {} and {}, lengths {} and {}",
+                               spec.q.axes, spec.heads_q, spec.heads_kv, spec.seqlen_q, spec.seqlen_kv)});
   if (packs_kv && spec.head_dim_qk != spec.head_dim_v)
     found.push_back({"layout", fmt::format("interleaved K and V need one head dimension; they have {} and {}",
                                            spec.head_dim_qk, spec.head_dim_v)});
 }
 
-void check_lengths(const AttentionSpec& spec, const char* key, const std::vector<int64_t>& lengths, int64_t longest,
-                   std::vector<Contradiction>& found) {
+void check_lengths(const AttentionSpec& spec, const char* key, const std::vector<int64_t>& lengths,
+                   int64_t longest, std::vector<Contradiction>& found) {
   if (lengths.empty()) return;
   if (!spec.mask.padding)
     found.push_back({"mask", fmt::format("\"{}\" is given without \"padding\": true", key)});
   if (static_cast<int64_t>(lengths.size()) != spec.batch)
-    found.push_back({"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
+    found.push_back(
+        {"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
   for (const int64_t length : lengths)
     if (length > longest)
-      found.push_back({"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
+      found.push_back(
+          {"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
 }
 
 void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found) {
@@ -85,7 +88,8 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     has_no("mask", "window and no bottom-right diagonal; it takes none, causal, padding, padding_causal");
   if (spec.pattern == Pattern::sdpa_unified && spec.mask.has_diagonal())
     has_no("mask",
-           "diagonal mask: cuDNN's single SDPA operation takes one only from 9.21, in a form that this release does "
+           "diagonal mask: cuDNN's single SDPA operation takes one only from 9.21, in a form that this "
+           "release does "
            "not build; use \"sdpa_composite\"");
 }
 
@@ -108,8 +112,8 @@ Json to_json(const AttentionSpec& spec) {
   json["dtype"] = name_of(spec.dtype);
   json["o_dtype"] = name_of(output_type(spec));
   json["layout"] = qkv_layout(spec);
-  json["o_layout"] = to_json(spec.o.value_or(
-      TensorLayout{spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}}));
+  json["o_layout"] =
+      to_json(spec.o.value_or(TensorLayout{spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}}));
   if (spec.pattern != Pattern::two_matmul) json["scale"] = scale_of(spec);
   json["mask"] = to_json(spec.mask);
   json["stats"] = wants_stats(spec);
@@ -120,8 +124,9 @@ std::string to_options(const AttentionSpec& spec) {
   std::string options;
   Json json = to_json(spec);
   // Equal pairs by their shorthand, and nothing that is the default whatever else is given.
-  for (const auto& [whole, first, second] : {std::tuple("heads", "heads_q", "heads_kv"), std::tuple("seqlen", "seqlen_q", "seqlen_kv"),
-                                             std::tuple("head_dim", "head_dim_qk", "head_dim_v")}) {
+  for (const auto& [whole, first, second] :
+       {std::tuple("heads", "heads_q", "heads_kv"), std::tuple("seqlen", "seqlen_q", "seqlen_kv"),
+        std::tuple("head_dim", "head_dim_qk", "head_dim_v")}) {
     if (json[first] != json[second]) continue;
     json[whole] = json[first];
     json.erase(first);
@@ -143,7 +148,7 @@ std::string to_options(const AttentionSpec& spec) {
 std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   std::vector<Contradiction> found;
   const std::pair<const char*, int64_t> required[] = {
-      {"heads", spec.heads_q},      {"heads_kv", spec.heads_kv},    {"seqlen", spec.seqlen_q},
+      {"heads", spec.heads_q},       {"heads_kv", spec.heads_kv},    {"seqlen", spec.seqlen_q},
       {"seqlen_kv", spec.seqlen_kv}, {"head_dim", spec.head_dim_qk}, {"head_dim_v", spec.head_dim_v}};
   for (const auto& [field, value] : required)
     if (value == 0) found.push_back({field, fmt::format("\"{}\" is missing", field)});

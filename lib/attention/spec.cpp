@@ -33,13 +33,17 @@ std::string mask_text(const Mask& mask) {
 
 }  // namespace
 
-DataType output_type(const AttentionSpec& spec) { return spec.o_dtype.value_or(spec.dtype); }
+DataType output_type(const AttentionSpec& spec) {
+  return spec.o_dtype.value_or(spec.dtype);
+}
 
 double scale_of(const AttentionSpec& spec) {
   return spec.scale.value_or(1.0 / std::sqrt(static_cast<double>(spec.head_dim_qk)));
 }
 
-bool wants_stats(const AttentionSpec& spec) { return spec.stats.value_or(spec.pass == Pass::fprop_train); }
+bool wants_stats(const AttentionSpec& spec) {
+  return spec.stats.value_or(spec.pass == Pass::fprop_train);
+}
 
 Strides q_strides(const AttentionSpec& spec) {
   return resolve(spec.q, {spec.batch, spec.heads_q, spec.seqlen_q, spec.head_dim_qk});
@@ -55,13 +59,13 @@ Strides o_strides(const AttentionSpec& spec) {
 }
 
 std::string describe(const AttentionSpec& spec) {
-  std::string text = fmt::format("{} {} b{} {} {} {} {}", name_of(spec.pattern), name_of(spec.pass), spec.batch,
-                                 pair_text("h", spec.heads_q, spec.heads_kv),
-                                 pair_text("s", spec.seqlen_q, spec.seqlen_kv),
-                                 pair_text("d", spec.head_dim_qk, spec.head_dim_v), name_of(spec.dtype));
+  std::string text =
+      fmt::format("{} {} b{} {} {} {} {}", name_of(spec.pattern), name_of(spec.pass), spec.batch,
+                  pair_text("h", spec.heads_q, spec.heads_kv), pair_text("s", spec.seqlen_q, spec.seqlen_kv),
+                  pair_text("d", spec.head_dim_qk, spec.head_dim_v), name_of(spec.dtype));
   if (spec.o_dtype && *spec.o_dtype != spec.dtype) text += fmt::format("->{}", name_of(*spec.o_dtype));
-  const bool one_layout = !spec.q.strides && !spec.k.strides && !spec.v.strides && spec.q.axes == spec.k.axes &&
-                          spec.k.axes == spec.v.axes;
+  const bool one_layout = !spec.q.strides && !spec.k.strides && !spec.v.strides &&
+                          spec.q.axes == spec.k.axes && spec.k.axes == spec.v.axes;
   text += one_layout ? " " + spec.q.axes : std::string(" strided");
   if (mask_name(spec.mask) != "none") text += " " + mask_text(spec.mask);
   return text;

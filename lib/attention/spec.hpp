@@ -32,7 +32,8 @@ struct Mask {
   std::optional<int64_t> window_left, window_right;
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
   bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
-  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< those lengths; empty: none given (they matter only to running)
+  std::vector<int64_t> seqlens_q,
+      seqlens_kv;  ///< those lengths; empty: none given (they matter only to running)
 
   bool has_diagonal() const { return window_left || window_right; }
 };

@@ -38,7 +38,8 @@ const char* descriptor_type_name(cudnnBackendDescriptorType_t type) {
 
 }  // namespace
 
-Descriptor::Descriptor(const Library& library, cudnnBackendDescriptorType_t type) : library_(&library), type_(type) {
+Descriptor::Descriptor(const Library& library, cudnnBackendDescriptorType_t type)
+    : library_(&library), type_(type) {
   check(library_->api().cudnnBackendCreateDescriptor(type, &descriptor_), "cudnnBackendCreateDescriptor", "");
 }
 
@@ -60,7 +61,9 @@ void Descriptor::reset() noexcept {
   descriptor_ = nullptr;
 }
 
-const char* Descriptor::type_name() const { return descriptor_type_name(type_); }
+const char* Descriptor::type_name() const {
+  return descriptor_type_name(type_);
+}
 
 void Descriptor::check(cudnnStatus_t status, const char* call, const char* attribute) const {
   if (status == CUDNN_STATUS_SUCCESS) return;
@@ -73,17 +76,19 @@ void Descriptor::check(cudnnStatus_t status, const char* call, const char* attri
   failure.last_error = library_->last_error();
   if (const LogCapture* capture = LogCapture::active()) failure.log = capture->text();
   const std::string message =
-      fmt::format("{}({}{}{}) gave {}{}{}", call, failure.descriptor, *attribute == '\0' ? "" : ", ", attribute,
-                  failure.status, failure.last_error.empty() ? "" : ": ", failure.last_error);
+      fmt::format("{}({}{}{}) gave {}{}{}", call, failure.descriptor, *attribute == '\0' ? "" : ", ",
+                  attribute, failure.status, failure.last_error.empty() ? "" : ": ", failure.last_error);
   throw Error(std::move(failure), message);
 }
 
-void Descriptor::set_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count, const void* values) {
-  check(library_->api().cudnnBackendSetAttribute(descriptor_, attribute.id, type, count, values), "cudnnBackendSetAttribute",
-        attribute.name);
+void Descriptor::set_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count,
+                         const void* values) {
+  check(library_->api().cudnnBackendSetAttribute(descriptor_, attribute.id, type, count, values),
+        "cudnnBackendSetAttribute", attribute.name);
 }
 
-int64_t Descriptor::get_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count, void* values) const {
+int64_t Descriptor::get_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count,
+                            void* values) const {
   int64_t given = 0;
   check(library_->api().cudnnBackendGetAttribute(descriptor_, attribute.id, type, count, &given, values),
         "cudnnBackendGetAttribute", attribute.name);
@@ -96,9 +101,13 @@ void Descriptor::set_all(Attribute attribute, std::span<const Descriptor> values
   set_all(attribute, std::span<const cudnnBackendDescriptor_t>(raw));
 }
 
-void Descriptor::finalize() { check(try_finalize(), "cudnnBackendFinalize", ""); }
+void Descriptor::finalize() {
+  check(try_finalize(), "cudnnBackendFinalize", "");
+}
 
-cudnnStatus_t Descriptor::try_finalize() { return library_->api().cudnnBackendFinalize(descriptor_); }
+cudnnStatus_t Descriptor::try_finalize() {
+  return library_->api().cudnnBackendFinalize(descriptor_);
+}
 
 std::vector<Descriptor> Descriptor::get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type,
                                                     int64_t capacity) const {

@@ -15,15 +15,16 @@ struct Attribute {
   cudnnBackendAttributeName_t id;
   const char* name;
 };
-#define ATTNPROBE_ATTRIBUTE(suffix) (::attnprobe::cudnn::Attribute{CUDNN_ATTR_##suffix, "CUDNN_ATTR_" #suffix})
+#define ATTNPROBE_ATTRIBUTE(suffix) \
+  (::attnprobe::cudnn::Attribute{CUDNN_ATTR_##suffix, "CUDNN_ATTR_" #suffix})
 
 /// C++ type -> cudnnBackendAttributeType_t, per cudnn_graph.h's table of attribute types.
 template <class T>
 struct AttributeType;
-#define ATTNPROBE_ATTRIBUTE_TYPE(cpp, constant)                        \
-  template <>                                                          \
-  struct AttributeType<cpp> {                                          \
-    static constexpr cudnnBackendAttributeType_t value = constant;     \
+#define ATTNPROBE_ATTRIBUTE_TYPE(cpp, constant)                    \
+  template <>                                                      \
+  struct AttributeType<cpp> {                                      \
+    static constexpr cudnnBackendAttributeType_t value = constant; \
   }
 ATTNPROBE_ATTRIBUTE_TYPE(int64_t, CUDNN_TYPE_INT64);
 ATTNPROBE_ATTRIBUTE_TYPE(int32_t, CUDNN_TYPE_INT32);
@@ -43,8 +44,8 @@ ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendNumericalNote_t, CUDNN_TYPE_NUMERICAL_NOTE)
 ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendBehaviorNote_t, CUDNN_TYPE_BEHAVIOR_NOTE);
 #undef ATTNPROBE_ATTRIBUTE_TYPE
 
-/// A backend descriptor, owned. cuDNN copies what an attribute refers to by reference count, so a descriptor may die
-/// before those that use it; ours die in reverse order of creation all the same.
+/// A backend descriptor, owned. cuDNN copies what an attribute refers to by reference count, so a descriptor
+/// may die before those that use it; ours die in reverse order of creation all the same.
 class Descriptor {
  public:
   /// Throws Error(cudnn).
@@ -88,9 +89,12 @@ class Descriptor {
     return values;
   }
   /// How many there are.
-  int64_t count(Attribute attribute, cudnnBackendAttributeType_t type) const { return get_raw(attribute, type, 0, nullptr); }
+  int64_t count(Attribute attribute, cudnnBackendAttributeType_t type) const {
+    return get_raw(attribute, type, 0, nullptr);
+  }
   /// Descriptor-valued attributes: cuDNN fills descriptors that the caller made.
-  std::vector<Descriptor> get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type, int64_t capacity) const;
+  std::vector<Descriptor> get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type,
+                                          int64_t capacity) const;
 
  private:
   void set_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count, const void* values);

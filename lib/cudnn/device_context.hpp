@@ -9,16 +9,17 @@
 
 namespace attnprobe::cudnn {
 
-/// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such descriptor).
+/// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such
+/// descriptor).
 inline constexpr int64_t first_version_with_device_properties = 90800;
 
 class DeviceContext {
  public:
-  /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is older
-  /// than 9.8, Error(cudnn) if it refuses the JSON.
+  /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is
+  /// older than 9.8, Error(cudnn) if it refuses the JSON.
   static DeviceContext simulated(const Library& library, const std::string& properties_json);
-  /// The first GPU that CUDA shows to this process, by a handle, as frameworks use it. Throws Error(environment) if
-  /// cuDNN gets no handle.
+  /// The first GPU that CUDA shows to this process, by a handle, as frameworks use it. Throws
+  /// Error(environment) if cuDNN gets no handle.
   static DeviceContext real(const Library& library);
 
   const Library& library() const { return *library_; }

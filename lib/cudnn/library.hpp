@@ -15,8 +15,8 @@ namespace attnprobe::cudnn {
 /// loads one cuDNN: two builds side by side share symbols.
 class Library {
  public:
-  /// Loads the libcudnn.so.9 at `path`, and its sub-libraries and NVRTC from beside it, so that none of another
-  /// build gets mixed in. Throws Error(environment) naming the file and the loader's words.
+  /// Loads the libcudnn.so.9 at `path`, and its sub-libraries and NVRTC from beside it, so that none of
+  /// another build gets mixed in. Throws Error(environment) naming the file and the loader's words.
   static std::unique_ptr<Library> load(const std::filesystem::path& path);
 
   const Api& api() const { return api_; }

@@ -22,10 +22,10 @@ struct LoadedFile {
 ATTNPROBE_JSON(LoadedFile, name, path, version)
 
 struct LibraryInfo {
-  int64_t version = 0;              ///< cudnnGetVersion
-  std::string path;                 ///< of libcudnn.so.9, links resolved
-  int64_t cuda_version = 0;         ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
-  std::vector<LoadedFile> files;    ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
+  int64_t version = 0;       ///< cudnnGetVersion
+  std::string path;          ///< of libcudnn.so.9, links resolved
+  int64_t cuda_version = 0;  ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
+  std::vector<LoadedFile> files;      ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
   std::vector<std::string> problems;  ///< what did not load, one sentence each
 };
 ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
@@ -33,14 +33,15 @@ ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
 /// A place where a libcudnn.so.9 was found, and which rule led there.
 struct Candidate {
   std::filesystem::path path;
-  std::string found_by;  ///< "--cudnn", "ATTNPROBE_CUDNN", "the loader's search path", "pip (nvidia/cudnn)", "CUDA toolkit"
+  std::string found_by;  ///< "--cudnn", "ATTNPROBE_CUDNN", "the loader's search path", "pip (nvidia/cudnn)",
+                         ///< "CUDA toolkit"
 };
 
-/// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a folder;
-/// may be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
-/// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders.
-/// A requested one is the only candidate. Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no
-/// libcudnn.so.9.
+/// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a
+/// folder; may be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual
+/// folders), pip's nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA
+/// toolkit's folders. A requested one is the only candidate. Throws Error(environment) if `requested` or
+/// ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
 /// The first candidate. Throws Error(environment) saying what to install where there is none.

@@ -34,7 +34,8 @@ LogCapture::LogCapture(const Library& library, Level level) : library_(library) 
   const LogCapture* none = nullptr;
   if (!active_.compare_exchange_strong(none, this))
     throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
-  const unsigned mask = CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
+  const unsigned mask =
+      CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
   library_.api().cudnnSetCallback(mask, this, &LogCapture::receive);
 }
 
@@ -43,7 +44,8 @@ LogCapture::~LogCapture() {
   active_ = nullptr;
 }
 
-void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message) {
+void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug,
+                         const char* message) {
   auto* capture = static_cast<LogCapture*>(self);
   if (capture == nullptr) return;
   LogMessage entry;

@@ -33,7 +33,8 @@ std::optional<Reason> parse_reason(std::string_view line) {
     const size_t semicolon = line.find("; Reason: ");
     if (line.substr(0, 6) != "CUDNN_" || semicolon == std::string_view::npos) return std::nullopt;
     Reason reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
-    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no reason.
+    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no
+    // reason.
     if (reason.status == "CUDNN_STATUS_SUCCESS") return std::nullopt;
     return reason;
   }
@@ -64,10 +65,12 @@ std::string_view object_at_start(std::string_view text) {
 
 std::optional<EngineConfigLog> parse_engine(std::string_view text) {
   const Json json = Json::parse(object_at_start(text), nullptr, false);
-  if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer()) return std::nullopt;
+  if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer())
+    return std::nullopt;
   EngineConfigLog config;
   config.engine = json["engineId"].get<int64_t>();
-  if (json.contains("smVersion") && json["smVersion"].is_number_integer()) config.sm_version = json["smVersion"].get<int64_t>();
+  if (json.contains("smVersion") && json["smVersion"].is_number_integer())
+    config.sm_version = json["smVersion"].get<int64_t>();
   if (json.contains("knobChoices") && json["knobChoices"].is_object()) {
     for (const auto& [key, value] : json["knobChoices"].items()) {
       if (!value.is_number_integer()) continue;
@@ -78,7 +81,9 @@ std::optional<EngineConfigLog> parse_engine(std::string_view text) {
   return config;
 }
 
-bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) { return a.engine == b.engine && a.knobs == b.knobs; }
+bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) {
+  return a.engine == b.engine && a.knobs == b.knobs;
+}
 
 }  // namespace
 
@@ -86,7 +91,8 @@ std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
   std::vector<EngineConfigLog> configs;
   std::optional<EngineConfigLog> current;
   auto finish = [&] {
-    if (current && std::none_of(configs.begin(), configs.end(), [&](const auto& c) { return same_config(c, *current); }))
+    if (current &&
+        std::none_of(configs.begin(), configs.end(), [&](const auto& c) { return same_config(c, *current); }))
       configs.push_back(std::move(*current));
     current.reset();
   };
@@ -120,7 +126,8 @@ std::vector<EngineConfigLog> parse_candidates(std::string_view text) {
       in_call = line.find("cudnnBackendFinalizeEngineCfgVisualize()") != std::string_view::npos;
     const size_t engine = line.rfind(engine_key);
     if (!in_call || engine == std::string_view::npos) return;
-    if (auto config = parse_engine(line.substr(engine + engine_key.size()))) candidates.push_back(std::move(*config));
+    if (auto config = parse_engine(line.substr(engine + engine_key.size())))
+      candidates.push_back(std::move(*config));
   });
   return candidates;
 }

@@ -13,8 +13,8 @@ namespace attnprobe::cudnn {
 
 /// One line "Warning: STATUS; Reason: …".
 struct Reason {
-  std::string status;    ///< "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"
-  std::string reason;    ///< what follows "Reason: ", verbatim
+  std::string status;  ///< "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"
+  std::string reason;  ///< what follows "Reason: ", verbatim
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 ATTNPROBE_JSON(Reason, status, reason)
@@ -29,13 +29,13 @@ struct EngineConfigLog {
   std::vector<Reason> reasons;
 };
 
-/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears again
-/// (cuDNN repeats all of them as an error stack when none is viable) is given once. A block whose JSON is cut off or
-/// is no JSON is left out; its text stays in the raw log.
+/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears
+/// again (cuDNN repeats all of them as an error stack when none is viable) is given once. A block whose JSON
+/// is cut off or is no JSON is left out; its text stays in the raw log.
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text);
 
-/// The reason lines of a traceback that names no engine config: what a failing finalize logs. Error and Warning
-/// lines count, "Info:" lines don't.
+/// The reason lines of a traceback that names no engine config: what a failing finalize logs. Error and
+/// Warning lines count, "Info:" lines don't.
 std::vector<Reason> parse_reasons(std::string_view text);
 
 /// Engine and knobs of each candidate in the heuristic's order, from the JSON that

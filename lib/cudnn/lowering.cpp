@@ -43,8 +43,8 @@ cudnnDataType_t cudnn_type(DataType type) {
   throw Error(ErrorKind::internal, "unknown data type");
 }
 
-#define ATTNPROBE_POINTWISE_CASE(name)  \
-  case graph::PointwiseMode::name:      \
+#define ATTNPROBE_POINTWISE_CASE(name) \
+  case graph::PointwiseMode::name:     \
     return CUDNN_POINTWISE_##name;
 cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode) {
   switch (mode) { ATTNPROBE_POINTWISE_MODES(ATTNPROBE_POINTWISE_CASE) }
@@ -52,8 +52,8 @@ cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode) {
 }
 #undef ATTNPROBE_POINTWISE_CASE
 
-#define ATTNPROBE_REDUCTION_CASE(name)     \
-  case graph::ReductionOperator::name:     \
+#define ATTNPROBE_REDUCTION_CASE(name) \
+  case graph::ReductionOperator::name: \
     return CUDNN_REDUCE_TENSOR_##name;
 cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op) {
   switch (op) { ATTNPROBE_REDUCTION_OPERATORS(ATTNPROBE_REDUCTION_CASE) }
@@ -61,8 +61,8 @@ cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op) {
 }
 #undef ATTNPROBE_REDUCTION_CASE
 
-#define ATTNPROBE_REORDERING_CASE(name)  \
-  case graph::Reordering::name:          \
+#define ATTNPROBE_REORDERING_CASE(name) \
+  case graph::Reordering::name:         \
     return CUDNN_TENSOR_REORDERING_##name;
 cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering) {
   switch (reordering) { ATTNPROBE_REORDERINGS(ATTNPROBE_REORDERING_CASE) }
@@ -77,9 +77,9 @@ class Lowering {
   LoweredGraph run(cudnnHandle_t handle) {
     std::vector<size_t> operations;
     for (size_t i = 0; i < graph_.operations.size(); ++i)
-      operations.push_back(named(fmt::format("operation {} ({})", i, operation_name(graph_.operations[i])), [&] {
-        return std::visit([&](const auto& op) { return operation(op); }, graph_.operations[i]);
-      }));
+      operations.push_back(named(
+          fmt::format("operation {} ({})", i, operation_name(graph_.operations[i])),
+          [&] { return std::visit([&](const auto& op) { return operation(op); }, graph_.operations[i]); }));
     Descriptor whole(library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     named("the operation graph", [&] {
       std::vector<cudnnBackendDescriptor_t> raw;
@@ -128,7 +128,8 @@ class Lowering {
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_IS_BY_VALUE), t.by_value);
     if (t.reordering != graph::Reordering::NONE)
       d.set(ATTNPROBE_ATTRIBUTE(TENSOR_REORDERING_MODE), cudnn_reordering(t.reordering));
-    if (t.ragged_offset) d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
+    if (t.ragged_offset)
+      d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
     d.finalize();
     return keep(std::move(d));
   }

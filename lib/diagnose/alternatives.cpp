@@ -10,7 +10,9 @@ namespace {
 using attention::AttentionSpec;
 using attention::Pattern;
 
-int64_t next_multiple(int64_t value, int64_t of) { return (value + of - 1) / of * of; }
+int64_t next_multiple(int64_t value, int64_t of) {
+  return (value + of - 1) / of * of;
+}
 
 bool has_strides(const AttentionSpec& spec) {
   return spec.q.strides || spec.k.strides || spec.v.strides || (spec.o && spec.o->strides);

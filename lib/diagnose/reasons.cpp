@@ -15,8 +15,8 @@ const std::vector<KnownReason>& known_reasons() {
     std::vector<KnownReason> reasons;
     const Json json = Json::parse(embedded_reasons.front().second);
     for (const Json& entry : json.at("reasons"))
-      reasons.push_back({entry.at("category"), entry.value("match", ""), entry.value("status", ""), entry.at("meaning"),
-                         entry.value("help", ""), entry.at("progress").get<int>()});
+      reasons.push_back({entry.at("category"), entry.value("match", ""), entry.value("status", ""),
+                         entry.at("meaning"), entry.value("help", ""), entry.at("progress").get<int>()});
     return reasons;
   }();
   return all;
@@ -34,14 +34,21 @@ const KnownReason* find_reason(const cudnn::Reason& reason) {
 std::string category_of_status(const std::string& status) {
   const std::pair<std::string_view, std::string_view> categories[] = {
       {"_BAD_PARAM", "invalid_graph"},
-      {"_SHARED_MEMORY_INSUFFICIENT", "shared_memory"}, {"_ARCH_MISMATCH", "architecture"},
-      {"_GRAPH_PATTERN", "graph_pattern"},              {"_SHAPE", "shape"},
-      {"_DATA_TYPE", "data_type"},                      {"_LAYOUT", "layout"},
-      {"_PADDING", "padding"},                          {"_RUNTIME_PREREQUISITE_MISSING", "environment"},
-      {"_INCOMPATIBLE_CUDA_DRIVER", "environment"},     {"_INCOMPATIBLE_CUDART", "environment"},
-      {"_SUBLIBRARY", "environment"},                   {"_NOT_INITIALIZED", "environment"},
+      {"_SHARED_MEMORY_INSUFFICIENT", "shared_memory"},
+      {"_ARCH_MISMATCH", "architecture"},
+      {"_GRAPH_PATTERN", "graph_pattern"},
+      {"_SHAPE", "shape"},
+      {"_DATA_TYPE", "data_type"},
+      {"_LAYOUT", "layout"},
+      {"_PADDING", "padding"},
+      {"_RUNTIME_PREREQUISITE_MISSING", "environment"},
+      {"_INCOMPATIBLE_CUDA_DRIVER", "environment"},
+      {"_INCOMPATIBLE_CUDART", "environment"},
+      {"_SUBLIBRARY", "environment"},
+      {"_NOT_INITIALIZED", "environment"},
       {"_COMPILATION_FAILED", "compilation"},
-      {"_INTERNAL_ERROR", "internal_error"},            {"_EXECUTION_FAILED", "execution"}};
+      {"_INTERNAL_ERROR", "internal_error"},
+      {"_EXECUTION_FAILED", "execution"}};
   for (const auto& [part, category] : categories)
     if (status.find(part) != std::string::npos) return std::string(category);
   return "unknown";

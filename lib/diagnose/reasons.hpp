@@ -10,12 +10,12 @@ namespace attnprobe::diagnose {
 
 /// A kind of reason that cuDNN is known to give.
 struct KnownReason {
-  std::string category;     ///< "shared_memory", "architecture", "graph_pattern", "shape", …
-  std::string match;        ///< part of cuDNN's text that tells it
-  std::string status;       ///< "" if the text alone tells it
-  std::string meaning;      ///< one or two sentences in plain words
-  std::string help;         ///< what usually gets around it; "" if nothing does
-  int progress = 0;         ///< how far an engine had come when it said this: a root cause is the furthest
+  std::string category;  ///< "shared_memory", "architecture", "graph_pattern", "shape", …
+  std::string match;     ///< part of cuDNN's text that tells it
+  std::string status;    ///< "" if the text alone tells it
+  std::string meaning;   ///< one or two sentences in plain words
+  std::string help;      ///< what usually gets around it; "" if nothing does
+  int progress = 0;      ///< how far an engine had come when it said this: a root cause is the furthest
 };
 
 /// The first entry that matches; nullptr for a reason that the catalogue does not know.

@@ -19,8 +19,8 @@ const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
   return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
 }
 
-// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the innermost line
-// is the cause. Where cuDNN logged none, the status alone has to do.
+// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the
+// innermost line is the cause. Where cuDNN logged none, the status alone has to do.
 Reason innermost(const EngineConfigFindings& config) {
   const auto& reasons = reasons_of(config);
   if (!reasons.empty()) return reasons.front();
@@ -57,14 +57,16 @@ RootCause from_failure(const probe::Failure& failure) {
   cause.status = failure.cudnn.status;
   cause.reason = failure.cudnn.last_error.empty() ? failure.message : failure.cudnn.last_error;
   cause.category = category_of_status(failure.cudnn.status);
-  cause.explanation = fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  cause.explanation =
+      fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
   return cause;
 }
 
 RootCause no_candidates(const probe::WalkFindings& findings) {
   RootCause cause;
   cause.category = "no_candidates";
-  cause.explanation = "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
+  cause.explanation =
+      "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
   for (const auto& mode : findings.modes) {
     if (mode.reasons.empty()) continue;
     cause = from_reason(mode.reasons.front());
@@ -86,8 +88,9 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);
   const EngineConfigFindings* best = nullptr;
-  // What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are the ones
-  // that cuDNN meant for this graph. Among them the one that had come furthest counts, then the better rank.
+  // What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are
+  // the ones that cuDNN meant for this graph. Among them the one that had come furthest counts, then the
+  // better rank.
   auto key = [](const EngineConfigFindings& config) {
     const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
     int64_t rank = 1'000'000;

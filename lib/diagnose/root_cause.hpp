@@ -11,20 +11,20 @@
 namespace attnprobe::diagnose {
 
 struct RootCause {
-  std::string category;                ///< of reasons.json; for a text that it lacks, of the status; else "unknown"
-  std::string status;                  ///< cuDNN's, of the innermost line
-  std::string reason;                  ///< cuDNN's innermost line, verbatim
-  std::optional<int64_t> engine;       ///< whose reason it is
-  std::optional<std::string> mode;     ///< the first mode that proposed it; none: found outside the heuristics
-  std::string explanation;             ///< in plain words
-  std::string in_general;              ///< what usually gets around such a reason; not probed for this graph
-  std::vector<std::string> advice;     ///< what helps here: each was probed in this very run. A command that shows
-                                       ///< it may follow on a line of its own.
+  std::string category;  ///< of reasons.json; for a text that it lacks, of the status; else "unknown"
+  std::string status;    ///< cuDNN's, of the innermost line
+  std::string reason;    ///< cuDNN's innermost line, verbatim
+  std::optional<int64_t> engine;    ///< whose reason it is
+  std::optional<std::string> mode;  ///< the first mode that proposed it; none: found outside the heuristics
+  std::string explanation;          ///< in plain words
+  std::string in_general;           ///< what usually gets around such a reason; not probed for this graph
+  std::vector<std::string> advice;  ///< what helps here: each was probed in this very run. A command that
+                                    ///< shows it may follow on a line of its own.
 };
 ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, in_general, advice)
 
-/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed comes before
-/// the other modes' and the swept ones, then how far the engine had come, then its rank.
+/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed
+/// comes before the other modes' and the swept ones, then how far the engine had come, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
 
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.

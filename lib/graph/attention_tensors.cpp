@@ -5,7 +5,9 @@
 namespace attnprobe::graph {
 namespace {
 
-Dims as_dims(const attention::Strides& strides) { return {strides.begin(), strides.end()}; }
+Dims as_dims(const attention::Strides& strides) {
+  return {strides.begin(), strides.end()};
+}
 
 }  // namespace
 
@@ -34,11 +36,16 @@ Uid add_o(GraphBuilder& g, const attention::AttentionSpec& s) {
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const attention::AttentionSpec& s) {
   if (!s.mask.padding) return {};
   const Dims dims{s.batch, 1, 1, 1}, strides{1, 1, 1, 1};
-  return {g.tensor("seq_len_q", DataType::i32, dims, strides), g.tensor("seq_len_kv", DataType::i32, dims, strides)};
+  return {g.tensor("seq_len_q", DataType::i32, dims, strides),
+          g.tensor("seq_len_kv", DataType::i32, dims, strides)};
 }
 
-Dims score_dims(const attention::AttentionSpec& s) { return {s.batch, s.heads_q, s.seqlen_q, s.seqlen_kv}; }
+Dims score_dims(const attention::AttentionSpec& s) {
+  return {s.batch, s.heads_q, s.seqlen_q, s.seqlen_kv};
+}
 
-Dims row_dims(const attention::AttentionSpec& s) { return {s.batch, s.heads_q, s.seqlen_q, 1}; }
+Dims row_dims(const attention::AttentionSpec& s) {
+  return {s.batch, s.heads_q, s.seqlen_q, 1};
+}
 
 }  // namespace attnprobe::graph

@@ -20,13 +20,15 @@ struct BuiltGraph {
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
 BuiltGraph build(const attention::AttentionSpec& spec, const BuildContext& context);
 
-// One builder a pattern. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend documentation's
-// "Fused Attention fprop" (mha), and was checked against cuDNN 9.19's pattern matcher: tests/graph_*_test.cpp.
+// One builder a pattern. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend
+// documentation's "Fused Attention fprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
+// tests/graph_*_test.cpp.
 
 /// O = (Q Kᵀ) V with a 16-bit virtual score tensor in F16x16 reordering.
 OpGraph build_two_matmul(const attention::AttentionSpec& spec);
 
-/// The legacy small-sequence pattern: optional scale on K, padding and causal mask, softmax without statistics.
+/// The legacy small-sequence pattern: optional scale on K, padding and causal mask, softmax without
+/// statistics.
 OpGraph build_mha(const attention::AttentionSpec& spec);
 
 /// Flash attention from primitive operations.

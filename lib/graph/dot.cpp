@@ -21,7 +21,8 @@ std::string escaped(const std::string& text) {
 std::string label_of(const Tensor& t) {
   const std::string name = t.name.empty() ? fmt::format("#{}", t.uid) : escaped(t.name);
   if (t.by_value)
-    return t.value ? fmt::format("{} = {:.6g}", name, *t.value) : fmt::format("{} ({})", name, name_of(t.data_type));
+    return t.value ? fmt::format("{} = {:.6g}", name, *t.value)
+                   : fmt::format("{} ({})", name, name_of(t.data_type));
   std::string label = fmt::format("{}\\n{} {}", name, name_of(t.data_type), fmt::join(t.dims, "x"));
   if (!t.is_virtual) label += fmt::format("\\nstrides {}", fmt::join(t.strides, ","));
   if (t.reordering != Reordering::NONE) label += fmt::format("\\n{}", name_of(t.reordering));
@@ -31,14 +32,15 @@ std::string label_of(const Tensor& t) {
 }  // namespace
 
 std::string to_dot(const OpGraph& graph, const std::string& title) {
-  std::string dot = fmt::format("digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
-                                "  edge [fontname=\"sans-serif\", fontsize=10];\n",
-                                escaped(title), escaped(title));
+  std::string dot = fmt::format(
+      "digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
+      "  edge [fontname=\"sans-serif\", fontsize=10];\n",
+      escaped(title), escaped(title));
   // A virtual tensor is an edge; one that has memory is a node of its own.
   std::map<Uid, std::string> producers;
   for (size_t i = 0; i < graph.operations.size(); ++i) {
-    dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n", i,
-                       operation_name(graph.operations[i]));
+    dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n",
+                       i, operation_name(graph.operations[i]));
     for (const auto& port : ports(graph.operations[i]))
       if (port.is_output && tensor(graph, port.uid).is_virtual) producers[port.uid] = fmt::format("op{}", i);
   }
@@ -51,11 +53,13 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       const Tensor& t = tensor(graph, port.uid);
       const auto producer = producers.find(port.uid);
       if (port.is_output) {
-        if (producer == producers.end()) dot += fmt::format("  op{} -> t{} [label=\"{}\"];\n", i, t.uid, port.name);
+        if (producer == producers.end())
+          dot += fmt::format("  op{} -> t{} [label=\"{}\"];\n", i, t.uid, port.name);
         continue;
       }
       const bool on_edge = producer != producers.end();
-      dot += fmt::format("  {} -> op{} [label=\"{}\"];\n", on_edge ? producer->second : fmt::format("t{}", t.uid), i,
+      dot += fmt::format("  {} -> op{} [label=\"{}\"];\n",
+                         on_edge ? producer->second : fmt::format("t{}", t.uid), i,
                          on_edge ? label_of(t) : port.name);
     }
   }
@@ -65,8 +69,8 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation)) read = read || (!port.is_output && port.uid == uid);
     if (!read)
-      dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n", uid,
-                         label_of(tensor(graph, uid)), producer, uid);
+      dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n",
+                         uid, label_of(tensor(graph, uid)), producer, uid);
   }
   return dot + "}\n";
 }

@@ -18,7 +18,9 @@ Uid GraphBuilder::add_tensor(Tensor t) {
   return graph_.tensors.back().uid;
 }
 
-Tensor& GraphBuilder::at(Uid uid) { return graph_.tensors.at(static_cast<size_t>(uid - 1)); }
+Tensor& GraphBuilder::at(Uid uid) {
+  return graph_.tensors.at(static_cast<size_t>(uid - 1));
+}
 
 Uid GraphBuilder::tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
   Tensor t;
@@ -29,7 +31,8 @@ Uid GraphBuilder::tensor(const std::string& name, DataType type, const Dims& dim
   return add_tensor(std::move(t));
 }
 
-Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
+Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims,
+                                 const Dims& strides) {
   const Uid uid = tensor(name, type, dims, strides.empty() ? packed_strides(dims) : strides);
   at(uid).is_virtual = true;
   return uid;
@@ -42,14 +45,16 @@ Uid GraphBuilder::scalar(const std::string& name, DataType type, double value) {
   return uid;
 }
 
-Uid GraphBuilder::matmul(Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> n, std::optional<Uid> k) {
+Uid GraphBuilder::matmul(Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> n,
+                         std::optional<Uid> k) {
   add(Matmul{a, b, c, m, n, k, DataType::f32});
   return c;
 }
 
 Uid GraphBuilder::pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, const Options& options) {
-  const Uid y = options.into ? *options.into
-                             : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
+  const Uid y = options.into
+                    ? *options.into
+                    : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
   Pointwise op;
   op.mode = mode;
   op.compute = options.compute;

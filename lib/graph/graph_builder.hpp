@@ -22,7 +22,8 @@ class GraphBuilder {
   /// A 1x1x1x1 scalar given by value.
   Uid scalar(const std::string& name, DataType type, double value);
 
-  Uid matmul(Uid a, Uid b, Uid c, std::optional<Uid> m = {}, std::optional<Uid> n = {}, std::optional<Uid> k = {});
+  Uid matmul(Uid a, Uid b, Uid c, std::optional<Uid> m = {}, std::optional<Uid> n = {},
+             std::optional<Uid> k = {});
 
   /// y = mode(x[, b]) into a new virtual tensor shaped as x.
   struct Options {
@@ -31,7 +32,9 @@ class GraphBuilder {
     std::optional<Uid> into{};  ///< an existing tensor instead of a new one
   };
   Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, const Options& options);
-  Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b = {}) { return pointwise(mode, x, b, Options{}); }
+  Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b = {}) {
+    return pointwise(mode, x, b, Options{});
+  }
   /// CMP_* and LOGICAL_*: BOOLEAN output, computed in BOOLEAN.
   Uid compare(PointwiseMode mode, Uid x, Uid b, DataType compute = DataType::boolean);
   /// Indices along `axis` of the tensor x.

@@ -107,7 +107,8 @@ class Reader {
 
   void finish() const {
     for (const auto& [key, value] : object_.items())
-      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end()) fail(fmt::format("unknown key \"{}\"", key));
+      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end())
+        fail(fmt::format("unknown key \"{}\"", key));
   }
 
   [[noreturn]] void fail(const std::string& message) const {
@@ -129,7 +130,8 @@ class Reader {
       try {
         value = json.get<T>();
         // The library rounds 1.5 to an integer in silence.
-        if (json_text(Json(value)) != json_text(json)) throw Json::type_error::create(302, "not exact", &json);
+        if (json_text(Json(value)) != json_text(json))
+          throw Json::type_error::create(302, "not exact", &json);
       } catch (const Json::exception&) {
         fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json_text(json)));
       }
@@ -206,22 +208,29 @@ Json to_json(const OpGraph& graph) {
 }
 
 OpGraph from_json(const Json& json) {
-  auto fail = [](const std::string& message) { throw Error(ErrorKind::usage, "operation graph: " + message); };
+  auto fail = [](const std::string& message) {
+    throw Error(ErrorKind::usage, "operation graph: " + message);
+  };
   for (const char* key : {"tensors", "operations"})
-    if (!json.is_object() || !json.contains(key) || !json[key].is_array()) fail(fmt::format("\"{}\" is missing or no array", key));
+    if (!json.is_object() || !json.contains(key) || !json[key].is_array())
+      fail(fmt::format("\"{}\" is missing or no array", key));
   OpGraph graph;
   std::set<Uid> uids;
   for (size_t i = 0; i < json["tensors"].size(); ++i) {
     graph.tensors.push_back(read_tensor(json["tensors"][i], fmt::format("/tensors/{}", i)));
-    if (!uids.insert(graph.tensors.back().uid).second) fail(fmt::format("/tensors/{}: a second tensor with uid {}", i, graph.tensors.back().uid));
+    if (!uids.insert(graph.tensors.back().uid).second)
+      fail(fmt::format("/tensors/{}: a second tensor with uid {}", i, graph.tensors.back().uid));
   }
   for (const auto& t : graph.tensors)
     if (t.ragged_offset && uids.count(*t.ragged_offset) == 0)
-      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid, *t.ragged_offset));
+      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid,
+                       *t.ragged_offset));
   for (size_t i = 0; i < json["operations"].size(); ++i) {
     graph.operations.push_back(read_operation(json["operations"][i], fmt::format("/operations/{}", i)));
     for (const auto& port : ports(graph.operations.back()))
-      if (uids.count(port.uid) == 0) fail(fmt::format("/operations/{}: port \"{}\" is tensor {}, which there is not", i, port.name, port.uid));
+      if (uids.count(port.uid) == 0)
+        fail(fmt::format("/operations/{}: port \"{}\" is tensor {}, which there is not", i, port.name,
+                         port.uid));
   }
   return graph;
 }

@@ -1,5 +1,5 @@
-// OpGraph: what cuDNN is asked, as plain data. Builders and importers make it, one lowering turns it into cuDNN
-// descriptors, one hash names it. Ports refer to tensors by uid.
+// OpGraph: what cuDNN is asked, as plain data. Builders and importers make it, one lowering turns it into
+// cuDNN descriptors, one hash names it. Ports refer to tensors by uid.
 #pragma once
 
 #include <optional>
@@ -36,8 +36,8 @@ struct Matmul {
   DataType compute = DataType::f32;
 };
 
-/// Element by element. Which ports are set depends on the mode: unary x -> y, binary x, b -> y, select x, b, t -> y,
-/// activation backward x, dy -> dx.
+/// Element by element. Which ports are set depends on the mode: unary x -> y, binary x, b -> y, select x, b,
+/// t -> y, activation backward x, dy -> dx.
 struct Pointwise {
   PointwiseMode mode = PointwiseMode::IDENTITY;
   DataType compute = DataType::f32;
@@ -52,7 +52,8 @@ struct Reduction {
   DataType compute = DataType::f32;
 };
 
-/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed.
+/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not
+/// transposed.
 struct SdpaForward {
   Uid q = 0, k = 0, v = 0, o = 0;
   std::optional<Uid> scale, stats, seq_len_q, seq_len_kv;
@@ -87,8 +88,8 @@ Json to_json(const OpGraph& graph);
 /// The way back. Throws Error(usage) naming what is wrong.
 OpGraph from_json(const Json& json);
 
-/// 32 hexadecimal digits (XXH3-128) of the graph's canonical form: equal for graphs that differ only in uids, names
-/// and values of by-value scalars, none of which cuDNN's verdict depends on; stable across releases.
+/// 32 hexadecimal digits (XXH3-128) of the graph's canonical form: equal for graphs that differ only in uids,
+/// names and values of by-value scalars, none of which cuDNN's verdict depends on; stable across releases.
 std::string hash(const OpGraph& graph);
 
 /// Graphviz text: operations as boxes, tensors on the edges, inputs and outputs of the graph as ellipses.

@@ -1,5 +1,5 @@
-// The ports and attributes of each operation, listed once: JSON, hash, drawing and lowering all walk these lists.
-// A new cuDNN operation is one struct in op_graph.hpp and its three functions here (and its lowering).
+// The ports and attributes of each operation, listed once: JSON, hash, drawing and lowering all walk these
+// lists. A new cuDNN operation is one struct in op_graph.hpp and its three functions here (and its lowering).
 #pragma once
 
 #include "attnprobe/graph/op_graph.hpp"
@@ -8,14 +8,22 @@ namespace attnprobe::graph {
 
 enum class PortDirection { input, output };
 
-constexpr const char* kind_name(const Matmul&) { return "matmul"; }
-constexpr const char* kind_name(const Pointwise&) { return "pointwise"; }
-constexpr const char* kind_name(const Reduction&) { return "reduction"; }
-constexpr const char* kind_name(const SdpaForward&) { return "sdpa_forward"; }
+constexpr const char* kind_name(const Matmul&) {
+  return "matmul";
+}
+constexpr const char* kind_name(const Pointwise&) {
+  return "pointwise";
+}
+constexpr const char* kind_name(const Reduction&) {
+  return "reduction";
+}
+constexpr const char* kind_name(const SdpaForward&) {
+  return "sdpa_forward";
+}
 
 /// Calls f(name, uid, direction) for each port; uid is Uid or std::optional<Uid>, mutable if `op` is.
 template <class Op, class F>
-  requires std::is_same_v<std::remove_const_t<Op>, Matmul>
+requires std::is_same_v<std::remove_const_t<Op>, Matmul>
 void for_each_port(Op& op, F&& f) {
   f("a", op.a, PortDirection::input);
   f("b", op.b, PortDirection::input);
@@ -26,7 +34,7 @@ void for_each_port(Op& op, F&& f) {
 }
 
 template <class Op, class F>
-  requires std::is_same_v<std::remove_const_t<Op>, Pointwise>
+requires std::is_same_v<std::remove_const_t<Op>, Pointwise>
 void for_each_port(Op& op, F&& f) {
   f("x", op.x, PortDirection::input);
   f("b", op.b, PortDirection::input);
@@ -37,14 +45,14 @@ void for_each_port(Op& op, F&& f) {
 }
 
 template <class Op, class F>
-  requires std::is_same_v<std::remove_const_t<Op>, Reduction>
+requires std::is_same_v<std::remove_const_t<Op>, Reduction>
 void for_each_port(Op& op, F&& f) {
   f("x", op.x, PortDirection::input);
   f("y", op.y, PortDirection::output);
 }
 
 template <class Op, class F>
-  requires std::is_same_v<std::remove_const_t<Op>, SdpaForward>
+requires std::is_same_v<std::remove_const_t<Op>, SdpaForward>
 void for_each_port(Op& op, F&& f) {
   f("q", op.q, PortDirection::input);
   f("k", op.k, PortDirection::input);

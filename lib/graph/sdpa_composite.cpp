@@ -1,6 +1,6 @@
-// Flash attention from primitive operations, as cudnn-frontend 1.23 emits it below cuDNN 9.21 (and as 9.21 and later
-// still accept it): every mask generates its own pair of indices, the diagonal compares row >= column on the right
-// and column > row on the left.
+// Flash attention from primitive operations, as cudnn-frontend 1.23 emits it below cuDNN 9.21 (and as 9.21
+// and later still accept it): every mask generates its own pair of indices, the diagonal compares row >=
+// column on the right and column > row on the left.
 #include <limits>
 
 #include "attnprobe/graph/build.hpp"
@@ -70,7 +70,9 @@ class ScoreMasks {
     return g_.pointwise(mode, x, operand, {.out = DataType::i32, .compute = DataType::i32});
   }
 
-  Uid hide(Uid score, Uid visible) { return g_.select(score, g_.scalar("hidden", DataType::f32, hidden_), visible); }
+  Uid hide(Uid score, Uid visible) {
+    return g_.select(score, g_.scalar("hidden", DataType::f32, hidden_), visible);
+  }
 
   GraphBuilder& g_;
   const AttentionSpec& spec_;
@@ -99,8 +101,8 @@ OpGraph build_sdpa_composite(const AttentionSpec& spec, const BuildContext& cont
   score = add_masks(g, spec, score, lengths, context.cudnn_version);
   const Softmax softmax = add_softmax(g, score, row_dims(spec));
 
-  // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash attention
-  // from the legacy pattern by them.
+  // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash
+  // attention from the legacy pattern by them.
   const Dims rows = row_dims(spec);
   const Uid log_sum = g.pointwise(PointwiseMode::LOG, softmax.row_sum);
   const Uid stats = wants_stats(spec) ? g.tensor("Stats", DataType::f32, rows, packed_strides(rows))
@@ -108,7 +110,8 @@ OpGraph build_sdpa_composite(const AttentionSpec& spec, const BuildContext& cont
   g.pointwise(PointwiseMode::ADD, softmax.row_max, log_sum, {.into = stats});
 
   // P goes into the second matmul in the io type; in f32 no engine takes it.
-  const Uid p = g.pointwise(PointwiseMode::DIV, softmax.exponentials, softmax.row_sum, {.out = spec.dtype, .name = "P"});
+  const Uid p = g.pointwise(PointwiseMode::DIV, softmax.exponentials, softmax.row_sum,
+                            {.out = spec.dtype, .name = "P"});
   g.matmul(p, v, o, lengths.q, {}, lengths.kv);
   return g.take();
 }

@@ -14,7 +14,8 @@ OpGraph build_sdpa_unified(const attention::AttentionSpec& spec) {
   op.scale = g.scalar("scale", DataType::f32, scale_of(spec));
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
-  if (wants_stats(spec)) op.stats = g.tensor("Stats", DataType::f32, row_dims(spec), packed_strides(row_dims(spec)));
+  if (wants_stats(spec))
+    op.stats = g.tensor("Stats", DataType::f32, row_dims(spec), packed_strides(row_dims(spec)));
   g.add(op);
   return g.take();
 }

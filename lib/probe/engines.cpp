@@ -25,8 +25,9 @@ struct Knob {
 
 std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
   std::vector<Knob> knobs;
-  for (const Descriptor& info : engine.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINE_KNOB_INFO),
-                                                       CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+  for (const Descriptor& info :
+       engine.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINE_KNOB_INFO), CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR,
+                              CUDNN_KNOB_TYPE_COUNTS)) {
     Knob knob;
     knob.type = info.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_TYPE));
     knob.range = {knob_name(knob.type), info.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_MINIMUM_VALUE)),
@@ -81,11 +82,13 @@ bool check_config(WalkState& state, EngineFindings& engine_findings, const Descr
 int64_t combinations_of(const std::vector<Knob>& knobs) {
   constexpr int64_t enough = int64_t{1} << 40;
   int64_t combinations = 1;
-  for (const Knob& knob : knobs) combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), enough);
+  for (const Knob& knob : knobs)
+    combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), enough);
   return combinations;
 }
 
-void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs, bool list_fallen) {
+void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine,
+             const std::vector<Knob>& knobs, bool list_fallen) {
   for (int64_t combination = 0; combination < combinations_of(knobs); ++combination) {
     std::vector<int64_t> values;
     int64_t rest = combination;
@@ -97,9 +100,11 @@ void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, 
   }
 }
 
-void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs, bool list_fallen) {
+void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descriptor& engine,
+                            const std::vector<Knob>& knobs, bool list_fallen) {
   for (const Knob& knob : knobs)
-    for (int64_t i = 0; i < knob.values(); ++i) check_config(state, found, engine, {knob}, {knob.value(i)}, list_fallen);
+    for (int64_t i = 0; i < knob.values(); ++i)
+      check_config(state, found, engine, {knob}, {knob.value(i)}, list_fallen);
 }
 
 }  // namespace

@@ -17,12 +17,12 @@ using cudnn::Reason;
 
 /// One heuristic mode.
 struct ModeFindings {
-  std::string mode;          ///< "A", "B", "FALLBACK"
-  std::string status;        ///< of the query: CUDNN_STATUS_SUCCESS also where nothing is viable
-  int64_t candidates = 0;    ///< what the heuristic proposes
-  int64_t viable = 0;        ///< what passes cuDNN's support check
-  std::vector<std::string> notes;     ///< "… redirecting to CUDNN_HEUR_MODE_A"
-  std::vector<Reason> reasons;        ///< why the query itself failed, if it did
+  std::string mode;                ///< "A", "B", "FALLBACK"
+  std::string status;              ///< of the query: CUDNN_STATUS_SUCCESS also where nothing is viable
+  int64_t candidates = 0;          ///< what the heuristic proposes
+  int64_t viable = 0;              ///< what passes cuDNN's support check
+  std::vector<std::string> notes;  ///< "… redirecting to CUDNN_HEUR_MODE_A"
+  std::vector<Reason> reasons;     ///< why the query itself failed, if it did
 };
 ATTNPROBE_JSON(ModeFindings, mode, status, candidates, viable, notes, reasons)
 
@@ -63,8 +63,8 @@ ATTNPROBE_JSON(PlanFindings, status, build_ms, loaded, reasons)
 
 /// One engine config: an engine and knob choices. Where several modes propose the same one it is here once.
 struct EngineConfigFindings {
-  std::vector<std::string> modes;        ///< the modes that propose it; none: found outside the heuristics
-  std::map<std::string, int64_t> rank;   ///< its place in each mode's list, from 0
+  std::vector<std::string> modes;       ///< the modes that propose it; none: found outside the heuristics
+  std::map<std::string, int64_t> rank;  ///< its place in each mode's list, from 0
   int64_t engine = -1;
   Knobs knobs;  ///< empty: cuDNN chooses
   Check check;
@@ -73,8 +73,8 @@ struct EngineConfigFindings {
   std::vector<std::string> numerical_notes, behavior_notes;
   std::optional<PlanFindings> plan;
 };
-ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes, shared_memory_bytes,
-               numerical_notes, behavior_notes, plan)
+ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes,
+               shared_memory_bytes, numerical_notes, behavior_notes, plan)
 
 /// A step that failed so that the walk could not go on: the graph itself, or a call that must not fail.
 struct Failure {
@@ -89,13 +89,14 @@ struct WalkFindings {
   std::vector<ModeFindings> modes;
   std::vector<EngineConfigFindings> engine_configs;  ///< in order of mode and rank, then the swept ones
   std::vector<EngineFindings> engines;               ///< where engines were asked one by one
-  int64_t engine_count = 0;   ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
-  bool swept = false;         ///< engines were asked with knob values too; EngineFindings say how many of all
-  bool plans_built = false;   ///< plans were asked for
-  double walk_ms = 0;         ///< wall time of the whole walk
-  std::string log;            ///< raw text of every message about engine configs, where it was asked for
+  int64_t engine_count = 0;                          ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
+  bool swept = false;        ///< engines were asked with knob values too; EngineFindings say how many of all
+  bool plans_built = false;  ///< plans were asked for
+  double walk_ms = 0;        ///< wall time of the whole walk
+  std::string log;           ///< raw text of every message about engine configs, where it was asked for
 };
-ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built, walk_ms, log)
+ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built,
+               walk_ms, log)
 
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);

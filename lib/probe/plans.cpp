@@ -18,7 +18,8 @@ void build_plans(WalkState& state, const Progress& progress) {
     plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), *state.configs[i]);
     // Always the device the config was made for: a second plan without it fails to compile (measured, 9.19).
     state.device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
-    if (state.device.handle() != nullptr) plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), state.device.handle());
+    if (state.device.handle() != nullptr)
+      plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), state.device.handle());
     PlanFindings found;
     std::string log;
     const auto start = std::chrono::steady_clock::now();
@@ -28,7 +29,8 @@ void build_plans(WalkState& state, const Progress& progress) {
       status = plan.try_finalize();
       log = capture.text();
     }
-    found.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    found.build_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     found.status = state.library().status_name(status);
     found.reasons = cudnn::parse_reasons(log);
     found.loaded = status == CUDNN_STATUS_SUCCESS && !state.device.is_simulated();

@@ -7,8 +7,8 @@
 
 namespace attnprobe::probe {
 
-/// A walk under way: the findings, and the live descriptor of each engine config that passed its check (plans are
-/// built from it). `configs` runs parallel to findings.engine_configs.
+/// A walk under way: the findings, and the live descriptor of each engine config that passed its check (plans
+/// are built from it). `configs` runs parallel to findings.engine_configs.
 struct WalkState {
   const cudnn::DeviceContext& device;
   const cudnn::Descriptor& operation_graph;
@@ -27,9 +27,11 @@ void query_heuristic(WalkState& state, const std::string& mode);
 
 /// How far engines are asked by themselves.
 struct Sweep {
-  bool knobs = false;         ///< with knob values too, not only as cuDNN chooses
-  int64_t most_per_engine = 0;  ///< where an engine has more combinations than this, only one knob is varied at a time
-  bool list_fallen = false;   ///< list knob combinations that fall out, with their reasons, instead of counting them
+  bool knobs = false;  ///< with knob values too, not only as cuDNN chooses
+  int64_t most_per_engine =
+      0;  ///< where an engine has more combinations than this, only one knob is varied at a time
+  bool list_fallen =
+      false;  ///< list knob combinations that fall out, with their reasons, instead of counting them
 };
 
 /// Asks every engine by global index.
@@ -39,7 +41,8 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
 void build_plans(WalkState& state, const Progress& progress);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.
-void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine,
+                     EngineConfigFindings& into);
 
 /// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
 std::string knob_name(cudnnBackendKnobType_t knob);

@@ -11,22 +11,30 @@
 namespace attnprobe::probe {
 namespace {
 
-// Knob combinations of one engine. 9.19's attention engines have at most 111, 9.28's tens of thousands, at about a
-// millisecond each.
+// Knob combinations of one engine. 9.19's attention engines have at most 111, 9.28's tens of thousands, at
+// about a millisecond each.
 constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all there are
 constexpr int64_t most_tried_combinations = 1'000;    // of itself, where no heuristic found anything
 
 std::string numerical_note_name(cudnnBackendNumericalNote_t note) {
-  constexpr const char* names[] = {"TENSOR_CORE",        "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "FFT",
-                                   "NONDETERMINISTIC",   "WINOGRAD",            "WINOGRAD_TILE_4x4",           "WINOGRAD_TILE_6x6",
-                                   "WINOGRAD_TILE_13x13", "STRICT_NAN_PROP"};
+  constexpr const char* names[] = {"TENSOR_CORE",
+                                   "DOWN_CONVERT_INPUTS",
+                                   "REDUCED_PRECISION_REDUCTION",
+                                   "FFT",
+                                   "NONDETERMINISTIC",
+                                   "WINOGRAD",
+                                   "WINOGRAD_TILE_4x4",
+                                   "WINOGRAD_TILE_6x6",
+                                   "WINOGRAD_TILE_13x13",
+                                   "STRICT_NAN_PROP"};
   const auto index = static_cast<size_t>(note);
   return index < std::size(names) ? names[index] : fmt::format("NUMERICAL_NOTE_{}", index);
 }
 
 std::string behavior_note_name(cudnnBackendBehaviorNote_t note) {
-  constexpr const char* names[] = {"RUNTIME_COMPILATION", "REQUIRES_FILTER_INT8x32_REORDER", "REQUIRES_BIAS_INT8x32_REORDER",
-                                   "SUPPORTS_CUDA_GRAPH_NATIVE_API", "CUBLASLT_DEPENDENCY"};
+  constexpr const char* names[] = {"RUNTIME_COMPILATION", "REQUIRES_FILTER_INT8x32_REORDER",
+                                   "REQUIRES_BIAS_INT8x32_REORDER", "SUPPORTS_CUDA_GRAPH_NATIVE_API",
+                                   "CUBLASLT_DEPENDENCY"};
   const auto index = static_cast<size_t>(note);
   return index < std::size(names) ? names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
 }
@@ -72,10 +80,12 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   const bool sweep = !has_working_config(state.findings) && options.sweep_where_none;
   const bool every_knob = options.engines == name_of(Engines::knobs);
   if (options.engines != name_of(Engines::heuristic) || sweep) {
-    const Sweep how{every_knob || sweep, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
+    const Sweep how{every_knob || sweep, every_knob ? most_swept_combinations : most_tried_combinations,
+                    every_knob};
     if (!step(state, "engines", progress, [&] { ask_engines(state, how, progress); })) return;
   }
-  if (options.plans != name_of(Plans::none)) step(state, "plans", progress, [&] { build_plans(state, progress); });
+  if (options.plans != name_of(Plans::none))
+    step(state, "plans", progress, [&] { build_plans(state, progress); });
 }
 
 // By the first mode that proposes it and its rank there; what was found outside the heuristics comes last.
@@ -107,18 +117,58 @@ size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs) {
 }
 
 std::string knob_name(cudnnBackendKnobType_t knob) {
-  constexpr const char* names[] = {
-      "SPLIT_K", "SWIZZLE", "TILE_SIZE", "USE_TEX", "EDGE", "KBLOCK", "LDGA", "LDGB", "CHUNK_K", "SPLIT_H", "WINO_TILE",
-      "MULTIPLY", "SPLIT_K_BUF", "TILEK", "STAGES", "REDUCTION_MODE", "CTA_SPLIT_K_MODE", "SPLIT_K_SLC", "IDX_MODE", "SLICED",
-      "SPLIT_RS", "SINGLEBUFFER", "LDGC", "SPECFILT", "KERNEL_CFG", "WORKSPACE", "TILE_CGA", "TILE_CGA_M", "TILE_CGA_N",
-      "BLOCK_SIZE", "OCCUPANCY", "ARRAY_SIZE_PER_THREAD", "NUM_C_PER_BLOCK", "SPLIT_COLS", "TILE_ROWS", "TILE_COLS",
-      "LOAD_SIZE", "CTA_COUNT", "STREAM_K", "SPLIT_P_SLC", "TILE_M", "TILE_N", "WARP_SPEC_CFG", "SWAP_AB"};
+  constexpr const char* names[] = {"SPLIT_K",
+                                   "SWIZZLE",
+                                   "TILE_SIZE",
+                                   "USE_TEX",
+                                   "EDGE",
+                                   "KBLOCK",
+                                   "LDGA",
+                                   "LDGB",
+                                   "CHUNK_K",
+                                   "SPLIT_H",
+                                   "WINO_TILE",
+                                   "MULTIPLY",
+                                   "SPLIT_K_BUF",
+                                   "TILEK",
+                                   "STAGES",
+                                   "REDUCTION_MODE",
+                                   "CTA_SPLIT_K_MODE",
+                                   "SPLIT_K_SLC",
+                                   "IDX_MODE",
+                                   "SLICED",
+                                   "SPLIT_RS",
+                                   "SINGLEBUFFER",
+                                   "LDGC",
+                                   "SPECFILT",
+                                   "KERNEL_CFG",
+                                   "WORKSPACE",
+                                   "TILE_CGA",
+                                   "TILE_CGA_M",
+                                   "TILE_CGA_N",
+                                   "BLOCK_SIZE",
+                                   "OCCUPANCY",
+                                   "ARRAY_SIZE_PER_THREAD",
+                                   "NUM_C_PER_BLOCK",
+                                   "SPLIT_COLS",
+                                   "TILE_ROWS",
+                                   "TILE_COLS",
+                                   "LOAD_SIZE",
+                                   "CTA_COUNT",
+                                   "STREAM_K",
+                                   "SPLIT_P_SLC",
+                                   "TILE_M",
+                                   "TILE_N",
+                                   "WARP_SPEC_CFG",
+                                   "SWAP_AB"};
   const auto index = static_cast<size_t>(knob);
   return index < std::size(names) ? names[index] : std::to_string(index);
 }
 
-void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
-  if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine,
+                     EngineConfigFindings& into) {
+  if_known(
+      [&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
   // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
   if_known([&] {
     const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
@@ -127,11 +177,13 @@ void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& e
   into.numerical_notes.clear();
   into.behavior_notes.clear();
   if_known([&] {
-    for (const auto note : engine.get_all<cudnnBackendNumericalNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_NUMERICAL_NOTE), 64))
+    for (const auto note :
+         engine.get_all<cudnnBackendNumericalNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_NUMERICAL_NOTE), 64))
       into.numerical_notes.push_back(numerical_note_name(note));
   });
   if_known([&] {
-    for (const auto note : engine.get_all<cudnnBackendBehaviorNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_BEHAVIOR_NOTE), 64))
+    for (const auto note :
+         engine.get_all<cudnnBackendBehaviorNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_BEHAVIOR_NOTE), 64))
       into.behavior_notes.push_back(behavior_note_name(note));
   });
 }
@@ -143,7 +195,8 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
   WalkFindings findings;
   try {
     progress("operation graph", findings);
-    // No log capture here: at info level it makes building ten times slower, and the last error string says why.
+    // No log capture here: at info level it makes building ten times slower, and the last error string says
+    // why.
     lowered.emplace(cudnn::lower(device.library(), graph, device.handle()));
   } catch (const Error& e) {
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};
@@ -158,7 +211,8 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     findings = std::move(state.findings);
     sort_configs(findings, options.modes);
   }
-  findings.walk_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  findings.walk_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return findings;
 }
 

@@ -32,21 +32,26 @@ Json host_json() {
 
 }  // namespace
 
-std::string tool_version() { return ATTNPROBE_VERSION; }
+std::string tool_version() {
+  return ATTNPROBE_VERSION;
+}
 
 Json to_json(const worker::Result& result) {
-  Json json = {{"config", to_json(result.config.spec)},
-               {"graph", graph_json(result.graph)},
-               {"target", target_json(result.target)},
-               {"cudnn", {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
-                          {"path", result.cudnn_path}}},
-               {"verdict", name_of(result.verdict)},
-               {"environment_broken", result.environment_broken},
-               {"expect", name_of(expected(result))},
-               {"met", met_expectation(result)},
-               {"root_cause", result.root_cause ? Json(*result.root_cause) : Json()}};
+  Json json = {
+      {"config", to_json(result.config.spec)},
+      {"graph", graph_json(result.graph)},
+      {"target", target_json(result.target)},
+      {"cudnn",
+       {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
+        {"path", result.cudnn_path}}},
+      {"verdict", name_of(result.verdict)},
+      {"environment_broken", result.environment_broken},
+      {"expect", name_of(expected(result))},
+      {"met", met_expectation(result)},
+      {"root_cause", result.root_cause ? Json(*result.root_cause) : Json()}};
   if (result.crash)
-    json["crash"] = {{"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
+    json["crash"] = {
+        {"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
   const probe::WalkFindings& findings = result.findings;
   json["stages"] = findings.plans_built ? Json{"check", "plan"} : Json{"check"};
   json["failure"] = findings.failure ? Json(*findings.failure) : Json();

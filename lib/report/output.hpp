@@ -15,8 +15,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Puts `text` at the path, replacing what is there. May be called again as results come. Throws Error(usage) when
-  /// the disk refuses.
+  /// Puts `text` at the path, replacing what is there. May be called again as results come. Throws
+  /// Error(usage) when the disk refuses.
   void replace(const std::string& text);
 
  private:

@@ -1,15 +1,26 @@
-// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
+// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are
+// allowed.
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/report/report.hpp"
 
 namespace attnprobe::report {
 namespace {
 
-Json type(const char* name) { return {{"type", name}}; }
-Json or_null(const Json& schema) { return {{"anyOf", Json::array({schema, type("null")})}}; }
-Json array_of(const Json& items) { return {{"type", "array"}, {"items", items}}; }
-Json reference(const char* name) { return {{"$ref", std::string("#/$defs/") + name}}; }
-Json count() { return {{"type", "integer"}, {"minimum", 0}}; }
+Json type(const char* name) {
+  return {{"type", name}};
+}
+Json or_null(const Json& schema) {
+  return {{"anyOf", Json::array({schema, type("null")})}};
+}
+Json array_of(const Json& items) {
+  return {{"type", "array"}, {"items", items}};
+}
+Json reference(const char* name) {
+  return {{"$ref", std::string("#/$defs/") + name}};
+}
+Json count() {
+  return {{"type", "integer"}, {"minimum", 0}};
+}
 
 template <class E>
 Json one_of() {
@@ -31,7 +42,9 @@ Json object(const std::vector<std::pair<std::string, Json>>& properties) {
 Json engine_config() {
   const Json ranks = {{"type", "object"}, {"additionalProperties", count()}};
   const Json knobs = {{"type", "object"}, {"additionalProperties", type("integer")}};
-  const Json plan = object({{"status", type("string")}, {"build_ms", type("number")}, {"loaded", type("boolean")},
+  const Json plan = object({{"status", type("string")},
+                            {"build_ms", type("number")},
+                            {"loaded", type("boolean")},
                             {"reasons", array_of(reference("reason"))}});
   return object({{"modes", array_of(type("string"))},
                  {"rank", ranks},
@@ -47,30 +60,53 @@ Json engine_config() {
 }
 
 Json mode() {
-  return object({{"mode", type("string")}, {"status", type("string")}, {"candidates", count()}, {"viable", count()},
-                 {"notes", array_of(type("string"))}, {"reasons", array_of(reference("reason"))}});
+  return object({{"mode", type("string")},
+                 {"status", type("string")},
+                 {"candidates", count()},
+                 {"viable", count()},
+                 {"notes", array_of(type("string"))},
+                 {"reasons", array_of(reference("reason"))}});
 }
 
 Json engine() {
-  const Json knob = object({{"knob", type("string")}, {"min", type("integer")}, {"max", type("integer")}, {"stride", type("integer")}});
-  return object({{"engine", count()}, {"status", type("string")}, {"reasons", array_of(reference("reason"))},
-                 {"knobs", array_of(knob)}, {"legal", count()}, {"tried", count()}, {"viable", count()}});
+  const Json knob = object({{"knob", type("string")},
+                            {"min", type("integer")},
+                            {"max", type("integer")},
+                            {"stride", type("integer")}});
+  return object({{"engine", count()},
+                 {"status", type("string")},
+                 {"reasons", array_of(reference("reason"))},
+                 {"knobs", array_of(knob)},
+                 {"legal", count()},
+                 {"tried", count()},
+                 {"viable", count()}});
 }
 
 Json root_cause() {
-  return object({{"category", type("string")}, {"status", type("string")}, {"reason", type("string")},
-                 {"engine", or_null(type("integer"))}, {"mode", or_null(type("string"))},
-                 {"explanation", type("string")}, {"in_general", type("string")}, {"advice", array_of(type("string"))}});
+  return object({{"category", type("string")},
+                 {"status", type("string")},
+                 {"reason", type("string")},
+                 {"engine", or_null(type("integer"))},
+                 {"mode", or_null(type("string"))},
+                 {"explanation", type("string")},
+                 {"in_general", type("string")},
+                 {"advice", array_of(type("string"))}});
 }
 
 Json result() {
-  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}}, {"pattern", type("string")},
-                             {"choice?", type("string")}, {"ops", array_of(type("string"))}});
-  const Json failure = object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
+  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
+                             {"pattern", type("string")},
+                             {"choice?", type("string")},
+                             {"ops", array_of(type("string"))}});
+  const Json failure =
+      object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
   const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});
   return object({{"config", type("object")},
                  {"graph", or_null(graph)},
-                 {"target", object({{"id", type("string")}, {"name", type("string")}, {"sm", count()}, {"kind", one_of<target::Kind>()}})},
+                 {"target", object({{"id", type("string")},
+                                    {"name", type("string")},
+                                    {"sm", count()},
+                                    {"kind", one_of<target::Kind>()}})},
                  {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
                  {"verdict", one_of<worker::Verdict>()},
                  {"environment_broken", type("boolean")},
@@ -94,8 +130,11 @@ Json result() {
 
 Json report_schema() {
   const Json file = object({{"name", type("string")}, {"path", type("string")}, {"version", type("string")}});
-  const Json library = object({{"version", count()}, {"path", type("string")}, {"cuda_version", count()},
-                               {"files", array_of(file)}, {"problems", array_of(type("string"))}});
+  const Json library = object({{"version", count()},
+                               {"path", type("string")},
+                               {"cuda_version", count()},
+                               {"files", array_of(file)},
+                               {"problems", array_of(type("string"))}});
   Json schema = object({{"schema", {{"const", "attnprobe/report/1"}}},
                         {"tool", object({{"name", type("string")}, {"version", type("string")}})},
                         {"host", type("object")},

@@ -23,7 +23,8 @@ std::string short_status(const std::string& status) {
 
 std::string knobs_text(const probe::Knobs& knobs) {
   std::string text;
-  for (const auto& [knob, value] : knobs) text += fmt::format("{}{}={}", text.empty() ? "" : " ", knob, value);
+  for (const auto& [knob, value] : knobs)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", knob, value);
   return text.empty() ? "-" : text;
 }
 
@@ -86,7 +87,8 @@ std::string cause_summary(const Result& result) {
   if (!result.root_cause) return "";
   const std::string& reason = result.root_cause->reason;
   const std::string words = reason.substr(0, reason.find(" at: "));
-  return fmt::format("{}: {}", result.root_cause->category, words.empty() ? result.root_cause->explanation : words);
+  return fmt::format("{}: {}", result.root_cause->category,
+                     words.empty() ? result.root_cause->explanation : words);
 }
 
 std::string expectation_mark(const Result& result) {
@@ -98,7 +100,8 @@ void add_modes(std::string& out, const Result& result) {
   std::vector<std::vector<std::string>> rows{{"mode", "candidates", "viable", "note"}};
   for (const auto& mode : result.findings.modes) {
     std::string note = mode.notes.empty() ? "" : mode.notes.front();
-    if (mode.status != "CUDNN_STATUS_SUCCESS") note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + mode.reasons.front().reason);
+    if (mode.status != "CUDNN_STATUS_SUCCESS")
+      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + mode.reasons.front().reason);
     rows.push_back({mode.mode, std::to_string(mode.candidates), std::to_string(mode.viable), note});
   }
   if (rows.size() > 1) out += aligned(rows, 2) + "\n";
@@ -116,7 +119,8 @@ std::string plan_cell(const EngineConfigFindings& config) {
 }
 
 std::string detail_cell(const EngineConfigFindings& config) {
-  if (config.check.supported && config.plan && !config.plan->reasons.empty() && config.plan->status != "CUDNN_STATUS_SUCCESS")
+  if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
+      config.plan->status != "CUDNN_STATUS_SUCCESS")
     return config.plan->reasons.front().reason;
   if (!config.check.supported) return config.reasons.empty() ? "" : config.reasons.front().reason;
   std::string text = "workspace " + bytes_text(config.workspace_bytes);
@@ -131,7 +135,8 @@ void add_engine_configs(std::string& out, const Result& result) {
   if (plans) rows[0].push_back("plan");
   rows[0].push_back("why / what");
   for (const auto& config : result.findings.engine_configs) {
-    std::vector<std::string> row{ranks_text(config), std::to_string(config.engine), knobs_text(config.knobs), check_cell(config)};
+    std::vector<std::string> row{ranks_text(config), std::to_string(config.engine), knobs_text(config.knobs),
+                                 check_cell(config)};
     if (plans) row.push_back(plan_cell(config));
     row.push_back(detail_cell(config));
     rows.push_back(std::move(row));
@@ -147,8 +152,9 @@ void add_sweep(std::string& out, const Result& result) {
     viable += engine.viable;
   }
   if (!result.findings.engines.empty())
-    out += fmt::format("  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
-                       result.findings.engines.size(), tried, legal, viable);
+    out += fmt::format(
+        "  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
+        result.findings.engines.size(), tried, legal, viable);
 }
 
 // The first line's indent ends in a dash.
@@ -164,9 +170,11 @@ void add_cause(std::string& out, const Result& result, const Writer& writer, con
   std::string where;
   if (cause.engine) where += fmt::format("engine {}", *cause.engine);
   if (cause.mode) where += fmt::format("{}proposed by mode {}", where.empty() ? "" : ", ", *cause.mode);
-  out += "  " + writer.bold("root cause") + fmt::format(": {}{}\n", cause.category, where.empty() ? "" : " (" + where + ")");
+  out += "  " + writer.bold("root cause") +
+         fmt::format(": {}{}\n", cause.category, where.empty() ? "" : " (" + where + ")");
   if (!cause.status.empty() || !cause.reason.empty())
-    out += "    cuDNN says\n" + wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
+    out += "    cuDNN says\n" +
+           wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
   if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
   for (const auto& advice : cause.advice) {
@@ -229,7 +237,8 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += headline(*results.front(), writer);
   if (style.details) {
     for (const Result* result : results) {
-      out += fmt::format("  on {}: {}{}\n\n", target_text(*result), writer.verdict(*result), expectation_mark(*result));
+      out += fmt::format("  on {}: {}{}\n\n", target_text(*result), writer.verdict(*result),
+                         expectation_mark(*result));
       add_details(out, *result, writer, style);
       out += "\n";
     }
@@ -238,7 +247,8 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   std::vector<std::vector<std::string>> rows;
   for (const Result* result : results) {
     const bool ok = result->verdict == Verdict::supported;
-    rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm), writer.verdict(*result) + expectation_mark(*result),
+    rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm),
+                    writer.verdict(*result) + expectation_mark(*result),
                     ok ? working_summary(*result) : cause_summary(*result)});
   }
   out += aligned(rows, 4);
@@ -256,10 +266,13 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
     planned += result->findings.plans_built ? 1 : 0;
   }
   std::string text;
-  for (const auto& [verdict, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
+  for (const auto& [verdict, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
   text += fmt::format("; {} not as expected", unmet);
   if (library) text += fmt::format(". cuDNN {} ({})", cudnn::version_text(library->version), library->path);
-  text += simulated == results.size() ? ", simulated GPUs" : simulated > 0 ? fmt::format(", {} simulated", simulated) : "";
+  text += simulated == results.size() ? ", simulated GPUs"
+          : simulated > 0             ? fmt::format(", {} simulated", simulated)
+                                      : "";
   text += planned == 0 ? ", support checks only (no plans built)" : "";
   return text + ".\n";
 }
@@ -327,7 +340,8 @@ std::string text_report(const Results& results, const std::optional<cudnn::Libra
     // Results of one config stand together: every target in turn.
     std::vector<const Result*> group;
     for (size_t i = begin; i < results.size(); ++i) {
-      const bool repeats = std::any_of(group.begin(), group.end(), [&](const Result* r) { return r->target.id == results[i]->target.id; });
+      const bool repeats = std::any_of(
+          group.begin(), group.end(), [&](const Result* r) { return r->target.id == results[i]->target.id; });
       if (repeats) break;
       group.push_back(results[i]);
     }

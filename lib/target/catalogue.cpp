@@ -24,7 +24,8 @@ std::vector<std::string> known_names() {
 }
 
 bool is_file(const std::string& word) {
-  return word.find('/') != std::string::npos || (word.size() > 5 && word.compare(word.size() - 5, 5, ".json") == 0);
+  return word.find('/') != std::string::npos ||
+         (word.size() > 5 && word.compare(word.size() - 5, 5, ".json") == 0);
 }
 
 std::vector<Target> selected(const std::string& word) {
@@ -37,10 +38,12 @@ std::vector<Target> selected(const std::string& word) {
     return some;
   }
   if (const Target* known = find(word)) return {*known};
-  throw Error(ErrorKind::usage,
-              fmt::format("--target: \"{}\" is no target{}; allowed: device:0, device:all, all, representative, an id of "
-                          "`attnprobe targets list`, or a .json file",
-                          word, did_you_mean(word, known_names())));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format(
+          "--target: \"{}\" is no target{}; allowed: device:0, device:all, all, representative, an id of "
+          "`attnprobe targets list`, or a .json file",
+          word, did_you_mean(word, known_names())));
 }
 
 }  // namespace
@@ -77,12 +80,14 @@ std::vector<Target> simulated_targets(const std::string& selection) {
   for (size_t begin = 0; begin <= selection.size();) {
     const size_t end = std::min(selection.find(',', begin), selection.size());
     for (auto& t : selected(selection.substr(begin, end - begin))) {
-      const auto same = std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
+      const auto same =
+          std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
       if (same == targets.end())
         targets.push_back(std::move(t));
       else if (same->file != t.file)
-        throw Error(ErrorKind::usage, fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
-                                                  t.file.empty() ? same->file : t.file));
+        throw Error(ErrorKind::usage,
+                    fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
+                                t.file.empty() ? same->file : t.file));
     }
     begin = end + 1;
   }

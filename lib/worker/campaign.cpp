@@ -17,7 +17,8 @@ namespace {
 
 std::string reproduce_command(const attention::AttentionSpec& spec, const target::Target& target,
                               const CampaignOptions& options) {
-  std::string command = "attnprobe " + to_options(spec) + " --target " + shell_word(target.file.empty() ? target.id : target.file);
+  std::string command = "attnprobe " + to_options(spec) + " --target " +
+                        shell_word(target.file.empty() ? target.id : target.file);
   const probe::WalkOptions defaults;
   if (options.walk.modes != defaults.modes) {
     std::string modes;
@@ -95,7 +96,8 @@ class TargetRun {
         other.findings = client_->walk(other.graph.graph, quick);
         judge(other);
         if (other.verdict == Verdict::supported)
-          verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change, first_working_engine(other),
+          verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
+                                         first_working_engine(other),
                                          reproduce_command(alternative.spec, target_, options_)));
       }
     } catch (const WorkerLost&) {
@@ -118,9 +120,11 @@ class TargetRun {
     diagnose::RootCause cause;
     cause.category = lost.timed_out ? "timeout" : "crash";
     cause.reason = lost.what();
-    cause.explanation = lost.timed_out
-                            ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.", lost.stage)
-                            : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.end.text(), lost.stage);
+    cause.explanation =
+        lost.timed_out
+            ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.",
+                          lost.stage)
+            : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.end.text(), lost.stage);
     result.root_cause = cause;
   }
 
@@ -136,7 +140,8 @@ void name_supporting_targets(std::vector<Result>& results, size_t target_count) 
   for (size_t begin = 0; begin < results.size(); begin += target_count) {
     std::string supporting;
     for (size_t i = begin; i < begin + target_count; ++i)
-      if (results[i].verdict == Verdict::supported) supporting += (supporting.empty() ? "" : ", ") + results[i].target.id;
+      if (results[i].verdict == Verdict::supported)
+        supporting += (supporting.empty() ? "" : ", ") + results[i].target.id;
     if (supporting.empty()) continue;
     for (size_t i = begin; i < begin + target_count; ++i)
       if (results[i].verdict == Verdict::unsupported)

@@ -13,20 +13,21 @@
 namespace attnprobe::worker {
 
 struct CampaignOptions {
-  std::string cudnn;           ///< path of a libcudnn.so.9
-  probe::WalkOptions walk;     ///< plans "auto": build on a device, none on a simulated target
-  double timeout_seconds = 120;  ///< for one config on one target
-  int jobs = 0;                ///< worker processes at a time; 0: the cores of the machine
+  std::string cudnn;                        ///< path of a libcudnn.so.9
+  probe::WalkOptions walk;                  ///< plans "auto": build on a device, none on a simulated target
+  double timeout_seconds = 120;             ///< for one config on one target
+  int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
 };
 
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
-  std::vector<Result> results;  ///< configs in order, each on every target in order; what was stopped is left out
+  std::vector<Result>
+      results;  ///< configs in order, each on every target in order; what was stopped is left out
 };
 
-/// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done`
-/// counts from 1. The reference stays valid until run_campaign returns.
+/// Called after each result, from worker threads but one at a time. `index` is its place in the results,
+/// `done` counts from 1. The reference stays valid until run_campaign returns.
 using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
 
 /// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
@@ -34,8 +35,8 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
                             const std::vector<target::Target>& targets, const CampaignOptions& options,
                             const OnResult& on_result);
 
-/// The GPUs of this machine as targets device:0, device:1, …; empty where there is no GPU or no driver. `driver`
-/// tells why.
+/// The GPUs of this machine as targets device:0, device:1, …; empty where there is no GPU or no driver.
+/// `driver` tells why.
 std::vector<target::Target> device_targets(const target::DriverInfo& driver);
 
 }  // namespace attnprobe::worker

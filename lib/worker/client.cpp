@@ -15,8 +15,11 @@ using Environment = std::vector<std::pair<std::string, std::optional<std::string
 
 // cuDNN's own logging would slow every call down and write files that nobody asked for.
 Environment quiet_cudnn() {
-  return {{"CUDNN_LOGLEVEL_DBG", std::nullopt}, {"CUDNN_LOGDEST_DBG", std::nullopt}, {"CUDNN_LOGERR_DBG", std::nullopt},
-          {"CUDNN_LOGWARN_DBG", std::nullopt}, {"CUDNN_LOGINFO_DBG", std::nullopt}};
+  return {{"CUDNN_LOGLEVEL_DBG", std::nullopt},
+          {"CUDNN_LOGDEST_DBG", std::nullopt},
+          {"CUDNN_LOGERR_DBG", std::nullopt},
+          {"CUDNN_LOGWARN_DBG", std::nullopt},
+          {"CUDNN_LOGINFO_DBG", std::nullopt}};
 }
 
 Environment environment_for(const target::Target& target) {
@@ -43,21 +46,24 @@ std::string worker_program() {
   return ATTNPROBE_PROGRAM_INSTALLED;
 }
 
-WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_, Json findings_)
-    : std::runtime_error(fmt::format("the worker process {} ({}) at {}", timed_out_ ? "hung" : "died", end_.text(), stage_)),
+WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_,
+                       Json findings_)
+    : std::runtime_error(
+          fmt::format("the worker process {} ({}) at {}", timed_out_ ? "hung" : "died", end_.text(), stage_)),
       timed_out(timed_out_),
       end(end_),
       stage(std::move(stage_)),
       output(std::move(output_)),
       findings(std::move(findings_)) {}
 
-Client::Client(const target::Target& target, Seconds timeout) : timeout_(timeout), process_(start(environment_for(target))) {}
+Client::Client(const target::Target& target, Seconds timeout)
+    : timeout_(timeout), process_(start(environment_for(target))) {}
 
 Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
 
 Json Client::request(const Json& request, const std::string& first_stage) {
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
   process_->send_line(request.dump());  // a child that is gone shows in the read below
   std::string stage = first_stage;
   Json findings;
@@ -71,7 +77,8 @@ Json Client::request(const Json& request, const std::string& first_stage) {
     }
     Json answer = Json::parse(line, nullptr, false);
     if (answer.is_discarded() || !answer.contains("answer"))
-      throw Error(ErrorKind::internal, "the worker answered with something that is no answer: " + line.substr(0, 200));
+      throw Error(ErrorKind::internal,
+                  "the worker answered with something that is no answer: " + line.substr(0, 200));
     const auto kind = answer["answer"].get<std::string>();
     if (kind == "error")
       throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
@@ -88,8 +95,9 @@ target::DriverInfo Client::inspect_driver() {
 
 cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Target& target) {
   const bool simulated = target.kind == target::Kind::simulated;
-  const Json answer = request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
-                              "start (loading cuDNN)");
+  const Json answer =
+      request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
+              "start (loading cuDNN)");
   return answer["library"].get<cudnn::LibraryInfo>();
 }
 

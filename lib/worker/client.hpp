@@ -16,8 +16,8 @@
 
 namespace attnprobe::worker {
 
-/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the installed
-/// one.
+/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the
+/// installed one.
 std::string worker_program();
 
 /// A worker that died or hung instead of answering.
@@ -25,8 +25,9 @@ class WorkerLost : public std::runtime_error {
  public:
   WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output, Json findings);
   bool timed_out;
-  ProcessEnd end;      ///< after a timeout: the SIGKILL that ended it
-  std::string stage;   ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
+  ProcessEnd end;  ///< after a timeout: the SIGKILL that ended it
+  std::string
+      stage;  ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
   std::string output;  ///< the last of its stderr
   Json findings;       ///< the findings so far; null if there are none
 };

@@ -9,8 +9,8 @@
 
 namespace attnprobe::worker {
 
-/// The machine's CUDA driver and GPUs, asked in a process of its own. A driver that takes that process down is
-/// reported in `problem`.
+/// The machine's CUDA driver and GPUs, asked in a process of its own. A driver that takes that process down
+/// is reported in `problem`.
 target::DriverInfo inspect_driver(double timeout_seconds);
 
 /// A cuDNN on this machine, loaded in a process of its own.
@@ -25,7 +25,7 @@ ATTNPROBE_JSON(CudnnOnMachine, path, found_by, chosen, works, library, problem)
 
 /// One line of the doctor's answer.
 struct Finding {
-  std::string what;    ///< "CUDA driver"
+  std::string what;  ///< "CUDA driver"
   bool ok = false;
   std::string detail;  ///< what was found, or what is wrong
   std::string cure;    ///< what to do; "" where nothing is needed
@@ -36,7 +36,7 @@ struct Diagnosis {
   target::DriverInfo driver;
   std::string null_driver;  ///< its file; "" if it is missing
   std::vector<CudnnOnMachine> cudnn;
-  std::vector<Finding> parts;  ///< what is there
+  std::vector<Finding> parts;      ///< what is there
   std::vector<Finding> abilities;  ///< what works: each was tried
 };
 ATTNPROBE_JSON(Diagnosis, driver, null_driver, cudnn, parts, abilities)

@@ -29,7 +29,8 @@ std::vector<std::string> changed_environment(
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string variable = *entry;
     const std::string name = variable.substr(0, variable.find('='));
-    if (std::none_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; }))
+    if (std::none_of(changes.begin(), changes.end(),
+                     [&](const auto& change) { return change.first == name; }))
       variables.push_back(variable);
   }
   for (const auto& [name, value] : changes)
@@ -45,7 +46,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 [[noreturn]] void fail(const std::string& what, int error) {
-  throw Error(ErrorKind::internal, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
+  throw Error(ErrorKind::internal,
+              fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
 }
 
 }  // namespace
@@ -70,8 +72,8 @@ Process::Process(const std::vector<std::string>& arguments,
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // stdout belongs to reports; what libraries print goes the way of stderr. dup2 onto itself would keep CLOEXEC, so
-  // a descriptor that already has the number is moved away first.
+  // stdout belongs to reports; what libraries print goes the way of stderr. dup2 onto itself would keep
+  // CLOEXEC, so a descriptor that already has the number is moved away first.
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
   int child_end = sockets[1];
@@ -81,7 +83,8 @@ Process::Process(const std::vector<std::string>& arguments,
 
   std::vector<std::string> words = arguments;
   std::vector<std::string> variables = changed_environment(environment);
-  const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
+  const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(),
+                                pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(output[1]);
   close(sockets[1]);

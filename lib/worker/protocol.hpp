@@ -3,7 +3,8 @@
 //   {"do": "inspect_driver"}                             -> {"answer": "driver", "driver": DriverInfo}
 //   {"do": "open", "cudnn": PATH, "properties": JSON|null} -> {"answer": "opened", "library": LibraryInfo}
 //   {"do": "walk", "graph": OpGraph, "options": WalkOptions}
-//          -> {"answer": "stage", "stage": TEXT, "findings": WalkFindings} …, {"answer": "walk", "findings": …}
+//          -> {"answer": "stage", "stage": TEXT, "findings": WalkFindings} …, {"answer": "walk", "findings":
+//          …}
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is

@@ -58,7 +58,8 @@ attention::ExpectedVerdict expected(const Result& result) {
 }
 
 bool met_expectation(const Result& result) {
-  const auto wanted = expected(result) == attention::ExpectedVerdict::supported ? Verdict::supported : Verdict::unsupported;
+  const auto wanted =
+      expected(result) == attention::ExpectedVerdict::supported ? Verdict::supported : Verdict::unsupported;
   return result.verdict == wanted;
 }
 

@@ -17,9 +17,9 @@ enum class Verdict { supported, unsupported, invalid_graph, error, crashed, time
 
 /// How the worker was lost, for Verdict::crashed and Verdict::timeout.
 struct Crash {
-  std::string how;    ///< "signal 11 (SIGSEGV, Segmentation fault)"
-  std::string stage;  ///< "mode A"
-  std::string output; ///< the last of the worker's stderr
+  std::string how;     ///< "signal 11 (SIGSEGV, Segmentation fault)"
+  std::string stage;   ///< "mode A"
+  std::string output;  ///< the last of the worker's stderr
 };
 
 struct Result {
@@ -30,7 +30,8 @@ struct Result {
   graph::BuiltGraph graph;
   probe::WalkFindings findings;
   Verdict verdict = Verdict::error;
-  bool environment_broken = false;  ///< verdict error because the machine lacks something, not because of cuDNN
+  bool environment_broken =
+      false;  ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::optional<Crash> crash;
   std::string reproduce;  ///< the command that gives this result again

@@ -91,7 +91,8 @@ class Server {
     inject_fault(what);
     if (what == "inspect_driver") return {{"answer", "driver"}, {"driver", target::inspect_driver()}};
     if (what == "open") return open(request);
-    if (!library_) throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
+    if (!library_)
+      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
     if (what == "walk") return walk(request);
     if (what == "device_properties")
       return {{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}};

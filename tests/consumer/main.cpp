@@ -11,7 +11,8 @@
 int main() {
   using namespace attnprobe;
   const auto configs = attention::parse_configs(
-      R"({"name": "bert", "batch": 8, "heads": 12, "seqlen": 512, "head_dim": 64, "dtype": "f16", "mask": "padding"})", "main.cpp");
+      R"({"name": "bert", "batch": 8, "heads": 12, "seqlen": 512, "head_dim": 64, "dtype": "f16", "mask": "padding"})",
+      "main.cpp");
   const auto graph = graph::build(configs.at(0).spec, {91900}).graph;
   std::printf("graph %s: %zu operations\n", graph::hash(graph).c_str(), graph.operations.size());
 
@@ -22,7 +23,8 @@ int main() {
     std::printf("SKIPPED: %s\n", e.what());
     return EXIT_SUCCESS;
   }
-  const auto campaign = worker::run_campaign(configs, {*target::find("l40s")}, options, [](const auto&, size_t, size_t) {});
+  const auto campaign =
+      worker::run_campaign(configs, {*target::find("l40s")}, options, [](const auto&, size_t, size_t) {});
   for (const auto& result : campaign.results)
     std::printf("%s on %s: %.*s\n", result.config.spec.name.c_str(), result.target.name.c_str(),
                 static_cast<int>(name_of(result.verdict).size()), name_of(result.verdict).data());
