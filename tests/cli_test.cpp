@@ -132,7 +132,7 @@ TEST_CASE("JSON lines: one result a line", "[cli]") {
   CHECK(lines == 8);
 }
 
-TEST_CASE("several reports at once; a bad path among them stops before the work and leaves nothing",
+TEST_CASE("several reports at once: a bad path among them stops before the work and leaves nothing",
           "[cli]") {
   const TemporaryFolder folder;
   const std::string good = folder.path() / "good.json";
@@ -198,7 +198,7 @@ TEST_CASE("with no arguments the help is shown", "[cli]") {
   CHECK(contains(run.out, "doctor"));
 }
 
-TEST_CASE("--version", "[cli]") {
+TEST_CASE("the version is printed", "[cli]") {
   CHECK(contains(run_attnprobe("--version").out, "attnprobe 0."));
 }
 

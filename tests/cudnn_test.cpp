@@ -1,4 +1,5 @@
 // The RAII layer over the backend API, in this process, with the null driver.
+#include <algorithm>
 #include <map>
 #include <thread>
 
@@ -6,6 +7,7 @@
 #include "attnprobe/cudnn/lowering.hpp"
 #include "attnprobe/error.hpp"
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/probe/walk.hpp"
 #include "attnprobe/target/catalogue.hpp"
 #include "attnprobe/target/driver.hpp"
 #include "catch.hpp"
@@ -137,6 +139,25 @@ TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]")
     CHECK(lowered.operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT)) >
           0);
   }
+}
+
+TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
+  attention::AttentionSpec spec;
+  spec.heads_q = spec.heads_kv = 2;
+  spec.seqlen_q = spec.seqlen_kv = 128;
+  spec.head_dim_qk = spec.head_dim_v = 64;
+  spec.mask.window_right = 0;
+  const auto graph = graph::build(spec, {library().version()}).graph;
+  const auto device = DeviceContext::simulated(library(), target::find("h200")->properties.dump());
+  probe::WalkOptions options;
+  options.engines = "knobs";
+  std::vector<std::string> stages;
+  const auto findings =
+      probe::walk(device, graph, options,
+                  [&](const std::string& stage, const probe::WalkFindings&) { stages.push_back(stage); });
+  CHECK(probe::has_working_config(findings));
+  CHECK(std::find(stages.begin(), stages.end(), "mode FALLBACK") != stages.end());
+  CHECK(std::find(stages.begin(), stages.end(), "engine 2") != stages.end());
 }
 
 TEST_CASE("device properties that cuDNN refuses", "[cudnn]") {

@@ -146,7 +146,7 @@ TEST_CASE("mode B's redirection is reported", "[walk]") {
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
 }
 
-TEST_CASE("--engines all asks each engine by its index; an engine that is not for the graph says so",
+TEST_CASE("every engine is asked by its index with --engines all, and one that is not for the graph says so",
           "[walk]") {
   probe::WalkOptions options;
   options.engines = "all";
@@ -163,7 +163,7 @@ TEST_CASE("--engines all asks each engine by its index; an engine that is not fo
   CHECK(contains(result.findings.engines[9].reasons[0].reason, "is not enabled for SDPA_FWD"));
 }
 
-TEST_CASE("--engines knobs tries every knob value and finds more than the heuristics", "[walk]") {
+TEST_CASE("every knob value is tried with --engines knobs, and more is found than by heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = "knobs";
   const Result result =
