@@ -138,9 +138,7 @@ Process::Read Process::read_line(std::string& line, std::chrono::steady_clock::t
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     if (left <= 0) return Read::timeout;
     std::array<pollfd, 2> fds{{{socket_, POLLIN, 0}, {output_fd_, POLLIN, 0}}};
-    // Output at its end polls as ready for ever; only the socket decides then.
-    const bool output_open = (fcntl(output_fd_, F_GETFD) != -1);
-    poll(fds.data(), output_open ? 2 : 1, static_cast<int>(std::min<int64_t>(left, 1000)));
+    poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, 1000)));
     if ((fds[1].revents & POLLIN) != 0) drain_output();
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};
