@@ -13,7 +13,7 @@ namespace attnprobe::app {
 namespace {
 
 std::string mark(bool ok) {
-  const std::string text = ok ? "ok" : "--";
+  std::string text = ok ? "ok" : "--";
   if (!wants_colour(STDOUT_FILENO)) return text;
   return fmt::format(fmt::fg(ok ? fmt::terminal_color::green : fmt::terminal_color::red), "{}", text);
 }

@@ -31,6 +31,7 @@ constexpr std::optional<E> parse_enum(std::string_view text) {
 template <class E>
 std::vector<std::string> names_of() {
   std::vector<std::string> names;
+  names.reserve(EnumNames<E>::table.size());
   for (const auto& [e, name] : EnumNames<E>::table) names.emplace_back(name);
   return names;
 }

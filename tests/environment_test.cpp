@@ -2,6 +2,8 @@
 #include <fstream>
 
 #include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/target/catalogue.hpp"
+#include "attnprobe/worker/client.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -12,6 +14,11 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string problem = "--heads 8 --seqlen 128 --head-dim 64 --target h200 --format json";
+
+std::vector<cudnn::LoadedFile> files_in_use() {
+  const target::Target& any = *target::find("h200");
+  return worker::Client(any, worker::Client::Seconds(60)).open(cudnn_path(), any).files;
+}
 
 // A folder with links to every file of the real cuDNN, NVRTC and cuBLASLt, to break one of them in.
 class CudnnCopy {
@@ -26,6 +33,11 @@ class CudnnCopy {
       else
         fs::create_symlink(fs::canonical(entry.path()), folder_.path() / name);
     }
+    // NVRTC and cuBLASLt too, wherever this machine has them: a pip cuDNN finds them from its own folder
+    // only.
+    for (const auto& loaded : files_in_use())
+      if (loaded.name.rfind("libcudnn", 0) != 0)
+        fs::create_symlink(loaded.path, folder_.path() / loaded.name);
   }
   fs::path file(const std::string& name) const { return folder_.path() / name; }
   std::string option() const { return " --cudnn " + folder_.path().string(); }

@@ -172,7 +172,7 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& entries, const Ori
       const Json value = entry->value[which];
       entry->where += entry->where.rfind("--", 0) == 0 ? "" : fmt::format("/{}", which);
       entry->value = value;
-      label = value_label(*entry, value) + (label.empty() ? "" : ",") + label;
+      label = fmt::format("{}{}{}", value_label(*entry, value), label.empty() ? "" : ",", label);
     }
     AttentionSpec spec = make_spec(chosen, origin);
     if (spec.name.empty()) spec.name = std::string(name_of(spec.pattern));
@@ -189,7 +189,7 @@ Override parse_override(const std::string& field, const std::string& text) {
   if (known != nullptr && known->is_text) return {field, text};
   const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[');
   auto value = [&](const std::string& word) {
-    const Json parsed = Json::parse(word, nullptr, false);
+    Json parsed = Json::parse(word, nullptr, false);
     if (!parsed.is_discarded()) return parsed;
     if (structured)
       throw Error(ErrorKind::usage, fmt::format("{}: {} is not valid JSON", option_of(field), word));

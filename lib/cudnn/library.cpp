@@ -88,7 +88,7 @@ std::optional<std::string> open_first(const std::vector<fs::path>& places, void*
   for (const fs::path& place : places) {
     const bool named = place.has_parent_path();
     if (named && !fs::exists(place)) continue;
-    const auto wrong = open_file(place, handle);
+    auto wrong = open_file(place, handle);
     if (!wrong || named) return wrong;
     problem = *wrong;
   }
@@ -164,6 +164,7 @@ std::vector<LoadedFile> loaded_files() {
   };
   dl_iterate_phdr(collect, &paths);
   std::vector<LoadedFile> files;
+  files.reserve(paths.size());
   for (const fs::path& path : paths) files.push_back({path.filename(), resolved(path), version_in(path)});
   return files;
 }

@@ -83,6 +83,7 @@ class Lowering {
     Descriptor whole(library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     named("the operation graph", [&] {
       std::vector<cudnnBackendDescriptor_t> raw;
+      raw.reserve(operations.size());
       for (const size_t index : operations) raw.push_back(parts_[index].get());
       whole.set_all(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_OPS), std::span<const cudnnBackendDescriptor_t>(raw));
       if (handle != nullptr) whole.set(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_HANDLE), handle);

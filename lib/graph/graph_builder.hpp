@@ -42,7 +42,7 @@ class GraphBuilder {
   /// mask ? x : otherwise.
   Uid select(Uid x, Uid otherwise, Uid mask);
   Uid reduce(ReductionOperator op, Uid x, Uid y);
-  void add(Operation operation) { graph_.operations.push_back(std::move(operation)); }
+  void add(const Operation& operation) { graph_.operations.push_back(operation); }
 
   Tensor& at(Uid uid);
   OpGraph take() { return std::move(graph_); }

@@ -5,7 +5,7 @@ namespace attnprobe::graph {
 namespace {
 
 // What the mask writes into hidden scores; the legacy pattern wants a finite value.
-constexpr double hidden_score = -1e30;
+constexpr double masked_score = -1e30;
 
 // One select for padding and causal together: indices in FLOAT, unlike flash attention's.
 Uid add_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths) {
@@ -20,7 +20,7 @@ Uid add_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const Sequ
     also(g.compare(PointwiseMode::CMP_LT, column, *lengths.kv, DataType::f32));
   }
   if (mask.window_right) also(g.compare(PointwiseMode::CMP_GE, row, column, DataType::f32));
-  return g.select(score, g.scalar("hidden", DataType::f32, hidden_score), *visible);
+  return g.select(score, g.scalar("hidden", DataType::f32, masked_score), *visible);
 }
 
 }  // namespace

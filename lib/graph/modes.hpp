@@ -4,15 +4,15 @@
 #include "attnprobe/enum_names.hpp"
 
 // One list serves the enum, its names and the lowering's translation.
-#define ATTNPROBE_POINTWISE_MODES(X)                                                                         \
-  X(ADD)                                                                                                     \
-  X(ADD_SQUARE) X(DIV) X(MAX) X(MIN) X(MOD) X(MUL) X(POW) X(SUB) X(ABS) X(CEIL) X(COS) X(EXP) X(FLOOR)       \
-      X(LOG) X(NEG) X(RSQRT) X(SIN) X(SQRT) X(TAN) X(ERF) X(IDENTITY) X(RECIPROCAL) X(ATAN2) X(RELU_FWD)     \
-          X(TANH_FWD) X(SIGMOID_FWD) X(ELU_FWD) X(GELU_FWD) X(SOFTPLUS_FWD) X(SWISH_FWD)                     \
-              X(GELU_APPROX_TANH_FWD) X(RELU_BWD) X(TANH_BWD) X(SIGMOID_BWD) X(ELU_BWD) X(GELU_BWD)          \
-                  X(SOFTPLUS_BWD) X(SWISH_BWD) X(GELU_APPROX_TANH_BWD) X(CMP_EQ) X(CMP_NEQ) X(CMP_GT)        \
-                      X(CMP_GE) X(CMP_LT) X(CMP_LE) X(LOGICAL_AND) X(LOGICAL_OR) X(LOGICAL_NOT) X(GEN_INDEX) \
-                          X(BINARY_SELECT)
+// clang-format off
+#define ATTNPROBE_POINTWISE_MODES(X)                                                                             \
+  X(ADD) X(ADD_SQUARE) X(DIV) X(MAX) X(MIN) X(MOD) X(MUL) X(POW) X(SUB) X(ABS) X(CEIL) X(COS) X(EXP) X(FLOOR)    \
+  X(LOG) X(NEG) X(RSQRT) X(SIN) X(SQRT) X(TAN) X(ERF) X(IDENTITY) X(RECIPROCAL) X(ATAN2) X(RELU_FWD) X(TANH_FWD) \
+  X(SIGMOID_FWD) X(ELU_FWD) X(GELU_FWD) X(SOFTPLUS_FWD) X(SWISH_FWD) X(GELU_APPROX_TANH_FWD) X(RELU_BWD)         \
+  X(TANH_BWD) X(SIGMOID_BWD) X(ELU_BWD) X(GELU_BWD) X(SOFTPLUS_BWD) X(SWISH_BWD) X(GELU_APPROX_TANH_BWD)         \
+  X(CMP_EQ) X(CMP_NEQ) X(CMP_GT) X(CMP_GE) X(CMP_LT) X(CMP_LE) X(LOGICAL_AND) X(LOGICAL_OR) X(LOGICAL_NOT)       \
+  X(GEN_INDEX) X(BINARY_SELECT)
+// clang-format on
 
 #define ATTNPROBE_REDUCTION_OPERATORS(X) \
   X(ADD) X(MUL) X(MIN) X(MAX) X(AMAX) X(AVG) X(NORM1) X(NORM2) X(MUL_NO_ZEROS)

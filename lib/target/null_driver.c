@@ -202,7 +202,7 @@ API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint6
 // Every name has an entry point, so that a CUDA runtime (one is linked into each cuDNN sub-library) reports
 // the error of the call that was made, and not that a function is missing.
 static Entry find(const char* name) {
-#define ROW(name) {#name, (Entry)name},
+#define ROW(name) {#name, (Entry)(name)},
   static const struct {
     const char* name;
     Entry entry;

@@ -31,7 +31,7 @@ T field(const Json& json, const std::string& file, const std::string& pointer, c
   try {
     return json[key].get<T>();
   } catch (const Json::exception&) {
-    fail(file, pointer + "/" + key, json_text(json[key]) + " has the wrong type");
+    fail(file, fmt::format("{}/{}", pointer, key), json_text(json[key]) + " has the wrong type");
   }
 }
 
@@ -40,14 +40,16 @@ void check_properties(const Json& properties, const std::string& file, const std
   for (const char* key : required_properties) {
     if (!properties.contains(key)) fail(file, pointer, fmt::format("the key \"{}\" is missing", key));
     if (!properties[key].is_number_integer() || properties[key].get<int64_t>() <= 0)
-      fail(file, pointer + "/" + key, json_text(properties[key]) + " is not a positive integer");
+      fail(file, fmt::format("{}/{}", pointer, key),
+           json_text(properties[key]) + " is not a positive integer");
   }
   for (const auto& [key, value] : properties.items()) {
     const bool extents =
         value.is_array() && value.size() == 3 &&
         std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number_integer(); });
     if (!value.is_number_integer() && !value.is_string() && !extents)
-      fail(file, pointer + "/" + key, json_text(value) + " is neither an integer, a text nor three integers");
+      fail(file, fmt::format("{}/{}", pointer, key),
+           json_text(value) + " is neither an integer, a text nor three integers");
   }
 }
 

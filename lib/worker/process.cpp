@@ -40,6 +40,7 @@ std::vector<std::string> changed_environment(
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (auto& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
