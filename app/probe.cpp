@@ -42,16 +42,6 @@ struct ReportFile {
   std::unique_ptr<report::OutputFile> file;
 };
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> words;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 std::vector<attention::AttentionConfig> read_configs(const Options& options) {
   if (options.config_files.empty()) {
     if (options.overrides.empty())
@@ -94,7 +84,7 @@ std::vector<target::Target> choose_targets(const Options& options) {
     targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
     return targets.empty() ? target::simulated_targets("representative") : targets;
   }
-  for (const auto& word : split(options.target)) {
+  for (const auto& word : split(options.target, ',')) {
     if (word.rfind("device:", 0) == 0) {
       add_devices(targets, word, options);
       continue;
@@ -106,14 +96,10 @@ std::vector<target::Target> choose_targets(const Options& options) {
 
 std::string render(Format format, const Results& results, const std::optional<cudnn::LibraryInfo>& library,
                    const report::TextStyle& style) {
-  // cuDNN's texts are not promised to be UTF-8.
-  auto dump = [](const Json& json, int indent) {
-    return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-  };
-  if (format == Format::json) return dump(report::report_json(results, library), 2);
+  if (format == Format::json) return json_text(report::report_json(results, library), 2) + "\n";
   if (format == Format::table) return report::text_report(results, library, style);
   std::string lines;
-  for (const Result* result : results) lines += dump(report::to_json(*result), -1);
+  for (const Result* result : results) lines += json_text(report::to_json(*result)) + "\n";
   return lines;
 }
 
@@ -232,11 +218,11 @@ void stop_gently() {
 }
 
 int probe(Options options) {
-  for (const auto& mode : split(options.modes))
+  for (const auto& mode : split(options.modes, ','))
     if (mode != "A" && mode != "B" && mode != "FALLBACK")
       throw Error(ErrorKind::usage,
                   fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
-  options.campaign.walk.modes = split(options.modes);
+  options.campaign.walk.modes = split(options.modes, ',');
   if (!options.dump_graph.empty()) return dump_graphs(options);
   const auto configs = read_configs(options);
   auto files = open_reports(options);

@@ -20,8 +20,12 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// `"a", "b", "c"`.
 std::string quoted_list(const std::vector<std::string>& words);
 
-/// `value` as JSON text, whatever bytes its strings hold.
-std::string json_text(const Json& value);
+/// The parts of `text` between separators, empty ones included; "" is one empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+
+/// `value` as JSON text, whatever bytes its strings hold (cuDNN's are not promised to be UTF-8): on one line,
+/// or indented.
+std::string json_text(const Json& value, int indent = -1);
 
 /// A key as a part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
 std::string pointer_part(std::string key);

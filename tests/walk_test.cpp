@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attnprobe/text.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -39,11 +40,7 @@ std::string first_reason(const Result& result, int64_t engine) {
 
 std::vector<int64_t> engine_list(const std::string& text) {
   std::vector<int64_t> engines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    engines.push_back(std::stoll(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const auto& word : split(text, ',')) engines.push_back(std::stoll(word));
   return engines;
 }
 

@@ -73,20 +73,12 @@ Json parse_json(std::string_view text, const std::string& file) {
   return json;
 }
 
-// What a value stands for beside its own field: a shorthand's fields, and O's layout where `layout` gives
-// that too.
-std::vector<std::string> stands_for(const Entry& entry) {
-  if (entry.field->name == "layout" && entry.value.is_object() && entry.value.contains("o"))
-    return {"o_layout"};
-  return entry.field->sets_also;
-}
-
 // Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for.
 // Within one layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
-      const auto also = stands_for(e);
+      const auto also = e.field->sets_also(e.value);
       return e.field == lower.field || std::find(also.begin(), also.end(), lower.field->name) != also.end();
     });
   };
@@ -197,11 +189,7 @@ Override parse_override(const std::string& field, const std::string& text) {
   };
   if (structured || text.find(',') == std::string::npos) return {field, value(text)};
   Json list = Json::array();
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    list.push_back(value(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const auto& word : split(text, ',')) list.push_back(value(word));
   return {field, list};
 }
 

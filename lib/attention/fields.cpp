@@ -188,11 +188,14 @@ Field extent(const std::string& name, const std::string& help, int64_t Attention
 }
 
 Field both(const std::string& name, const std::string& help, int64_t AttentionSpec::*first,
-           int64_t AttentionSpec::*second, std::vector<std::string> stands_for) {
+           int64_t AttentionSpec::*second, const std::vector<std::string>& stands_for) {
   return {
-      name, help, extent_schema,
+      name,
+      help,
+      extent_schema,
       [first, second](AttentionSpec& s, const Json& v) { s.*first = s.*second = integer(v, 1, max_extent); },
-      std::move(stands_for)};
+      false,
+      [stands_for](const Json&) { return stands_for; }};
 }
 
 Json mask_schema() {
@@ -244,18 +247,10 @@ std::vector<Field> make_fields() {
   using S = AttentionSpec;
   const Json free_text = {{"type", "string"}};
   return {
-      {"name",
-       "name of the config in reports",
-       free_text,
-       [](S& s, const Json& v) { s.name = text(v); },
-       {},
+      {"name", "name of the config in reports", free_text, [](S& s, const Json& v) { s.name = text(v); },
        true},
-      {"source",
-       "where the numbers come from, free text",
-       free_text,
-       [](S& s, const Json& v) { s.source = text(v); },
-       {},
-       true},
+      {"source", "where the numbers come from, free text", free_text,
+       [](S& s, const Json& v) { s.source = text(v); }, true},
       {"expect", "expected verdict: supported, unsupported, or an object by target id with \"default\"",
        expect_schema(), [](S& s, const Json& v) { s.expect = expectation(v); }},
       {"pattern", "operation graph: sdpa, sdpa_composite, sdpa_unified, mha, two_matmul",
@@ -278,7 +273,11 @@ std::vector<Field> make_fields() {
       {"o_dtype", "type of O; default: dtype", words_schema(output_types),
        [](S& s, const Json& v) { s.o_dtype = one_of<DataType>(v, output_types); }},
       {"layout", "bshd, bhsd, sbhd, bs3hd, bshd_bs2hd, … or strides for each of q, k, v, o", layout_schema(),
-       layout},
+       layout, false,
+       [](const Json& v) {
+         const bool names_o = v.is_object() && v.contains("o");
+         return names_o ? std::vector<std::string>{"o_layout"} : std::vector<std::string>{};
+       }},
       {"o_layout", "layout of O; default: that of Q", tensor_layout_schema(),
        [](S& s, const Json& v) { s.o = tensor_layout(v); }},
       {"scale",

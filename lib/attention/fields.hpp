@@ -29,8 +29,12 @@ struct Field {
   std::string help;  ///< one line, for --help and the schema
   Json schema;       ///< JSON Schema of one value (arrays of values are the cross product)
   std::function<void(AttentionSpec&, const Json&)> set;  ///< throws FieldError
-  std::vector<std::string> sets_also{};                  ///< for a shorthand: the fields that it stands for
   bool is_text = false;                                  ///< free text: no comma lists, no cross product
+  /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout`
+  /// names O.
+  std::function<std::vector<std::string>(const Json&)> sets_also = [](const Json&) {
+    return std::vector<std::string>();
+  };
 };
 
 /// All fields, shorthands before what they stand for.

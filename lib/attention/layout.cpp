@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "attnprobe/text.hpp"
+
 namespace attnprobe::attention {
 namespace {
 
@@ -58,13 +60,7 @@ std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shap
 }
 
 std::optional<std::array<std::string, 3>> split_layout_name(std::string_view name) {
-  std::vector<std::string> groups;
-  while (true) {
-    const size_t bar = name.find('_');
-    groups.emplace_back(name.substr(0, bar));
-    if (bar == std::string_view::npos) break;
-    name.remove_prefix(bar + 1);
-  }
+  const std::vector<std::string> groups = split(name, '_');
   const char none = '\0';
   switch (groups.size()) {
     case 1:

@@ -112,8 +112,7 @@ Json to_json(const AttentionSpec& spec) {
   json["dtype"] = name_of(spec.dtype);
   json["o_dtype"] = name_of(output_type(spec));
   json["layout"] = qkv_layout(spec);
-  json["o_layout"] =
-      to_json(spec.o.value_or(TensorLayout{spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}}));
+  json["o_layout"] = to_json(output_layout(spec));
   if (spec.pattern != Pattern::two_matmul) json["scale"] = scale_of(spec);
   json["mask"] = to_json(spec.mask);
   json["stats"] = wants_stats(spec);

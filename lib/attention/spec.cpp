@@ -12,12 +12,6 @@ Strides resolve(const TensorLayout& layout, const TensorShape& shape) {
   return strides_of(layout.axes, shape).value();
 }
 
-TensorLayout output_layout(const AttentionSpec& spec) {
-  if (spec.o) return *spec.o;
-  // Q with strides of its own says nothing about O: cudnn-frontend's examples then use bshd.
-  return {spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}};
-}
-
 std::string pair_text(std::string_view letter, int64_t q, int64_t kv) {
   return q == kv ? fmt::format("{}{}", letter, q) : fmt::format("{}{}/{}", letter, q, kv);
 }
@@ -32,6 +26,12 @@ std::string mask_text(const Mask& mask) {
 }
 
 }  // namespace
+
+TensorLayout output_layout(const AttentionSpec& spec) {
+  if (spec.o) return *spec.o;
+  // Q with strides of its own says nothing about O: cudnn-frontend's examples then use bshd.
+  return {spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}};
+}
 
 DataType output_type(const AttentionSpec& spec) {
   return spec.o_dtype.value_or(spec.dtype);

@@ -69,6 +69,7 @@ struct AttentionSpec {
 
 /// The values that hold where the spec leaves a choice.
 DataType output_type(const AttentionSpec& spec);
+TensorLayout output_layout(const AttentionSpec& spec);
 double scale_of(const AttentionSpec& spec);
 bool wants_stats(const AttentionSpec& spec);
 

@@ -10,6 +10,7 @@
 
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/error.hpp"
+#include "attnprobe/text.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -24,11 +25,8 @@ std::string environment(const char* name) {
 
 std::vector<fs::path> split_paths(const std::string& list) {
   std::vector<fs::path> paths;
-  for (size_t begin = 0; begin < list.size();) {
-    const size_t end = std::min(list.find(':', begin), list.size());
-    if (end > begin) paths.emplace_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
+  for (const auto& path : split(list, ':'))
+    if (!path.empty()) paths.emplace_back(path);
   return paths;
 }
 
@@ -74,7 +72,6 @@ fs::path named_library(const std::string& path, const std::string& by) {
 // The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.
 std::vector<fs::path> loader_folders() {
   std::vector<fs::path> folders = split_paths(environment("LD_LIBRARY_PATH"));
-  std::ifstream configuration("/etc/ld.so.conf");
   // ld.so.cache has no stable format to read; the folders it was made of are in ld.so.conf(.d).
   std::vector<fs::path> files{"/etc/ld.so.conf"};
   std::error_code ignored;

@@ -88,6 +88,7 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);
   const EngineConfigFindings* best = nullptr;
+  std::tuple<bool, bool, int, int64_t> best_key;
   // What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are
   // the ones that cuDNN meant for this graph. Among them the one that had come furthest counts, then the
   // better rank.
@@ -95,11 +96,14 @@ RootCause root_cause(const probe::WalkFindings& findings) {
     const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
     int64_t rank = 1'000'000;
     for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
-    return std::make_tuple(config.modes.empty(), !from_a, -progress_of(innermost(config)), rank);
+    return std::tuple(config.modes.empty(), !from_a, -progress_of(innermost(config)), rank);
   };
   for (const auto& config : findings.engine_configs) {
     if (probe::works(config, findings.plans_built)) continue;
-    if (best == nullptr || key(config) < key(*best)) best = &config;
+    const auto config_key = key(config);
+    if (best != nullptr && !(config_key < best_key)) continue;
+    best = &config;
+    best_key = config_key;
   }
   if (best == nullptr) return no_candidates(findings);
   RootCause cause = from_reason(innermost(*best));

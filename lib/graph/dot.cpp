@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 #include "attnprobe/graph/op_graph.hpp"
 
@@ -48,6 +49,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
     if (producers.find(t.uid) == producers.end())
       dot += fmt::format("  t{} [shape={}, label=\"{}\"];\n", t.uid, t.by_value ? "plaintext" : "ellipse",
                          label_of(t));
+  std::set<Uid> read;
   for (size_t i = 0; i < graph.operations.size(); ++i) {
     for (const auto& port : ports(graph.operations[i])) {
       const Tensor& t = tensor(graph, port.uid);
@@ -57,6 +59,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
           dot += fmt::format("  op{} -> t{} [label=\"{}\"];\n", i, t.uid, port.name);
         continue;
       }
+      read.insert(port.uid);
       const bool on_edge = producer != producers.end();
       dot += fmt::format("  {} -> op{} [label=\"{}\"];\n",
                          on_edge ? producer->second : fmt::format("t{}", t.uid), i,
@@ -65,10 +68,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
   }
   // A virtual output that nobody reads still belongs in the picture: inference graphs must have one.
   for (const auto& [uid, producer] : producers) {
-    bool read = false;
-    for (const auto& operation : graph.operations)
-      for (const auto& port : ports(operation)) read = read || (!port.is_output && port.uid == uid);
-    if (!read)
+    if (read.count(uid) == 0)
       dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n",
                          uid, label_of(tensor(graph, uid)), producer, uid);
   }

@@ -38,8 +38,8 @@ std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
   return knobs;
 }
 
-// Builds and checks one engine config; true if it passes.
-bool check_config(WalkState& state, EngineFindings& engine_findings, const Descriptor& engine,
+// Builds and checks one engine config.
+void check_config(WalkState& state, EngineFindings& engine_findings, const Descriptor& engine,
                   const std::vector<Knob>& knobs, const std::vector<int64_t>& values, bool list_fallen) {
   Knobs named;
   std::vector<Descriptor> choices;
@@ -56,27 +56,20 @@ bool check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   if (!choices.empty())
     config.set_all(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), std::span<const Descriptor>(choices));
   ++engine_findings.tried;
-  std::string log;
-  cudnnStatus_t status;
-  {
-    const LogCapture capture(state.library(), LogCapture::Level::warnings);
-    status = config.try_finalize();
-    log = capture.text();
-  }
+  const auto [status, log] = finalize_logged(state, config, LogCapture::Level::warnings);
   if (state.keep_log) state.findings.log += log;
   const bool passes = status == CUDNN_STATUS_SUCCESS;
   engine_findings.viable += passes ? 1 : 0;
-  if (!passes && !list_fallen) return false;
+  if (!passes && !list_fallen) return;
   const size_t index = find_or_add(state, engine_findings.engine, named);
   EngineConfigFindings& found = state.findings.engine_configs[index];
-  if (state.configs[index]) return passes;  // a heuristic offered it and it is described already
+  if (state.configs[index]) return;  // a heuristic offered it and it is described already
   found.check = {passes, state.library().status_name(status)};
   found.reasons = cudnn::parse_reasons(log);
   if (passes) {
     describe_config(config, engine, found);
     state.configs[index] = std::move(config);
   }
-  return passes;
 }
 
 int64_t combinations_of(const std::vector<Knob>& knobs) {
@@ -88,8 +81,8 @@ int64_t combinations_of(const std::vector<Knob>& knobs) {
 }
 
 void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine,
-             const std::vector<Knob>& knobs, bool list_fallen) {
-  for (int64_t combination = 0; combination < combinations_of(knobs); ++combination) {
+             const std::vector<Knob>& knobs, int64_t combinations, bool list_fallen) {
+  for (int64_t combination = 0; combination < combinations; ++combination) {
     std::vector<int64_t> values;
     int64_t rest = combination;
     for (const Knob& knob : knobs) {
@@ -118,13 +111,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
     engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
     engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), index);
     state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
-    std::string log;
-    cudnnStatus_t status;
-    {
-      const LogCapture capture(state.library(), LogCapture::Level::warnings);
-      status = engine.try_finalize();
-      log = capture.text();
-    }
+    const auto [status, log] = finalize_logged(state, engine, LogCapture::Level::warnings);
     found.status = state.library().status_name(status);
     found.reasons = cudnn::parse_reasons(log);
     if (status == CUDNN_STATUS_SUCCESS) {
@@ -134,7 +121,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
       found.legal = 1 + (knobs.empty() ? 0 : combinations);
       check_config(state, found, engine, {}, {}, true);
       if (sweep.knobs && !knobs.empty() && combinations <= sweep.most_per_engine)
-        try_all(state, found, engine, knobs, sweep.list_fallen);
+        try_all(state, found, engine, knobs, combinations, sweep.list_fallen);
       else if (sweep.knobs)
         try_one_knob_at_a_time(state, found, engine, knobs, sweep.list_fallen);
     }

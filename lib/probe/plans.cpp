@@ -21,14 +21,8 @@ void build_plans(WalkState& state, const Progress& progress) {
     if (state.device.handle() != nullptr)
       plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), state.device.handle());
     PlanFindings found;
-    std::string log;
     const auto start = std::chrono::steady_clock::now();
-    cudnnStatus_t status;
-    {
-      const LogCapture capture(state.library(), LogCapture::Level::warnings);
-      status = plan.try_finalize();
-      log = capture.text();
-    }
+    const auto [status, log] = finalize_logged(state, plan, LogCapture::Level::warnings);
     found.build_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     found.status = state.library().status_name(status);

@@ -1,6 +1,8 @@
 // The steps of a walk, one file each. Internal to lib/probe.
 #pragma once
 
+#include <map>
+
 #include "attnprobe/cudnn/device_context.hpp"
 #include "attnprobe/cudnn/lowering.hpp"
 #include "attnprobe/probe/walk.hpp"
@@ -15,12 +17,21 @@ struct WalkState {
   WalkFindings findings;
   std::vector<std::optional<cudnn::Descriptor>> configs;
   bool keep_log = false;
+  std::map<std::pair<int64_t, Knobs>, size_t> places{};  ///< where each engine config stands in both lists
 
   const cudnn::Library& library() const { return device.library(); }
 };
 
 /// Index of the engine config in the findings, added if it is new.
 size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs);
+
+/// A finalize whose status is a finding, and what cuDNN logged during it.
+struct Finalized {
+  cudnnStatus_t status;
+  std::string log;
+};
+Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
+                          cudnn::LogCapture::Level level);
 
 /// Queries one heuristic mode and adds its candidates to the findings.
 void query_heuristic(WalkState& state, const std::string& mode);

@@ -106,14 +106,21 @@ void sort_configs(WalkFindings& findings, const std::vector<std::string>& modes)
 
 size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs) {
   auto& configs = state.findings.engine_configs;
-  const auto found = std::find_if(configs.begin(), configs.end(),
-                                  [&](const auto& c) { return c.engine == engine && c.knobs == knobs; });
-  if (found != configs.end()) return static_cast<size_t>(found - configs.begin());
-  configs.emplace_back();
-  configs.back().engine = engine;
-  configs.back().knobs = knobs;
-  state.configs.emplace_back();
-  return configs.size() - 1;
+  const auto [place, is_new] = state.places.try_emplace({engine, knobs}, configs.size());
+  if (is_new) {
+    configs.emplace_back();
+    configs.back().engine = engine;
+    configs.back().knobs = knobs;
+    state.configs.emplace_back();
+  }
+  return place->second;
+}
+
+Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
+                          cudnn::LogCapture::Level level) {
+  const cudnn::LogCapture capture(state.library(), level);
+  const cudnnStatus_t status = descriptor.try_finalize();
+  return {status, capture.text()};
 }
 
 std::string knob_name(cudnnBackendKnobType_t knob) {

@@ -77,9 +77,8 @@ const Target* twin(const Target& target) {
 
 std::vector<Target> simulated_targets(const std::string& selection) {
   std::vector<Target> targets;
-  for (size_t begin = 0; begin <= selection.size();) {
-    const size_t end = std::min(selection.find(',', begin), selection.size());
-    for (auto& t : selected(selection.substr(begin, end - begin))) {
+  for (const auto& word : split(selection, ',')) {
+    for (auto& t : selected(word)) {
       const auto same =
           std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
       if (same == targets.end())
@@ -89,7 +88,6 @@ std::vector<Target> simulated_targets(const std::string& selection) {
                     fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
                                 t.file.empty() ? same->file : t.file));
     }
-    begin = end + 1;
   }
   return targets;
 }

@@ -56,7 +56,6 @@ class TargetRun {
       client_.reset();
       lose(result, lost);
     } catch (const Error& e) {
-      if (client_ && !library_) client_.reset();
       result.verdict = Verdict::error;
       result.environment_broken = e.kind() == ErrorKind::environment;
       diagnose::RootCause cause;

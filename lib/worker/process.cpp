@@ -108,9 +108,12 @@ Process::~Process() {
 }
 
 bool Process::send_line(const std::string& line) {
-  const std::string text = line + "\n";
+  return send_all(socket_, line + "\n");
+}
+
+bool send_all(int socket, const std::string& text) {
   for (size_t sent = 0; sent < text.size();) {
-    const ssize_t count = send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     sent += static_cast<size_t>(count);

@@ -11,6 +11,9 @@
 
 namespace attnprobe::worker {
 
+/// Sends all of `text` on a socket. False if the other end is gone; no signal comes of it.
+bool send_all(int socket, const std::string& text);
+
 /// How a child ended.
 struct ProcessEnd {
   bool signalled = false;

@@ -14,6 +14,8 @@
 #include "attnprobe/cudnn/device_context.hpp"
 #include "attnprobe/probe/walk.hpp"
 #include "attnprobe/target/driver.hpp"
+#include "attnprobe/text.hpp"
+#include "attnprobe/worker/process.hpp"
 #include "attnprobe/worker/protocol.hpp"
 
 namespace attnprobe::worker {
@@ -39,14 +41,8 @@ class Channel {
   }
 
   void write(const Json& json) {
-    // cuDNN's texts are not promised to be UTF-8.
-    const std::string line = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    for (size_t sent = 0; sent < line.size();) {
-      const ssize_t count = send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) std::_Exit(0);  // the parent is gone, and with it every reader
-      sent += static_cast<size_t>(count);
-    }
+    if (!send_all(socket_, json_text(json) + "\n"))
+      std::_Exit(0);  // the parent is gone, and with it every reader
   }
 
  private:
