@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -18,6 +19,7 @@
 #include "attnprobe/worker/preflight.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "transformer_engine.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -29,6 +31,7 @@ using worker::Result;
 struct Options {
   std::vector<std::string> config_files;
   std::vector<attention::Override> overrides;
+  std::string transformer_engine;
   std::string target, cudnn, output, dump_graph, modes = "A,B,FALLBACK";
   std::vector<std::string> reports;
   std::string format = "table";
@@ -47,7 +50,8 @@ std::vector<attention::AttentionConfig> read_configs(const Options& options) {
     if (options.overrides.empty())
       throw Error(
           ErrorKind::usage,
-          "nothing to probe: give --config FILE, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
+          "nothing to probe: give --config FILE, --te FILE, or a problem such as --heads 12 --seqlen 512 "
+          "--head-dim 64");
     return attention::configs_from_options(options.overrides);
   }
   std::vector<attention::AttentionConfig> configs;
@@ -94,13 +98,36 @@ std::vector<target::Target> choose_targets(const Options& options) {
   return targets;
 }
 
-std::string render(Format format, const Results& results, const std::optional<cudnn::LibraryInfo>& library,
-                   const report::TextStyle& style) {
-  if (format == Format::json) return json_text(report::report_json(results, library), 2) + "\n";
-  if (format == Format::table) return report::text_report(results, library, style);
-  std::string lines;
-  for (const Result* result : results) lines += json_text(report::to_json(*result)) + "\n";
-  return lines;
+// All that a report says.
+struct Answers {
+  std::vector<Results> groups;  // one, or with --te one for each kind of target
+  std::optional<cudnn::LibraryInfo> library;
+  std::vector<TransformerEngineAnswer> transformer_engine;
+
+  Results results() const {
+    Results all;
+    for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
+    return all;
+  }
+};
+
+std::string render(Format format, const Answers& answers, const report::TextStyle& style) {
+  std::string text;
+  if (format == Format::json) {
+    Json json = report::report_json(answers.results(), answers.library);
+    if (!answers.transformer_engine.empty()) json["transformer_engine"] = to_json(answers.transformer_engine);
+    return json_text(json, 2) + "\n";
+  }
+  if (format == Format::table) {
+    for (const auto& group : answers.groups)
+      text += report::text_report(group, answers.library, style) + "\n";
+    text.pop_back();
+    if (!answers.transformer_engine.empty())
+      text += "\n" + transformer_engine_text(answers.transformer_engine, style.width);
+    return text;
+  }
+  for (const Result* result : answers.results()) text += json_text(report::to_json(*result)) + "\n";
+  return text;
 }
 
 std::vector<ReportFile> open_reports(const Options& options) {
@@ -133,11 +160,11 @@ class Progress {
     const auto now = std::chrono::steady_clock::now();
     if (now - last_write_ < std::chrono::seconds(1)) return;
     last_write_ = now;
-    write(finished(), {});
+    write({{finished()}, {}, {}});
   }
 
-  void write(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
-    for (auto& [format, file] : files_) file->replace(render(format, results, library, {}));
+  void write(const Answers& answers) {
+    for (auto& [format, file] : files_) file->replace(render(format, answers, {}));
   }
 
   void end() const {
@@ -182,8 +209,50 @@ int64_t version_for_graphs(const Options& options) {
   }
 }
 
+// What is to be probed: configs on targets, and the calls of Transformer Engine that they are.
+struct Work {
+  std::vector<TargetGroup> groups;
+  std::vector<target::Target> targets;
+  std::vector<attention::TransformerEngineQuery> queries;
+  int64_t cudnn_version = 0;  // with --te only
+
+  size_t size() const {
+    size_t count = 0;
+    for (const auto& group : groups) count += group.configs.size() * group.targets.size();
+    return count;
+  }
+};
+
+Work plan_work(const Options& options) {
+  Work work;
+  if (options.transformer_engine.empty()) {
+    auto configs = read_configs(options);
+    work.targets = choose_targets(options);
+    work.groups.push_back({std::move(configs), work.targets});
+    return work;
+  }
+  if (!options.config_files.empty() || !options.overrides.empty())
+    throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
+  const auto& modes = options.campaign.walk.modes;
+  if (std::find(modes.begin(), modes.end(), "A") == modes.end())
+    throw Error(ErrorKind::usage, "--te needs mode A, the one that Transformer Engine asks");
+  work.queries = attention::load_transformer_engine(options.transformer_engine);
+  work.targets = choose_targets(options);
+  work.cudnn_version = version_for_graphs(options);
+  work.groups = transformer_engine_groups(work.queries, work.targets, work.cudnn_version);
+  return work;
+}
+
+std::vector<attention::AttentionConfig> configs_to_draw(const Options& options) {
+  if (options.transformer_engine.empty()) return read_configs(options);
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& group : plan_work(options).groups)
+    configs.insert(configs.end(), group.configs.begin(), group.configs.end());
+  return configs;
+}
+
 int dump_graphs(const Options& options) {
-  const auto configs = read_configs(options);
+  const auto configs = configs_to_draw(options);
   const int64_t version = version_for_graphs(options);
   Json list = Json::array();
   std::string dots;
@@ -224,26 +293,39 @@ int probe(Options options) {
                   fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
   options.campaign.walk.modes = split(options.modes, ',');
   if (!options.dump_graph.empty()) return dump_graphs(options);
-  const auto configs = read_configs(options);
+  // Before anything is asked of cuDNN, so that a typo is a usage error even where cuDNN is missing.
   auto files = open_reports(options);
+  const Work work = plan_work(options);
   options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
-  const auto targets = choose_targets(options);
 
   stop_gently();
   options.campaign.stop = &stop_asked;
-  Progress progress(configs.size() * targets.size(), files);
-  const auto campaign = worker::run_campaign(
-      configs, targets, options.campaign,
-      [&](const Result& result, size_t index, size_t done) { progress.add(result, index, done); });
+  Progress progress(work.size(), files);
+  Answers answers;
+  std::vector<worker::CampaignResult> campaigns;  // the answers point into them
+  size_t before = 0;
+  for (const auto& group : work.groups) {
+    campaigns.push_back(worker::run_campaign(group.configs, group.targets, options.campaign,
+                                             [&](const Result& result, size_t index, size_t done) {
+                                               progress.add(result, before + index, before + done);
+                                             }));
+    before += group.configs.size() * group.targets.size();
+    if (campaigns.back().library) answers.library = campaigns.back().library;
+  }
   progress.end();
-  Results results;
-  for (const auto& result : campaign.results) results.push_back(&result);
-  progress.write(results, campaign.library);
+  for (const auto& campaign : campaigns) {
+    answers.groups.emplace_back();
+    for (const auto& result : campaign.results) answers.groups.back().push_back(&result);
+  }
+  const Results results = answers.results();
+  answers.transformer_engine =
+      transformer_engine_answers(work.queries, work.targets, results, work.cudnn_version);
+  progress.write(answers);
   if (options.output.empty())
-    fmt::print("{}", render(parse_enum<Format>(options.format).value(), results, campaign.library,
-                            terminal_style(options.verbose)));
-  if (!stop_asked) return exit_code(results);
-  spdlog::warn("stopped: {} of {} results", results.size(), configs.size() * targets.size());
+    fmt::print("{}",
+               render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
+  if (!stop_asked) return std::max(exit_code(results), exit_code(answers.transformer_engine));
+  spdlog::warn("stopped: {} of {} results", results.size(), work.size());
   return interrupted;
 }
 
@@ -254,6 +336,13 @@ void add_probe(CLI::App& app, Run& run) {
   options->campaign.walk.plans = "auto";
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
   command->add_option("--config", options->config_files, "JSON configs; - is standard input")
+      ->group("What is asked");
+  command
+      ->add_option(
+          "--te", options->transformer_engine,
+          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of "
+          "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has "
+          "no backend on a target")
       ->group("What is asked");
   for (const auto& field : attention::fields())
     command

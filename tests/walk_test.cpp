@@ -15,35 +15,6 @@ using worker::Verdict;
 
 namespace {
 
-// "2 24=7 256": engine, KERNEL_CFG, workspace, as the fixture writes what mode A returned, in order.
-std::vector<std::string> viable_of_mode_a(const Result& result) {
-  std::vector<std::pair<int64_t, std::string>> ranked;
-  for (const auto& config : result.findings.engine_configs) {
-    const auto rank = config.rank.find("A");
-    if (rank == config.rank.end() || !config.check.supported) continue;
-    ranked.emplace_back(rank->second, fmt::format("{} 24={} {}", config.engine, config.knobs.at("KERNEL_CFG"),
-                                                  *config.workspace_bytes));
-  }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> texts;
-  for (auto& [rank, text] : ranked) texts.push_back(std::move(text));
-  return texts;
-}
-
-std::string first_reason(const Result& result, int64_t engine) {
-  for (const auto& config : result.findings.engine_configs)
-    if (config.engine == engine && !config.check.supported && !config.reasons.empty() &&
-        config.rank.find("A") != config.rank.end())
-      return config.reasons.front().status + "; " + config.reasons.front().reason;
-  return "";
-}
-
-std::vector<int64_t> engine_list(const std::string& text) {
-  std::vector<int64_t> engines;
-  for (const auto& word : split(text, ',')) engines.push_back(std::stoll(word));
-  return engines;
-}
-
 const char* const causal_d128 =
     R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 128, "mask": "causal"})";
 const char* const forum_graph =
@@ -54,38 +25,6 @@ bool is_cudnn_9_19(const Result& result) {
 }
 
 }  // namespace
-
-TEST_CASE("every builder's walk equals what a laboratory program with its own wiring saw", "[walk]") {
-  const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
-  Json configs = Json::array();
-  for (const Json& walk : verified["walks"]) configs.push_back(walk["config"]);
-  probe::WalkOptions options;
-  options.modes = {"A", "FALLBACK"};
-  options.sweep_where_none = false;
-  const std::string targets = "h200,b200,rtx5090,l40s,a100,t4";
-  const auto results = probe_all(configs.dump(), targets, options);
-  if (!is_cudnn_9_19(results.front())) {
-    WARN("SKIPPED: the verified walks are of cuDNN 9.19, this is " << results.front().cudnn_version);
-    return;
-  }
-  size_t index = 0;
-  for (const Json& walk : verified["walks"]) {
-    for (const char* target : {"h200", "b200", "rtx5090", "l40s", "a100", "t4"}) {
-      const Result& result = results.at(index++);
-      const Json& cell = walk["cells"][target];
-      INFO(walk["graph"] << " on " << target);
-      CHECK(result.target.id == target);
-      CHECK(result.graph.graph.operations.size() == walk["ops"].get<size_t>());
-      CHECK(mode_counts(result, "A") == cell["A"]);
-      CHECK(mode_counts(result, "FALLBACK") == cell["FALLBACK"]);
-      CHECK(viable_of_mode_a(result) == cell["configs"].get<std::vector<std::string>>());
-      for (const Json& reason : cell["reasons"])
-        for (const int64_t engine : engine_list(reason["engines"]))
-          CHECK(contains(first_reason(result, engine),
-                         reason["status"].get<std::string>() + "; " + reason["reason"].get<std::string>()));
-    }
-  }
-}
 
 TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewhere", "[walk]") {
   const auto results = probe_all(forum_graph, "l40s,a100,h200,b200,rtx5090,t4");

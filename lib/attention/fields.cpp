@@ -3,70 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "attnprobe/attention/features.hpp"
+#include "attnprobe/attention/json_values.hpp"
 #include "attnprobe/text.hpp"
 
 namespace attnprobe::attention {
 namespace {
-
-constexpr int64_t max_extent = std::numeric_limits<int32_t>::max();
-
-int64_t integer(const Json& value, int64_t low, int64_t high) {
-  const std::string range = fmt::format("an integer from {} to {}", low, high);
-  if (!value.is_number_integer()) throw FieldError(fmt::format("{} is not {}", json_text(value), range));
-  // Beyond int64 only an unsigned value can be, and that is out of every range.
-  const bool fits = !value.is_number_unsigned() ||
-                    value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-  const int64_t number = fits ? value.get<int64_t>() : -1;
-  if (!fits || number < low || number > high)
-    throw FieldError(fmt::format("{} is out of range; allowed: {}", json_text(value), range));
-  return number;
-}
-
-bool boolean(const Json& value) {
-  if (!value.is_boolean()) throw FieldError(json_text(value) + " is not a boolean; allowed: true, false");
-  return value.get<bool>();
-}
-
-std::string text(const Json& value) {
-  if (!value.is_string()) throw FieldError(json_text(value) + " is not text");
-  return value.get<std::string>();
-}
-
-[[noreturn]] void not_one_of(const Json& value, const std::vector<std::string>& allowed) {
-  const std::string word = value.is_string() ? value.get<std::string>() : json_text(value);
-  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value),
-                               quoted_list(allowed), did_you_mean(word, allowed)));
-}
-
-template <class E>
-E one_of(const Json& value, const std::vector<std::string>& allowed = names_of<E>()) {
-  if (value.is_string()) {
-    const auto word = value.get<std::string>();
-    const auto found = parse_enum<E>(word);
-    if (found && std::find(allowed.begin(), allowed.end(), word) != allowed.end()) return *found;
-  }
-  not_one_of(value, allowed);
-}
-
-// Runs `body`; a FieldError in it is reported at `pointer` below the field.
-template <class F>
-auto at(const std::string& pointer, F body) {
-  try {
-    return body();
-  } catch (const FieldError& e) {
-    throw FieldError(pointer + e.pointer(), e.what());
-  }
-}
-
-void only_keys(const Json& object, const std::vector<std::string>& allowed) {
-  for (const auto& [key, value] : object.items())
-    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      throw FieldError("/" + pointer_part(key),
-                       fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
-                                   did_you_mean(key, allowed)));
-}
 
 std::vector<int64_t> lengths(const Json& value) {
   if (!value.is_array()) throw FieldError(json_text(value) + " is not an array of lengths");
@@ -134,26 +77,37 @@ TensorLayout tensor_layout(const Json& value) {
                   json_text(value)));
 }
 
-void layout(AttentionSpec& spec, const Json& value) {
+// Three tensors by one name, or each of them by its own.
+std::array<TensorLayout, 3> three_layouts(const Json& value) {
   if (value.is_object()) {
-    only_keys(value, {"q", "k", "v", "o"});
     for (const char* tensor : {"q", "k", "v"})
       if (!value.contains(tensor)) throw FieldError(fmt::format("the key \"{}\" is missing", tensor));
     auto get = [&](const std::string& key) {
       return at("/" + key, [&] { return tensor_layout(value[key]); });
     };
-    spec.q = get("q");
-    spec.k = get("k");
-    spec.v = get("v");
-    if (value.contains("o")) spec.o = get("o");
-    return;
+    return {get("q"), get("k"), get("v")};
   }
   const auto axes = value.is_string() ? split_layout_name(value.get<std::string>())
                                       : std::optional<std::array<std::string, 3>>();
   if (!axes) not_one_of(value, common_layout_names());
-  spec.q = {(*axes)[0], {}};
-  spec.k = {(*axes)[1], {}};
-  spec.v = {(*axes)[2], {}};
+  return {TensorLayout{(*axes)[0], {}}, TensorLayout{(*axes)[1], {}}, TensorLayout{(*axes)[2], {}}};
+}
+
+void layout(AttentionSpec& spec, const Json& value) {
+  if (value.is_object()) only_keys(value, {"q", "k", "v", "o"});
+  const auto layouts = three_layouts(value);
+  spec.q = layouts[0];
+  spec.k = layouts[1];
+  spec.v = layouts[2];
+  if (value.is_object()) at_key(value, "o", [&](const Json& v) { spec.o = tensor_layout(v); });
+}
+
+void gradient_layout(AttentionSpec& spec, const Json& value) {
+  if (value.is_object()) only_keys(value, {"q", "k", "v"});
+  const auto layouts = three_layouts(value);
+  spec.dq = layouts[0];
+  spec.dk = layouts[1];
+  spec.dv = layouts[2];
 }
 
 Expectation expectation(const Json& value) {
@@ -174,14 +128,10 @@ Expectation expectation(const Json& value) {
 }
 
 // What the builders take today; the schema, the messages and --help follow.
-const std::vector<std::string> io_types{"f16", "bf16"};
-const std::vector<std::string> output_types{"f16", "bf16", "f32"};
+const std::vector<std::string> offset_types{"i32", "i64"};
+const std::vector<std::string> io_types{"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"};
 
 const Json extent_schema = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_extent}};
-Json words_schema(const std::vector<std::string>& words) {
-  return {{"type", "string"}, {"enum", words}};
-}
-
 Field extent(const std::string& name, const std::string& help, int64_t AttentionSpec::*member) {
   return {name, help, extent_schema,
           [member](AttentionSpec& s, const Json& v) { s.*member = integer(v, 1, max_extent); }};
@@ -228,13 +178,15 @@ Json tensor_layout_schema() {
              {"required", {"strides"}}}}}};
 }
 
-Json layout_schema() {
+Json layout_schema(bool with_o) {
   const Json one = tensor_layout_schema();
+  Json properties = {{"q", one}, {"k", one}, {"v", one}};
+  if (with_o) properties["o"] = one;
   return {{"anyOf",
            {{{"type", "string"}, {"examples", common_layout_names()}},
             {{"type", "object"},
              {"additionalProperties", false},
-             {"properties", {{"q", one}, {"k", one}, {"v", one}, {"o", one}}},
+             {"properties", properties},
              {"required", {"q", "k", "v"}}}}}};
 }
 
@@ -243,7 +195,26 @@ Json expect_schema() {
   return {{"anyOf", {verdict, {{"type", "object"}, {"additionalProperties", verdict}}}}};
 }
 
-std::vector<Field> make_fields() {
+Field type_field(const std::string& name, const std::string& help,
+                 std::optional<DataType> AttentionSpec::*member) {
+  return {name, help, words_schema(io_types),
+          [member](AttentionSpec& s, const Json& v) { s.*member = one_of<DataType>(v, io_types); }};
+}
+
+Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member) {
+  return {name,
+          help,
+          {{"type", "boolean"}},
+          [member](AttentionSpec& s, const Json& v) { s.*member = boolean(v); }};
+}
+
+Field total(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member) {
+  return {name, help, extent_schema,
+          [member](AttentionSpec& s, const Json& v) { s.*member = integer(v, 1, max_extent); }};
+}
+
+// What the problem is and how large.
+std::vector<Field> problem_fields() {
   using S = AttentionSpec;
   const Json free_text = {{"type", "string"}};
   return {
@@ -255,12 +226,13 @@ std::vector<Field> make_fields() {
        expect_schema(), [](S& s, const Json& v) { s.expect = expectation(v); }},
       {"pattern", "operation graph: sdpa, sdpa_composite, sdpa_unified, mha, two_matmul",
        words_schema(names_of<Pattern>()), [](S& s, const Json& v) { s.pattern = one_of<Pattern>(v); }},
-      {"pass", "fprop (inference) or fprop_train (with softmax statistics)", words_schema(names_of<Pass>()),
-       [](S& s, const Json& v) { s.pass = one_of<Pass>(v); }},
+      {"pass", "fprop (inference), fprop_train (with softmax statistics) or bprop",
+       words_schema(names_of<Pass>()), [](S& s, const Json& v) { s.pass = one_of<Pass>(v); }},
       extent("batch", "batch size", &S::batch),
-      both("heads", "heads of Q, K and V", &S::heads_q, &S::heads_kv, {"heads_q", "heads_kv"}),
+      both("heads", "heads of Q, K and V", &S::heads_q, &S::heads_kv, {"heads_q", "heads_kv", "heads_v"}),
       extent("heads_q", "query heads", &S::heads_q),
       extent("heads_kv", "key and value heads (fewer than heads_q: GQA; one: MQA)", &S::heads_kv),
+      total("heads_v", "value heads where they are not as many as key heads", &S::heads_v),
       both("seqlen", "sequence length of Q, K and V", &S::seqlen_q, &S::seqlen_kv, {"seqlen_q", "seqlen_kv"}),
       extent("seqlen_q", "query length (1: decode)", &S::seqlen_q),
       extent("seqlen_kv", "key and value length", &S::seqlen_kv),
@@ -270,32 +242,74 @@ std::vector<Field> make_fields() {
       extent("head_dim_v", "head dimension of V and O", &S::head_dim_v),
       {"dtype", "type of Q, K and V", words_schema(io_types),
        [](S& s, const Json& v) { s.dtype = one_of<DataType>(v, io_types); }},
-      {"o_dtype", "type of O; default: dtype", words_schema(output_types),
-       [](S& s, const Json& v) { s.o_dtype = one_of<DataType>(v, output_types); }},
-      {"layout", "bshd, bhsd, sbhd, bs3hd, bshd_bs2hd, … or strides for each of q, k, v, o", layout_schema(),
-       layout, false,
+      type_field("o_dtype", "type of O; default: dtype", &S::o_dtype),
+      type_field("do_dtype", "bprop: type of dO; default: dtype", &S::do_dtype),
+      type_field("dqkv_dtype", "bprop: type of dQ, dK and dV; default: that of O", &S::dqkv_dtype),
+      {"layout", "bshd, bhsd, sbhd, bs3hd, bshd_bs2hd, thd (ragged), … or strides for each of q, k, v, o",
+       layout_schema(true), layout, false,
        [](const Json& v) {
          const bool names_o = v.is_object() && v.contains("o");
          return names_o ? std::vector<std::string>{"o_layout"} : std::vector<std::string>{};
        }},
       {"o_layout", "layout of O; default: that of Q", tensor_layout_schema(),
        [](S& s, const Json& v) { s.o = tensor_layout(v); }},
-      {"scale",
-       "multiplies the scores; default: 1/sqrt(head_dim_qk)",
-       {{"type", "number"}},
-       [](S& s, const Json& v) {
-         if (!v.is_number()) throw FieldError(json_text(v) + " is not a number");
-         s.scale = v.get<double>();
-       }},
+      {"do_layout", "bprop: layout of dO; default: that of O", tensor_layout_schema(),
+       [](S& s, const Json& v) { s.d_o = tensor_layout(v); }},
+      {"dqkv_layout", "bprop: layout of dQ, dK and dV, as layout; default: those of Q, K and V",
+       layout_schema(false), gradient_layout},
+      {"ragged_offsets", "type of ragged offsets: i32 or i64", words_schema(offset_types),
+       [](S& s, const Json& v) { s.ragged_offsets = one_of<DataType>(v, offset_types); }},
+      flag("ragged_stats", "statistics of a ragged Q are ragged too; default: true", &S::ragged_stats),
+      total("max_total_seqlen_q", "bprop, ragged: query tokens of all sequences", &S::max_total_seqlen_q),
+      total("max_total_seqlen_kv", "bprop, ragged: key tokens of all sequences", &S::max_total_seqlen_kv),
+  };
+}
+
+// What is done to the scores, and what comes out beside O.
+std::vector<Field> feature_fields() {
+  using S = AttentionSpec;
+  return {
+      {"scale", "multiplies the scores: number (default 1/sqrt(head_dim_qk)), tensor or none", scale_schema(),
+       read_scale},
       {"mask",
        "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an "
        "object",
        mask_schema(), [](S& s, const Json& v) { s.mask = mask(v); }},
+      {"bias", "none, a shape such as 1hss, or an object with shape, dtype, grad", bias_schema(),
+       [](S& s, const Json& v) { s.bias = read_bias(v); }},
+      flag("alibi", "ALiBi: a slope for each head times the distance", &S::alibi),
+      {"softcap",
+       "scores become c tanh(score / c)",
+       {{"type", "number"}, {"exclusiveMinimum", 0}},
+       [](S& s, const Json& v) {
+         if (number(v) <= 0) throw FieldError(json_text(v) + " is out of range; allowed: above 0");
+         s.softcap = number(v);
+       }},
+      {"score_mod", "another score modifier, by kind, or an object with kind and grad", score_mod_schema(),
+       [](S& s, const Json& v) { s.score_mod = read_score_mod(v); }},
+      flag("sink", "a logit for each head joins the softmax; bprop: with its gradient", &S::sink),
+      flag("block_mask", "a bit for each 128x128 tile of scores", &S::block_mask),
+      {"dropout", "probability, or an object with probability, form, seed, dump", dropout_schema(),
+       [](S& s, const Json& v) { s.dropout = read_dropout(v); }},
       {"stats",
        "softmax statistics (logsumexp) as an output; default: true for fprop_train",
        {{"type", "boolean"}},
        [](S& s, const Json& v) { s.stats = boolean(v); }},
+      flag("max_logit", "the largest score of each row as an output", &S::max_logit),
+      flag("sum_exp", "the sum of exponentials of each row as an output", &S::sum_exp),
+      flag("deterministic", "bprop: dQ without atomic accumulation", &S::deterministic),
+      {"paged", "block size of a paged K/V cache, or an object with block_size, k, v, layout, packed_table",
+       paged_schema(), [](S& s, const Json& v) { s.paged = read_paged(v); }},
+      {"fp8", "scaling of fp8: delayed, current or mxfp8", words_schema(names_of<Fp8Scaling>()),
+       [](S& s, const Json& v) { s.fp8 = one_of<Fp8Scaling>(v); }},
+      flag("softmax", "false only for mha: O = g4(Q K^T) V without it", &S::softmax),
   };
+}
+
+std::vector<Field> make_fields() {
+  std::vector<Field> all = problem_fields(), features = feature_fields();
+  std::move(features.begin(), features.end(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ bool well_formed(std::string_view axes, char digit) {
   if (digits > 1 || (digits == 1 && axes.find(digit) == std::string_view::npos)) return false;
   if (axes.empty() || axes.back() != 'd') return false;
   std::sort(letters.begin(), letters.end());
-  return letters == "bdhs";
+  return letters == "bdhs" || letters == "dht";
 }
 
 }  // namespace
@@ -36,6 +36,10 @@ std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shap
   int64_t step = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     switch (*axis) {
+      case 't':  // tokens of all sequences; dims stay those of a padded batch, as cuDNN wants them
+        strides[2] = step;
+        strides[0] = step * shape.seqlen;
+        break;
       case 'b':
         strides[0] = step;
         step *= shape.batch;
@@ -80,7 +84,8 @@ std::optional<std::array<std::string, 3>> split_layout_name(std::string_view nam
 
 std::vector<std::string> common_layout_names() {
   return {"bshd",  "bhsd",       "sbhd",       "bs3hd",      "bsh3d",     "sb3hd",
-          "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d"};
+          "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d",
+          "thd",   "t3hd",       "th3d",       "thd_t2hd",   "thd_th2d"};
 }
 
 }  // namespace attnprobe::attention

@@ -21,7 +21,9 @@ using Strides = std::array<int64_t, 4>;
 
 /// Strides of a tensor stored in the order that `axes` spells, outermost first: a permutation of "bshd", with
 /// a digit where several tensors of one extent are interleaved ("bs3hd": Q, K and V of a token side by side,
-/// as Transformer Engine's NVTE_BS3HD). std::nullopt if `axes` is no such order.
+/// as Transformer Engine's NVTE_BS3HD). "t" in place of "b" and "s" is a ragged tensor, whose sequences stand
+/// back to back: its strides are those of a padded batch, "thd" as "bshd" (ragged offsets replace the batch
+/// stride at run time). std::nullopt if `axes` is no such order.
 std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shape);
 
 /// One name for three tensors, as Transformer Engine writes NVTE_QKV_Layout: "bshd", "bs3hd" (one group: all

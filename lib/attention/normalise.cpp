@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "attnprobe/attention/features.hpp"
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/text.hpp"
 
@@ -35,20 +36,46 @@ Json to_json(const Expectation& expect) {
   return json;
 }
 
-// Q, K and V by one name where one name gives exactly them.
-Json qkv_layout(const AttentionSpec& spec) {
-  const bool named = !spec.q.strides && !spec.k.strides && !spec.v.strides;
-  for (const std::string& name :
-       {spec.q.axes, spec.q.axes + "_" + spec.k.axes, spec.q.axes + "_" + spec.k.axes + "_" + spec.v.axes}) {
-    if (named && split_layout_name(name) == std::array{spec.q.axes, spec.k.axes, spec.v.axes}) return name;
+// Three tensors by one name where one name gives exactly them.
+Json to_json(const TensorLayout& q, const TensorLayout& k, const TensorLayout& v) {
+  const bool named = !q.strides && !k.strides && !v.strides;
+  for (const std::string& name : {q.axes, q.axes + "_" + k.axes, q.axes + "_" + k.axes + "_" + v.axes}) {
+    if (named && split_layout_name(name) == std::array{q.axes, k.axes, v.axes}) return name;
   }
-  return {{"q", to_json(spec.q)}, {"k", to_json(spec.k)}, {"v", to_json(spec.v)}};
+  return {{"q", to_json(q)}, {"k", to_json(k)}, {"v", to_json(v)}};
+}
+
+// The features that are asked for, and none that is not.
+void add_features(const AttentionSpec& spec, Json& json) {
+  if (spec.bias) json["bias"] = to_json(*spec.bias);
+  if (spec.alibi) json["alibi"] = true;
+  if (spec.softcap) json["softcap"] = *spec.softcap;
+  if (spec.score_mod) json["score_mod"] = to_json(*spec.score_mod);
+  if (spec.sink) json["sink"] = true;
+  if (spec.block_mask) json["block_mask"] = true;
+  if (spec.dropout) json["dropout"] = to_json(*spec.dropout);
+  if (!is_bprop(spec)) json["stats"] = wants_stats(spec);
+  if (spec.max_logit) json["max_logit"] = true;
+  if (spec.sum_exp) json["sum_exp"] = true;
+  if (spec.deterministic) json["deterministic"] = true;
+  if (spec.paged) json["paged"] = to_json(*spec.paged);
+  if (is_fp8(spec)) json["fp8"] = name_of(fp8_scaling(spec));
+  if (!spec.softmax) json["softmax"] = false;
+}
+
+void add_gradients(const AttentionSpec& spec, Json& json) {
+  json["do_dtype"] = name_of(d_output_type(spec));
+  json["dqkv_dtype"] = name_of(gradient_type(spec));
+  if (spec.d_o) json["do_layout"] = to_json(*spec.d_o);
+  if (spec.dq) json["dqkv_layout"] = to_json(*spec.dq, *spec.dk, *spec.dv);
+  if (spec.max_total_seqlen_q) json["max_total_seqlen_q"] = *spec.max_total_seqlen_q;
+  if (spec.max_total_seqlen_kv) json["max_total_seqlen_kv"] = *spec.max_total_seqlen_kv;
 }
 
 void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool packs_q = spec.q.axes.find('3') != std::string::npos;
   const bool packs_kv = packs_q || spec.k.axes.find('2') != std::string::npos;
-  if (packs_q && (spec.heads_q != spec.heads_kv || spec.seqlen_q != spec.seqlen_kv))
+  if (packs_q && (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
     found.push_back(
         {"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
                                "heads are {} and {}, lengths {} and {}",
@@ -72,25 +99,56 @@ void check_lengths(const AttentionSpec& spec, const char* key, const std::vector
           {"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
 }
 
+struct Feature {
+  const char* field;
+  bool asked;
+};
+
+// Everything that only flash attention has.
+std::vector<Feature> flash_features(const AttentionSpec& spec) {
+  return {{"alibi", spec.alibi},           {"softcap", spec.softcap.has_value()},
+          {"score_mod", spec.score_mod.has_value()}, {"sink", spec.sink},
+          {"block_mask", spec.block_mask}, {"max_logit", spec.max_logit},
+          {"sum_exp", spec.sum_exp},       {"paged", spec.paged.has_value()},
+          {"layout", is_ragged(spec)},     {"dtype", is_fp8(spec)}};
+}
+
 void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   auto has_no = [&](const char* field, const char* what) {
     found.push_back({field, fmt::format("pattern \"{}\" has no {}", name_of(spec.pattern), what)});
   };
-  if (spec.pattern == Pattern::two_matmul) {
+  const bool plain = spec.pattern == Pattern::two_matmul, legacy = spec.pattern == Pattern::mha;
+  if (plain || legacy)
+    for (const auto& [field, asked] : flash_features(spec))
+      if (asked) has_no(field, fmt::format("{}: only flash attention (sdpa) does", field).c_str());
+  if (plain) {
     if (spec.scale) has_no("scale", "scale: there is nothing between its two matmuls");
     if (mask_name(spec.mask) != "none") has_no("mask", "mask: there is nothing between its two matmuls");
-  }
-  if (spec.pattern == Pattern::two_matmul || spec.pattern == Pattern::mha) {
+    if (spec.bias) has_no("bias", "bias: there is nothing between its two matmuls");
+    if (spec.dropout) has_no("dropout", "dropout: there is nothing between its two matmuls");
     if (wants_stats(spec)) has_no(spec.stats ? "stats" : "pass", "softmax statistics");
+    if (is_bprop(spec)) has_no("pass", "backward pass");
   }
-  if (spec.pattern == Pattern::mha && (spec.mask.window_left || spec.mask.window_right.value_or(0) != 0 ||
-                                       spec.mask.alignment == Alignment::bottom_right))
-    has_no("mask", "window and no bottom-right diagonal; it takes none, causal, padding, padding_causal");
-  if (spec.pattern == Pattern::sdpa_unified && spec.mask.has_diagonal())
-    has_no("mask",
-           "diagonal mask: cuDNN's single SDPA operation takes one only from 9.21, in a form that this "
-           "release does "
-           "not build; use \"sdpa_composite\"");
+  if (legacy) {
+    if (spec.stats == true) has_no("stats", "softmax statistics; fprop_train stores S itself");
+    if (spec.mask.window_left || spec.mask.window_right.value_or(0) != 0 ||
+        spec.mask.alignment == Alignment::bottom_right)
+      has_no("mask", "window and no bottom-right diagonal; it takes none, causal, padding, padding_causal");
+    if (!spec.softmax && spec.pass == Pass::bprop) has_no("softmax", "backward pass without a softmax");
+  } else if (!spec.softmax) {
+    found.push_back({"softmax", "false is for pattern \"mha\" only; \"two_matmul\" never has one"});
+  }
+  if (spec.block_mask && (spec.pattern == Pattern::sdpa_composite || is_bprop(spec)))
+    found.push_back({"block_mask", "only the forward pass of cuDNN's single SDPA operation takes one"});
+}
+
+void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
+  if (spec.fp8 && !is_fp8(spec))
+    found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});
+  if ((spec.max_total_seqlen_q || spec.max_total_seqlen_kv) && !is_ragged(spec))
+    found.push_back({spec.max_total_seqlen_q ? "max_total_seqlen_q" : "max_total_seqlen_kv",
+                     "given without a ragged layout (\"thd\")"});
 }
 
 }  // namespace
@@ -105,17 +163,26 @@ Json to_json(const AttentionSpec& spec) {
   json["batch"] = spec.batch;
   json["heads_q"] = spec.heads_q;
   json["heads_kv"] = spec.heads_kv;
+  if (spec.heads_v) json["heads_v"] = *spec.heads_v;
   json["seqlen_q"] = spec.seqlen_q;
   json["seqlen_kv"] = spec.seqlen_kv;
   json["head_dim_qk"] = spec.head_dim_qk;
   json["head_dim_v"] = spec.head_dim_v;
   json["dtype"] = name_of(spec.dtype);
   json["o_dtype"] = name_of(output_type(spec));
-  json["layout"] = qkv_layout(spec);
+  json["layout"] = to_json(spec.q, spec.k, spec.v);
   json["o_layout"] = to_json(output_layout(spec));
-  if (spec.pattern != Pattern::two_matmul) json["scale"] = scale_of(spec);
+  if (is_bprop(spec)) add_gradients(spec, json);
+  if (is_ragged(spec)) {
+    json["ragged_offsets"] = name_of(spec.ragged_offsets);
+    json["ragged_stats"] = spec.ragged_stats;
+  }
+  if (spec.scale_form != ScaleForm::by_value)
+    json["scale"] = name_of(spec.scale_form);
+  else if (spec.pattern != Pattern::two_matmul)
+    json["scale"] = scale_of(spec);
   json["mask"] = to_json(spec.mask);
-  json["stats"] = wants_stats(spec);
+  add_features(spec, json);
   return json;
 }
 
@@ -126,7 +193,7 @@ std::string to_options(const AttentionSpec& spec) {
   for (const auto& [whole, first, second] :
        {std::tuple("heads", "heads_q", "heads_kv"), std::tuple("seqlen", "seqlen_q", "seqlen_kv"),
         std::tuple("head_dim", "head_dim_qk", "head_dim_v")}) {
-    if (json[first] != json[second]) continue;
+    if (json[first] != json[second] || (whole == std::string("heads") && spec.heads_v)) continue;
     json[whole] = json[first];
     json.erase(first);
     json.erase(second);
@@ -136,8 +203,13 @@ std::string to_options(const AttentionSpec& spec) {
     // A default that depends on other fields is left to them, so that the command stays readable.
     if (key == "o_dtype" && !spec.o_dtype) continue;
     if (key == "o_layout" && !spec.o) continue;
-    if (key == "scale" && !spec.scale) continue;
+    if (key == "do_dtype" && !spec.do_dtype) continue;
+    if (key == "dqkv_dtype" && !spec.dqkv_dtype) continue;
+    if (key == "ragged_offsets" && spec.ragged_offsets == DataType::i32) continue;
+    if (key == "ragged_stats" && spec.ragged_stats) continue;
+    if (key == "scale" && !spec.scale && spec.scale_form == ScaleForm::by_value) continue;
     if (key == "stats" && !spec.stats) continue;
+    if (key == "fp8" && !spec.fp8) continue;
     options += (options.empty() ? "" : " ") + option_of(key) + " " +
                shell_word(value.is_string() ? value.get<std::string>() : value.dump());
   }
@@ -158,6 +230,7 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   check_lengths(spec, "seqlens_q", spec.mask.seqlens_q, spec.seqlen_q, found);
   check_lengths(spec, "seqlens_kv", spec.mask.seqlens_kv, spec.seqlen_kv, found);
   check_pattern(spec, found);
+  check_features(spec, found);
   return found;
 }
 

@@ -25,6 +25,31 @@ std::string mask_text(const Mask& mask) {
   return mask.padding ? "padding " + text : text;
 }
 
+// Each feature in a word or two, where it is asked for.
+std::string features_text(const AttentionSpec& spec) {
+  std::string text;
+  auto add = [&](bool asked, const std::string& words) {
+    if (asked) text += " " + words;
+  };
+  add(spec.bias.has_value(), spec.bias ? fmt::format("bias {}", spec.bias->shape) : "");
+  add(spec.bias && spec.bias->grad && is_bprop(spec), "dbias");
+  add(spec.alibi, "alibi");
+  add(spec.softcap.has_value(), "softcap");
+  add(spec.score_mod.has_value(),
+      spec.score_mod ? fmt::format("score_mod {}", name_of(spec.score_mod->kind)) : "");
+  add(spec.sink, "sink");
+  add(spec.block_mask, "block_mask");
+  add(spec.dropout.has_value(), spec.dropout && spec.dropout->form == DropoutForm::mask ? "dropout mask" : "dropout");
+  add(spec.stats == true && spec.pass == Pass::fprop, "stats");
+  add(spec.max_logit, "max_logit");
+  add(spec.sum_exp, "sum_exp");
+  add(spec.deterministic && is_bprop(spec), "deterministic");
+  add(spec.paged.has_value(), spec.paged ? fmt::format("paged {}", spec.paged->block_size) : "");
+  add(is_fp8(spec) && fp8_scaling(spec) == Fp8Scaling::mxfp8, "mxfp8");
+  add(!spec.softmax, "no softmax");
+  return text;
+}
+
 }  // namespace
 
 TensorLayout output_layout(const AttentionSpec& spec) {
@@ -37,25 +62,97 @@ DataType output_type(const AttentionSpec& spec) {
   return spec.o_dtype.value_or(spec.dtype);
 }
 
+DataType d_output_type(const AttentionSpec& spec) {
+  return spec.do_dtype.value_or(spec.dtype);
+}
+
+DataType gradient_type(const AttentionSpec& spec) {
+  return spec.dqkv_dtype.value_or(output_type(spec));
+}
+
+int64_t heads_v(const AttentionSpec& spec) {
+  return spec.heads_v.value_or(spec.heads_kv);
+}
+
+bool is_fp8(const AttentionSpec& spec) {
+  return spec.dtype == DataType::fp8_e4m3 || spec.dtype == DataType::fp8_e5m2;
+}
+
+Fp8Scaling fp8_scaling(const AttentionSpec& spec) {
+  if (spec.fp8) return *spec.fp8;
+  const DataType o = output_type(spec);
+  const bool o_is_fp8 = o == DataType::fp8_e4m3 || o == DataType::fp8_e5m2;
+  return o_is_fp8 ? Fp8Scaling::delayed : Fp8Scaling::current;
+}
+
+SeedForm seed_form(const AttentionSpec& spec) {
+  return spec.dropout->seed.value_or(spec.pattern == Pattern::mha ? SeedForm::constant : SeedForm::i64);
+}
+
+bool is_ragged(const AttentionSpec& spec) {
+  return spec.q.ragged() || spec.k.ragged() || spec.v.ragged() || output_layout(spec).ragged();
+}
+
+bool is_bprop(const AttentionSpec& spec) {
+  return spec.pass == Pass::bprop;
+}
+
 double scale_of(const AttentionSpec& spec) {
   return spec.scale.value_or(1.0 / std::sqrt(static_cast<double>(spec.head_dim_qk)));
 }
 
 bool wants_stats(const AttentionSpec& spec) {
-  return spec.stats.value_or(spec.pass == Pass::fprop_train);
+  // The legacy pattern trains with S itself.
+  return spec.stats.value_or(spec.pass == Pass::fprop_train && spec.pattern != Pattern::mha);
 }
 
+namespace {
+
+TensorShape q_shape(const AttentionSpec& s) {
+  return {s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
+}
+TensorShape k_shape(const AttentionSpec& s) {
+  return {s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
+}
+TensorShape v_shape(const AttentionSpec& s) {
+  return {s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
+}
+TensorShape o_shape(const AttentionSpec& s) {
+  return {s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
+}
+
+}  // namespace
+
 Strides q_strides(const AttentionSpec& spec) {
-  return resolve(spec.q, {spec.batch, spec.heads_q, spec.seqlen_q, spec.head_dim_qk});
+  return resolve(spec.q, q_shape(spec));
 }
 Strides k_strides(const AttentionSpec& spec) {
-  return resolve(spec.k, {spec.batch, spec.heads_kv, spec.seqlen_kv, spec.head_dim_qk});
+  return resolve(spec.k, k_shape(spec));
 }
 Strides v_strides(const AttentionSpec& spec) {
-  return resolve(spec.v, {spec.batch, spec.heads_kv, spec.seqlen_kv, spec.head_dim_v});
+  return resolve(spec.v, v_shape(spec));
 }
 Strides o_strides(const AttentionSpec& spec) {
-  return resolve(output_layout(spec), {spec.batch, spec.heads_q, spec.seqlen_q, spec.head_dim_v});
+  return resolve(output_layout(spec), o_shape(spec));
+}
+Strides d_o_strides(const AttentionSpec& spec) {
+  return resolve(spec.d_o.value_or(output_layout(spec)), o_shape(spec));
+}
+Strides dq_strides(const AttentionSpec& spec) {
+  return resolve(spec.dq.value_or(spec.q), q_shape(spec));
+}
+Strides dk_strides(const AttentionSpec& spec) {
+  return resolve(spec.dk.value_or(spec.k), k_shape(spec));
+}
+Strides dv_strides(const AttentionSpec& spec) {
+  return resolve(spec.dv.value_or(spec.v), v_shape(spec));
+}
+
+std::array<int64_t, 4> bias_dims(const AttentionSpec& spec) {
+  std::array<int64_t, 4> dims{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (spec.bias->shape[i] == '1') dims[i] = 1;
+  return dims;
 }
 
 std::string describe(const AttentionSpec& spec) {
@@ -68,7 +165,7 @@ std::string describe(const AttentionSpec& spec) {
                           spec.q.axes == spec.k.axes && spec.k.axes == spec.v.axes;
   text += one_layout ? " " + spec.q.axes : std::string(" strided");
   if (mask_name(spec.mask) != "none") text += " " + mask_text(spec.mask);
-  return text;
+  return text + features_text(spec);
 }
 
 const std::vector<std::pair<std::string, Mask>>& named_masks() {

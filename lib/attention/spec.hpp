@@ -17,11 +17,12 @@ enum class Pattern {
   sdpa,            ///< what cudnn-frontend would build for this cuDNN: composite or unified
   sdpa_composite,  ///< flash attention from primitive operations
   sdpa_unified,    ///< cuDNN's single SDPA operation
-  mha,             ///< legacy small-sequence "Fused Attention fprop" of the backend documentation
+  mha,             ///< legacy small-sequence "Fused Attention fprop/bprop" of the backend documentation
   two_matmul,      ///< O = (Q Kᵀ) V with nothing between
 };
 
-enum class Pass { fprop, fprop_train };
+/// fprop_train: the forward pass with what the backward pass needs; bprop: the backward pass itself.
+enum class Pass { fprop, fprop_train, bprop };
 
 enum class Alignment { top_left, bottom_right };
 
@@ -38,10 +39,76 @@ struct Mask {
   bool has_diagonal() const { return window_left || window_right; }
 };
 
+/// The scale as a host value in the graph, as a one-element tensor in device memory, or no scale at all.
+enum class ScaleForm { by_value, tensor, none };
+
+/// Added to the scaled scores.
+struct Bias {
+  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast: "1hss".
+  std::string shape = "1hss";
+  std::optional<DataType> dtype;  ///< none: as dtype
+  bool grad = false;              ///< bprop: dBias is an output
+};
+
+/// Pointwise operations on the scores, between scale and bias: what cudnn-frontend calls a score modifier.
+enum class ScoreModifierKind {
+  causal,             ///< the causal mask, by indices
+  arrow,              ///< a band about the diagonal, and the first rows and columns
+  document,           ///< only keys of the query's document: two INT32 id tensors
+  relative_position,  ///< row - column added
+  head_factor,        ///< times a tensor {1, heads_q, 1, 1}
+  score_factor,       ///< times a tensor of the scores' shape, in the io type
+  mask_i32,           ///< select by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
+  mask_boolean,
+  mask_i8,
+  relu,
+  tanh,
+  sigmoid,
+  gelu,
+  swish,
+  abs,
+  sqrt,
+  sin,
+  exp,
+  pow,  ///< with a scalar exponent
+  max,  ///< with a scalar
+};
+struct ScoreModifier {
+  ScoreModifierKind kind = ScoreModifierKind::relu;
+  bool grad = true;  ///< bprop: the modifier's own gradient is in the graph (masks may do without)
+};
+
+/// philox: cuDNN draws the mask from seed and offset; mask: the caller gives it.
+enum class DropoutForm { philox, mask };
+/// Seed and offset: tensors of that type, or one constant in the graph.
+enum class SeedForm { i64, i32, constant };
+struct Dropout {
+  double probability = 0;  ///< of being dropped, 0 < p < 1
+  DropoutForm form = DropoutForm::philox;
+  std::optional<SeedForm> seed;  ///< none: constant for Pattern::mha, else i64
+  bool dump = false;  ///< the drawn mask is an output
+};
+
+/// K and V in blocks that a page table finds.
+struct Paged {
+  int64_t block_size = 64;      ///< tokens a block
+  bool k = true, v = true;      ///< which of the two
+  std::string layout = "bhsd";  ///< of the container, b being the blocks and s the tokens of one
+  bool packed_table = false;    ///< the page table is ragged
+};
+
+/// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one
+/// (then O is 16-bit and has none); mxfp8: one scale for every 32 elements.
+enum class Fp8Scaling { delayed, current, mxfp8 };
+
 /// Layout of one tensor: axes such as "bshd", or strides that were spelt out.
 struct TensorLayout {
   std::string axes;
   std::optional<Strides> strides;
+
+  /// Tokens of all sequences back to back, found by ragged offsets ("thd").
+  bool ragged() const { return axes.find('t') != std::string::npos; }
+  bool operator==(const TensorLayout&) const = default;
 };
 
 /// The verdict that a config expects, by target id; `otherwise` for targets not named.
@@ -58,17 +125,49 @@ struct AttentionSpec {
   Pattern pattern = Pattern::sdpa;
   Pass pass = Pass::fprop;
   int64_t batch = 1, heads_q = 0, heads_kv = 0, seqlen_q = 0, seqlen_kv = 0, head_dim_qk = 0, head_dim_v = 0;
+  std::optional<int64_t> heads_v;  ///< none: heads_kv
   DataType dtype = DataType::f16;
-  std::optional<DataType> o_dtype;  ///< none: as dtype
+  std::optional<DataType> o_dtype;     ///< none: as dtype
+  std::optional<DataType> do_dtype;    ///< bprop, none: as dtype
+  std::optional<DataType> dqkv_dtype;  ///< bprop, none: as O
   TensorLayout q{"bshd", {}}, k{"bshd", {}}, v{"bshd", {}};
-  std::optional<TensorLayout> o;  ///< none: q's axes, without interleaving
-  std::optional<double> scale;    ///< none: 1/sqrt(head_dim_qk), or no scale at all for Pattern::two_matmul
+  std::optional<TensorLayout> o;           ///< none: q's axes, without interleaving
+  std::optional<TensorLayout> d_o;         ///< bprop, none: as O
+  std::optional<TensorLayout> dq, dk, dv;  ///< bprop, none: as Q, K, V
+  DataType ragged_offsets = DataType::i32;  ///< or i64
+  bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
+  std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences
+  std::optional<double> scale;  ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
+  ScaleForm scale_form = ScaleForm::by_value;
   Mask mask;
+  std::optional<Bias> bias;
+  bool alibi = false;
+  std::optional<double> softcap;
+  std::optional<ScoreModifier> score_mod;
+  bool sink = false;        ///< one logit a head that joins the softmax; bprop: its gradient is an output
+  bool block_mask = false;  ///< one bit a 128x128 tile of scores
+  std::optional<Dropout> dropout;
   std::optional<bool> stats;  ///< softmax statistics as an output; none: true for Pass::fprop_train
+  bool max_logit = false, sum_exp = false;  ///< row maxima and row sums of exponentials as outputs
+  bool deterministic = false;               ///< bprop
+  std::optional<Paged> paged;
+  std::optional<Fp8Scaling> fp8;  ///< none: delayed where O is fp8, else current
+  bool softmax = true;            ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without it
 };
 
 /// The values that hold where the spec leaves a choice.
 DataType output_type(const AttentionSpec& spec);
+DataType d_output_type(const AttentionSpec& spec);
+DataType gradient_type(const AttentionSpec& spec);
+int64_t heads_v(const AttentionSpec& spec);
+bool is_fp8(const AttentionSpec& spec);
+/// Precondition: is_fp8(spec).
+Fp8Scaling fp8_scaling(const AttentionSpec& spec);
+/// Precondition: the spec has dropout.
+SeedForm seed_form(const AttentionSpec& spec);
+/// Any of Q, K, V, O is ragged.
+bool is_ragged(const AttentionSpec& spec);
+bool is_bprop(const AttentionSpec& spec);
 TensorLayout output_layout(const AttentionSpec& spec);
 double scale_of(const AttentionSpec& spec);
 bool wants_stats(const AttentionSpec& spec);
@@ -78,6 +177,14 @@ Strides q_strides(const AttentionSpec& spec);
 Strides k_strides(const AttentionSpec& spec);
 Strides v_strides(const AttentionSpec& spec);
 Strides o_strides(const AttentionSpec& spec);
+/// bprop: of the gradients.
+Strides d_o_strides(const AttentionSpec& spec);
+Strides dq_strides(const AttentionSpec& spec);
+Strides dk_strides(const AttentionSpec& spec);
+Strides dv_strides(const AttentionSpec& spec);
+
+/// {batch, heads_q, seqlen_q, seqlen_kv} with 1 where the bias is broadcast.
+std::array<int64_t, 4> bias_dims(const AttentionSpec& spec);
 
 /// One line for people: "sdpa fprop b4 h12 s512 d64 f16 padding".
 std::string describe(const AttentionSpec& spec);
@@ -105,9 +212,10 @@ struct EnumNames<attention::Pattern> {
 
 template <>
 struct EnumNames<attention::Pass> {
-  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 2> table{{
+  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 3> table{{
       {attention::Pass::fprop, "fprop"},
       {attention::Pass::fprop_train, "fprop_train"},
+      {attention::Pass::bprop, "bprop"},
   }};
 };
 
@@ -124,6 +232,66 @@ struct EnumNames<attention::ExpectedVerdict> {
   static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 2> table{{
       {attention::ExpectedVerdict::supported, "supported"},
       {attention::ExpectedVerdict::unsupported, "unsupported"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::ScoreModifierKind> {
+  static constexpr std::array<std::pair<attention::ScoreModifierKind, std::string_view>, 20> table{{
+      {attention::ScoreModifierKind::causal, "causal"},
+      {attention::ScoreModifierKind::arrow, "arrow"},
+      {attention::ScoreModifierKind::document, "document"},
+      {attention::ScoreModifierKind::relative_position, "relative_position"},
+      {attention::ScoreModifierKind::head_factor, "head_factor"},
+      {attention::ScoreModifierKind::score_factor, "score_factor"},
+      {attention::ScoreModifierKind::mask_i32, "mask_i32"},
+      {attention::ScoreModifierKind::mask_boolean, "mask_boolean"},
+      {attention::ScoreModifierKind::mask_i8, "mask_i8"},
+      {attention::ScoreModifierKind::relu, "relu"},
+      {attention::ScoreModifierKind::tanh, "tanh"},
+      {attention::ScoreModifierKind::sigmoid, "sigmoid"},
+      {attention::ScoreModifierKind::gelu, "gelu"},
+      {attention::ScoreModifierKind::swish, "swish"},
+      {attention::ScoreModifierKind::abs, "abs"},
+      {attention::ScoreModifierKind::sqrt, "sqrt"},
+      {attention::ScoreModifierKind::sin, "sin"},
+      {attention::ScoreModifierKind::exp, "exp"},
+      {attention::ScoreModifierKind::pow, "pow"},
+      {attention::ScoreModifierKind::max, "max"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::DropoutForm> {
+  static constexpr std::array<std::pair<attention::DropoutForm, std::string_view>, 2> table{{
+      {attention::DropoutForm::philox, "philox"},
+      {attention::DropoutForm::mask, "mask"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::SeedForm> {
+  static constexpr std::array<std::pair<attention::SeedForm, std::string_view>, 3> table{{
+      {attention::SeedForm::i64, "i64"},
+      {attention::SeedForm::i32, "i32"},
+      {attention::SeedForm::constant, "constant"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::Fp8Scaling> {
+  static constexpr std::array<std::pair<attention::Fp8Scaling, std::string_view>, 3> table{{
+      {attention::Fp8Scaling::delayed, "delayed"},
+      {attention::Fp8Scaling::current, "current"},
+      {attention::Fp8Scaling::mxfp8, "mxfp8"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::ScaleForm> {
+  static constexpr std::array<std::pair<attention::ScaleForm, std::string_view>, 2> table{{
+      {attention::ScaleForm::tensor, "tensor"},
+      {attention::ScaleForm::none, "none"},
   }};
 };
 

@@ -4,6 +4,8 @@
 
 #include <map>
 
+#include "attnprobe/cudnn/enums.hpp"
+#include "attnprobe/cudnn/newer_api.hpp"
 #include "attnprobe/error.hpp"
 
 namespace attnprobe::cudnn {
@@ -11,84 +13,12 @@ namespace {
 
 using graph::Uid;
 
-cudnnDataType_t cudnn_type(DataType type) {
-  switch (type) {
-    case DataType::f16:
-      return CUDNN_DATA_HALF;
-    case DataType::bf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DataType::f32:
-      return CUDNN_DATA_FLOAT;
-    case DataType::f64:
-      return CUDNN_DATA_DOUBLE;
-    case DataType::i8:
-      return CUDNN_DATA_INT8;
-    case DataType::u8:
-      return CUDNN_DATA_UINT8;
-    case DataType::i32:
-      return CUDNN_DATA_INT32;
-    case DataType::i64:
-      return CUDNN_DATA_INT64;
-    case DataType::boolean:
-      return CUDNN_DATA_BOOLEAN;
-    case DataType::fp8_e4m3:
-      return CUDNN_DATA_FP8_E4M3;
-    case DataType::fp8_e5m2:
-      return CUDNN_DATA_FP8_E5M2;
-    case DataType::fp8_e8m0:
-      return CUDNN_DATA_FP8_E8M0;
-    case DataType::fp4_e2m1:
-      return CUDNN_DATA_FP4_E2M1;
-  }
-  throw Error(ErrorKind::internal, "unknown data type");
-}
-
-#define ATTNPROBE_POINTWISE_CASE(name) \
-  case graph::PointwiseMode::name:     \
-    return CUDNN_POINTWISE_##name;
-cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode) {
-  switch (mode) { ATTNPROBE_POINTWISE_MODES(ATTNPROBE_POINTWISE_CASE) }
-  throw Error(ErrorKind::internal, "unknown pointwise mode");
-}
-#undef ATTNPROBE_POINTWISE_CASE
-
-#define ATTNPROBE_REDUCTION_CASE(name) \
-  case graph::ReductionOperator::name: \
-    return CUDNN_REDUCE_TENSOR_##name;
-cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op) {
-  switch (op) { ATTNPROBE_REDUCTION_OPERATORS(ATTNPROBE_REDUCTION_CASE) }
-  throw Error(ErrorKind::internal, "unknown reduction operator");
-}
-#undef ATTNPROBE_REDUCTION_CASE
-
-#define ATTNPROBE_REORDERING_CASE(name) \
-  case graph::Reordering::name:         \
-    return CUDNN_TENSOR_REORDERING_##name;
-cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering) {
-  switch (reordering) { ATTNPROBE_REORDERINGS(ATTNPROBE_REORDERING_CASE) }
-  throw Error(ErrorKind::internal, "unknown reordering");
-}
-#undef ATTNPROBE_REORDERING_CASE
-
 class Lowering {
  public:
   Lowering(const Library& library, const graph::OpGraph& graph) : library_(library), graph_(graph) {}
 
   LoweredGraph run(cudnnHandle_t handle) {
-    std::vector<size_t> operations;
-    for (size_t i = 0; i < graph_.operations.size(); ++i)
-      operations.push_back(named(
-          fmt::format("operation {} ({})", i, operation_name(graph_.operations[i])),
-          [&] { return std::visit([&](const auto& op) { return operation(op); }, graph_.operations[i]); }));
-    Descriptor whole(library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
-    named("the operation graph", [&] {
-      std::vector<cudnnBackendDescriptor_t> raw;
-      raw.reserve(operations.size());
-      for (const size_t index : operations) raw.push_back(parts_[index].get());
-      whole.set_all(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_OPS), std::span<const cudnnBackendDescriptor_t>(raw));
-      if (handle != nullptr) whole.set(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_HANDLE), handle);
-      whole.finalize();
-    });
+    Descriptor whole = operation_graph("operation", graph_.operations, handle);
     return {std::move(parts_), std::move(whole)};
   }
 
@@ -102,6 +32,25 @@ class Lowering {
       if (!e.cudnn()) throw;
       throw Error(*e.cudnn(), what + ": " + e.what());
     }
+  }
+
+  Descriptor operation_graph(const std::string& what, const std::vector<graph::Operation>& operations,
+                             cudnnHandle_t handle) {
+    std::vector<size_t> indices;
+    for (size_t i = 0; i < operations.size(); ++i)
+      indices.push_back(
+          named(fmt::format("{} {} ({})", what, i, operation_name(operations[i])),
+                [&] { return std::visit([&](const auto& op) { return operation(op); }, operations[i]); }));
+    Descriptor whole(library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+    named(fmt::format("the {} graph", what), [&] {
+      std::vector<cudnnBackendDescriptor_t> raw;
+      raw.reserve(indices.size());
+      for (const size_t index : indices) raw.push_back(parts_[index].get());
+      whole.set_all(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_OPS), std::span<const cudnnBackendDescriptor_t>(raw));
+      if (handle != nullptr) whole.set(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_HANDLE), handle);
+      whole.finalize();
+    });
+    return whole;
   }
 
   size_t keep(Descriptor descriptor) {
@@ -189,6 +138,82 @@ class Lowering {
     return keep(std::move(d));
   }
 
+  size_t operation(const graph::Reshape& op) {
+    Descriptor d(library_, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RESHAPE_XDESC), op.x);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RESHAPE_YDESC), op.y);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  size_t operation(const graph::Rng& op) {
+    Descriptor math(library_, CUDNN_BACKEND_RNG_DESCRIPTOR);
+    math.set(ATTNPROBE_ATTRIBUTE(RNG_DISTRIBUTION), cudnn_distribution(op.distribution));
+    if (op.probability) math.set(ATTNPROBE_ATTRIBUTE(RNG_BERNOULLI_DIST_PROBABILITY), *op.probability);
+    math.finalize();
+    Descriptor d(library_, CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
+    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_RNG_DESC), math);
+    keep(std::move(math));
+    if (op.constant_seed) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_RNG_SEED), *op.constant_seed);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_SEED), op.seed);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_OFFSET_DESC), op.offset);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_YDESC), op.y);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  size_t operation(const graph::PagedCacheLoad& op) {
+    Descriptor d(library_, CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC), op.container);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_PAGE_TABLE_DESC), op.page_table);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC), op.sequence);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_YDESC), op.y);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  size_t operation(const graph::BlockScaleDequantize& op) {
+    Descriptor d(library_, CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC), op.x);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC), op.scale);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC), op.y);
+    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC), cudnn_type(op.compute));
+    const std::vector<int32_t> block_size(op.block_size.begin(), op.block_size.end());
+    d.set_all(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE),
+              std::span<const int32_t>(block_size));
+    constexpr int64_t first_with_negative_scales = 91400;  // cudnn-frontend 1.23, block_scale_dequantize.h
+    if (library_.version() >= first_with_negative_scales)
+      d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE), op.negative_scale);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  size_t operation(const graph::DiagonalBandMask& op) {
+    Descriptor d(library_, newer::diagonal_band_mask_descriptor);
+    port(d, newer::DIAGONAL_BAND_MASK_XDESC, op.x);
+    port(d, newer::DIAGONAL_BAND_MASK_BDESC, op.fill);
+    port(d, newer::DIAGONAL_BAND_MASK_SEQ_LEN_QDESC, op.seq_len_q);
+    port(d, newer::DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC, op.seq_len_kv);
+    port(d, newer::DIAGONAL_BAND_MASK_LEFT_BOUND_DESC, op.left_bound);
+    port(d, newer::DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC, op.shift_right_bound);
+    port(d, newer::DIAGONAL_BAND_MASK_YDESC, op.y);
+    d.set(newer::DIAGONAL_BAND_MASK_COMPARISON_MODE, cudnn_mode(op.comparison));
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  size_t operation(const graph::Softmax& op) {
+    Descriptor d(library_, newer::softmax_descriptor);
+    port(d, newer::SOFTMAX_XDESC, op.x);
+    port(d, newer::SOFTMAX_YDESC, op.y);
+    port(d, newer::SOFTMAX_SINK_DESC, op.sink);
+    port(d, newer::SOFTMAX_STATS_DESC, op.stats);
+    port(d, newer::SOFTMAX_MAX_DESC, op.max);
+    port(d, newer::SOFTMAX_SUM_EXP_DESC, op.sum_exp);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
   size_t operation(const graph::SdpaForward& op) {
     Descriptor d(library_, CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_QDESC), op.q);
@@ -196,11 +221,66 @@ class Lowering {
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_VDESC), op.v);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_ODESC), op.o);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SCALEDESC), op.scale);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_STATSDESC), op.stats);
+    if (op.softmax_x) {
+      const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp};
+      d.set(newer::SDPA_FWD_SOFTMAX_DESC, parts_[operation(softmax)]);
+    } else {
+      port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_STATSDESC), op.stats);
+    }
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SEQ_LEN_QDESC), op.seq_len_q);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC), op.seq_len_kv);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_BLOCK_MASK_DESC), op.block_mask);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_PAGE_TABLE_KDESC), op.page_table_k);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), op.page_table_v);
+    score_graph(d, op, newer::SDPA_FWD_SUBGRAPH, newer::SDPA_FWD_SUBGRAPH_INPUT_UID,
+                newer::SDPA_FWD_SUBGRAPH_OUTPUT_UID);
+    if (op.dropout_probability)
+      d.set(newer::SDPA_FWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
+    port(d, newer::SDPA_FWD_DROPOUT_SEED_DESC, op.seed);
+    port(d, newer::SDPA_FWD_DROPOUT_OFFSET_DESC, op.offset);
+    port(d, newer::SDPA_FWD_DROPOUT_RNG_DUMP_DESC, op.rng_dump);
     d.finalize();
     return keep(std::move(d));
+  }
+
+  size_t operation(const graph::SdpaBackward& op) {
+    Descriptor d(library_, CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_QDESC), op.q);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_KDESC), op.k);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_VDESC), op.v);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_ODESC), op.o);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DODDESC), op.d_o);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_STATSDESC), op.stats);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SCALEDESC), op.scale);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SEQ_LEN_QDESC), op.seq_len_q);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SEQ_LEN_KVDESC), op.seq_len_kv);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DQDESC), op.dq);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DKDESC), op.dk);
+    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DVDESC), op.dv);
+    port(d, newer::SDPA_BWD_SINK_DESC, op.sink);
+    port(d, newer::SDPA_BWD_DSINK_DESC, op.d_sink);
+    port(d, newer::SDPA_BWD_DBIAS_DESC, op.d_bias);
+    if (op.max_total_seqlen_q) d.set(newer::SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q, *op.max_total_seqlen_q);
+    if (op.max_total_seqlen_kv) d.set(newer::SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV, *op.max_total_seqlen_kv);
+    score_graph(d, op, newer::SDPA_BWD_SUBGRAPH, newer::SDPA_BWD_SUBGRAPH_INPUT_UID,
+                newer::SDPA_BWD_SUBGRAPH_OUTPUT_UID);
+    if (op.dropout_probability)
+      d.set(newer::SDPA_BWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
+    port(d, newer::SDPA_BWD_DROPOUT_SEED_DESC, op.seed);
+    port(d, newer::SDPA_BWD_DROPOUT_OFFSET_DESC, op.offset);
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  // The operations on the scores that a single SDPA operation holds inside.
+  template <class Op>
+  void score_graph(Descriptor& d, const Op& op, Attribute graph, Attribute input, Attribute output) {
+    if (!op.score_input) return;
+    Descriptor inside = operation_graph("score operation", graph_.score_operations, nullptr);
+    d.set(graph, inside);
+    keep(std::move(inside));
+    d.set(input, *op.score_input);
+    d.set(output, *op.score_output);
   }
 
   const Library& library_;

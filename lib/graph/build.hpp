@@ -9,32 +9,45 @@ namespace attnprobe::graph {
 /// What a graph depends on beside the spec.
 struct BuildContext {
   int64_t cudnn_version = 0;  ///< as cudnnGetVersion: 91900
+  int sm = 0;                 ///< of the GPU, as 90; 0: not known
 };
 
 struct BuiltGraph {
   OpGraph graph;
   attention::Pattern pattern;  ///< never Pattern::sdpa: the one that was built
-  std::string choice;          ///< why, where the spec left the choice (Pattern::sdpa); else ""
+  /// Why, where the spec left the choice (Pattern::sdpa), and what cudnn-frontend changes of it; else "".
+  std::string choice;
 };
 
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
 BuiltGraph build(const attention::AttentionSpec& spec, const BuildContext& context);
 
-// One builder a pattern. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend
-// documentation's "Fused Attention fprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
-// tests/graph_*_test.cpp.
+/// What cudnn-frontend 1.23 makes of `spec` for this cuDNN and GPU: pattern composite or unified, and its
+/// silent changes to backward graphs. `choice` says which and why. The spec's pattern is Pattern::sdpa.
+struct FrontendChoice {
+  attention::AttentionSpec spec;
+  std::string choice;
+};
+FrontendChoice choose_as_frontend(const attention::AttentionSpec& spec, const BuildContext& context);
+
+// One builder a pattern and pass. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend
+// documentation's "Fused Attention fprop/bprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
+// tests/verified_walks_test.cpp.
 
 /// O = (Q Kᵀ) V with a 16-bit virtual score tensor in F16x16 reordering.
 OpGraph build_two_matmul(const attention::AttentionSpec& spec);
 
-/// The legacy small-sequence pattern: optional scale on K, padding and causal mask, softmax without
-/// statistics.
+/// The legacy small-sequence pattern.
 OpGraph build_mha(const attention::AttentionSpec& spec);
+OpGraph build_mha_backward(const attention::AttentionSpec& spec);
 
-/// Flash attention from primitive operations.
+/// Flash attention from primitive operations; forward in every type, backward in 16 bits and in fp8.
 OpGraph build_sdpa_composite(const attention::AttentionSpec& spec, const BuildContext& context);
+OpGraph build_sdpa_composite_backward(const attention::AttentionSpec& spec, const BuildContext& context);
+OpGraph build_sdpa_fp8_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 
 /// The single SDPA operation.
-OpGraph build_sdpa_unified(const attention::AttentionSpec& spec);
+OpGraph build_sdpa_unified(const attention::AttentionSpec& spec, const BuildContext& context);
+OpGraph build_sdpa_unified_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 
 }  // namespace attnprobe::graph

@@ -37,12 +37,15 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       "digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
       escaped(title), escaped(title));
+  // The operations inside a single SDPA operation stand beside it: its scores go there and come back.
+  std::vector<Operation> operations = graph.operations;
+  operations.insert(operations.end(), graph.score_operations.begin(), graph.score_operations.end());
   // A virtual tensor is an edge; one that has memory is a node of its own.
   std::map<Uid, std::string> producers;
-  for (size_t i = 0; i < graph.operations.size(); ++i) {
+  for (size_t i = 0; i < operations.size(); ++i) {
     dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n",
-                       i, operation_name(graph.operations[i]));
-    for (const auto& port : ports(graph.operations[i]))
+                       i, operation_name(operations[i]));
+    for (const auto& port : ports(operations[i]))
       if (port.is_output && tensor(graph, port.uid).is_virtual) producers[port.uid] = fmt::format("op{}", i);
   }
   for (const auto& t : graph.tensors)
@@ -50,8 +53,8 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       dot += fmt::format("  t{} [shape={}, label=\"{}\"];\n", t.uid, t.by_value ? "plaintext" : "ellipse",
                          label_of(t));
   std::set<Uid> read;
-  for (size_t i = 0; i < graph.operations.size(); ++i) {
-    for (const auto& port : ports(graph.operations[i])) {
+  for (size_t i = 0; i < operations.size(); ++i) {
+    for (const auto& port : ports(operations[i])) {
       const Tensor& t = tensor(graph, port.uid);
       const auto producer = producers.find(port.uid);
       if (port.is_output) {

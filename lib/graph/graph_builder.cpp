@@ -45,6 +45,10 @@ Uid GraphBuilder::scalar(const std::string& name, DataType type, double value) {
   return uid;
 }
 
+Uid GraphBuilder::one_element(const std::string& name, DataType type) {
+  return tensor(name, type, {1, 1, 1, 1}, {1, 1, 1, 1});
+}
+
 Uid GraphBuilder::matmul(Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> n,
                          std::optional<Uid> k) {
   add(Matmul{a, b, c, m, n, k, DataType::f32});
@@ -60,6 +64,7 @@ Uid GraphBuilder::pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, con
   op.compute = options.compute;
   op.x = x;
   op.b = b;
+  op.t = options.mask;
   op.y = y;
   add(op);
   return y;
@@ -72,18 +77,35 @@ Uid GraphBuilder::compare(PointwiseMode mode, Uid x, Uid b, DataType compute) {
 Uid GraphBuilder::index(Uid x, int64_t axis, DataType out, DataType compute) {
   const Uid y = pointwise(PointwiseMode::GEN_INDEX, x, {},
                           {.out = out, .compute = compute, .name = axis == 2 ? "row" : "column"});
-  std::get<Pointwise>(graph_.operations.back()).axis = axis;
+  std::get<Pointwise>(list().back()).axis = axis;
   return y;
 }
 
 Uid GraphBuilder::select(Uid x, Uid otherwise, Uid mask) {
-  const Uid y = pointwise(PointwiseMode::BINARY_SELECT, x, otherwise);
-  std::get<Pointwise>(graph_.operations.back()).t = mask;
-  return y;
+  return pointwise(PointwiseMode::BINARY_SELECT, x, otherwise, {.mask = mask});
+}
+
+Uid GraphBuilder::activation_backward(PointwiseMode mode, Uid x, Uid dy) {
+  Pointwise op;
+  op.mode = mode;
+  op.x = x;
+  op.dy = dy;
+  op.dx = virtual_tensor("", DataType::f32, Dims(at(x).dims), Dims(at(x).strides));
+  add(op);
+  return *op.dx;
 }
 
 Uid GraphBuilder::reduce(ReductionOperator op, Uid x, Uid y) {
   add(Reduction{op, x, y, DataType::f32});
+  return y;
+}
+
+Uid GraphBuilder::reduce(ReductionOperator op, Uid x, const Dims& dims) {
+  return reduce(op, x, virtual_tensor("", DataType::f32, dims));
+}
+
+Uid GraphBuilder::reshape(Uid x, Uid y) {
+  add(Reshape{x, y});
   return y;
 }
 

@@ -21,6 +21,8 @@ class GraphBuilder {
   Uid virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides = {});
   /// A 1x1x1x1 scalar given by value.
   Uid scalar(const std::string& name, DataType type, double value);
+  /// A 1x1x1x1 tensor in device memory.
+  Uid one_element(const std::string& name, DataType type);
 
   Uid matmul(Uid a, Uid b, Uid c, std::optional<Uid> m = {}, std::optional<Uid> n = {},
              std::optional<Uid> k = {});
@@ -30,6 +32,7 @@ class GraphBuilder {
     DataType out = DataType::f32, compute = DataType::f32;
     std::string name{};
     std::optional<Uid> into{};  ///< an existing tensor instead of a new one
+    std::optional<Uid> mask{};  ///< of BINARY_SELECT
   };
   Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b, const Options& options);
   Uid pointwise(PointwiseMode mode, Uid x, std::optional<Uid> b = {}) {
@@ -41,15 +44,25 @@ class GraphBuilder {
   Uid index(Uid x, int64_t axis, DataType out, DataType compute);
   /// mask ? x : otherwise.
   Uid select(Uid x, Uid otherwise, Uid mask);
+  /// The gradient of an activation at x.
+  Uid activation_backward(PointwiseMode mode, Uid x, Uid dy);
   Uid reduce(ReductionOperator op, Uid x, Uid y);
-  void add(const Operation& operation) { graph_.operations.push_back(operation); }
+  /// Into a new virtual tensor of these dims.
+  Uid reduce(ReductionOperator op, Uid x, const Dims& dims);
+  Uid reshape(Uid x, Uid y);
+  void add(const Operation& operation) { list().push_back(operation); }
+
+  /// What is added from here on goes into the sub-graph of a single SDPA operation, or back outside it.
+  void inside_sdpa(bool inside) { inside_sdpa_ = inside; }
 
   Tensor& at(Uid uid);
   OpGraph take() { return std::move(graph_); }
 
  private:
+  std::vector<Operation>& list() { return inside_sdpa_ ? graph_.score_operations : graph_.operations; }
   Uid add_tensor(Tensor t);
   OpGraph graph_;
+  bool inside_sdpa_ = false;
 };
 
 }  // namespace attnprobe::graph

@@ -62,7 +62,7 @@ Json to_json(const Tensor& t) {
 Json to_json(const Operation& operation) {
   return std::visit(
       [](const auto& op) {
-        Json json = {{"kind", kind_name(op)}};
+        Json json = {{"kind", kind_name<std::decay_t<decltype(op)>>}};
         auto put = [&](const char* name, const auto& value, auto...) {
           if (Json entry = value_json(value); !entry.is_null()) json[name] = std::move(entry);
         };
@@ -175,26 +175,32 @@ Operation read_operation(const Json& json, const std::string& where) {
   return op;
 }
 
+template <size_t I = 0>
+Operation read_operation_of_kind(const std::string& kind, const Json& json, const std::string& where) {
+  if constexpr (I < std::variant_size_v<Operation>) {
+    using Op = std::variant_alternative_t<I, Operation>;
+    if (kind == kind_name<Op>) return read_operation<Op>(json, where);
+    return read_operation_of_kind<I + 1>(kind, json, where);
+  } else {
+    throw Error(ErrorKind::usage, fmt::format("operation graph: {}: unknown kind \"{}\"", where, kind));
+  }
+}
+
 Operation read_operation(const Json& json, const std::string& where) {
-  const std::string kind = json.is_object() && json.contains("kind") && json["kind"].is_string()
-                               ? json["kind"].get<std::string>()
-                               : "";
-  if (kind == kind_name(Matmul{})) return read_operation<Matmul>(json, where);
-  if (kind == kind_name(Pointwise{})) return read_operation<Pointwise>(json, where);
-  if (kind == kind_name(Reduction{})) return read_operation<Reduction>(json, where);
-  if (kind == kind_name(SdpaForward{})) return read_operation<SdpaForward>(json, where);
-  throw Error(ErrorKind::usage, fmt::format("operation graph: {}: unknown kind \"{}\"", where, kind));
+  const bool named = json.is_object() && json.contains("kind") && json["kind"].is_string();
+  return read_operation_of_kind(named ? json["kind"].get<std::string>() : "", json, where);
 }
 
 // Uids by the order in which operations first use them, so that numbering does not matter.
 std::map<Uid, Uid> canonical_uids(const OpGraph& graph) {
   std::map<Uid, Uid> order;
   auto add = [&](Uid uid) { order.emplace(uid, static_cast<Uid>(order.size()) + 1); };
-  for (const auto& operation : graph.operations)
-    for (const auto& port : ports(operation)) {
-      add(port.uid);
-      if (const auto ragged = tensor(graph, port.uid).ragged_offset) add(*ragged);
-    }
+  for (const auto* list : {&graph.operations, &graph.score_operations})
+    for (const auto& operation : *list)
+      for (const auto& port : ports(operation)) {
+        add(port.uid);
+        if (const auto ragged = tensor(graph, port.uid).ragged_offset) add(*ragged);
+      }
   return order;
 }
 
@@ -204,6 +210,8 @@ Json to_json(const OpGraph& graph) {
   Json json = {{"tensors", Json::array()}, {"operations", Json::array()}};
   for (const auto& t : graph.tensors) json["tensors"].push_back(to_json(t));
   for (const auto& operation : graph.operations) json["operations"].push_back(to_json(operation));
+  for (const auto& operation : graph.score_operations)
+    json["score_operations"].push_back(to_json(operation));
   return json;
 }
 
@@ -225,12 +233,20 @@ OpGraph from_json(const Json& json) {
     if (t.ragged_offset && uids.count(*t.ragged_offset) == 0)
       fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid,
                        *t.ragged_offset));
-  for (size_t i = 0; i < json["operations"].size(); ++i) {
-    graph.operations.push_back(read_operation(json["operations"][i], fmt::format("/operations/{}", i)));
-    for (const auto& port : ports(graph.operations.back()))
-      if (uids.count(port.uid) == 0)
-        fail(fmt::format("/operations/{}: port \"{}\" is tensor {}, which there is not", i, port.name,
-                         port.uid));
+  auto read_list = [&](const char* key, std::vector<Operation>& list) {
+    const Json& entries = json[key];
+    for (size_t i = 0; i < entries.size(); ++i) {
+      list.push_back(read_operation(entries[i], fmt::format("/{}/{}", key, i)));
+      for (const auto& port : ports(list.back()))
+        if (uids.count(port.uid) == 0)
+          fail(fmt::format("/{}/{}: port \"{}\" is tensor {}, which there is not", key, i, port.name,
+                           port.uid));
+    }
+  };
+  read_list("operations", graph.operations);
+  if (json.contains("score_operations")) {
+    if (!json["score_operations"].is_array()) fail("\"score_operations\" is no array");
+    read_list("score_operations", graph.score_operations);
   }
   return graph;
 }
@@ -249,17 +265,21 @@ std::string hash(const OpGraph& graph) {
   }
   Json canonical = {{"tensors", Json::array()}, {"operations", Json::array()}};
   for (auto& [uid, json] : tensors) canonical["tensors"].push_back(std::move(json));
-  for (Operation operation : graph.operations) {
-    auto renumber = [&](const char*, auto& uid, auto...) {
-      if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, Uid>) {
-        uid = uids.at(uid);
-      } else if (uid) {
-        uid = uids.at(*uid);
-      }
-    };
-    std::visit([&](auto& op) { for_each_port(op, renumber); }, operation);
-    canonical["operations"].push_back(to_json(operation));
-  }
+  auto renumber = [&](const char*, auto& uid, auto...) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, Uid>) {
+      uid = uids.at(uid);
+    } else if (uid) {
+      uid = uids.at(*uid);
+    }
+  };
+  auto add_all = [&](const char* key, const std::vector<Operation>& list) {
+    for (Operation operation : list) {
+      std::visit([&](auto& op) { for_each_port(op, renumber); }, operation);
+      canonical[key].push_back(to_json(operation));
+    }
+  };
+  add_all("operations", graph.operations);
+  add_all("score_operations", graph.score_operations);
   const std::string text = canonical.dump();
   const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);

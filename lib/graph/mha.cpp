@@ -1,46 +1,104 @@
+// The legacy small-sequence pattern of the backend documentation ("Fused Attention fprop"):
+// O = g4(Q g3(K)ᵀ) V, where g4 is any ordered subset of bias, padding and causal mask, softmax, dropout.
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
+#include "attnprobe/graph/mha_parts.hpp"
 #include "attnprobe/graph/softmax.hpp"
 
 namespace attnprobe::graph {
+
+using attention::AttentionSpec;
+using attention::DropoutForm;
+
 namespace {
 
 // What the mask writes into hidden scores; the legacy pattern wants a finite value.
 constexpr double masked_score = -1e30;
 
-// One select for padding and causal together: indices in FLOAT, unlike flash attention's.
-Uid add_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths) {
+// P, in the io type and F16x16 order; for training it is the S output.
+Uid softmax(GraphBuilder& g, const AttentionSpec& spec, Uid score) {
+  const Dims rows = row_dims(spec);
+  const SoftmaxParts parts =
+      add_softmax(g, score, g.virtual_tensor("row_max", DataType::f32, rows),
+                  g.virtual_tensor("row_sum", DataType::f32, rows));
+  const bool stored = spec.pass == attention::Pass::fprop_train && !spec.dropout;
+  const Uid p = add_legacy_scores(g, spec, "P", spec.dropout ? DataType::f32 : spec.dtype, !stored);
+  return g.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
+}
+
+// S is stored between mask and scale: its sign bit tells the backward pass what was dropped.
+Uid dropout(GraphBuilder& g, const AttentionSpec& spec, Uid p) {
+  const DropoutTensors tensors = add_dropout(g, spec, false);
+  const Uid s = add_legacy_scores(g, spec, "S output", spec.dtype, false);
+  g.pointwise(PointwiseMode::MUL, p, tensors.mask, {.into = s});
+  const Uid scale = g.scalar("dropout scale", spec.dtype, 1.0 / (1.0 - spec.dropout->probability));
+  return g.pointwise(PointwiseMode::MUL, s, scale,
+                     {.into = g.virtual_tensor("", spec.dtype, score_dims(spec))});
+}
+
+}  // namespace
+
+bool has_legacy_mask(const attention::Mask& mask) {
+  return mask.padding || mask.window_right;
+}
+
+Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths,
+                    std::optional<Uid> into) {
   const Uid row = g.index(score, 2, DataType::f32, DataType::f32);
   const Uid column = g.index(score, 3, DataType::f32, DataType::f32);
   std::optional<Uid> visible;
   auto also = [&](Uid condition) {
     visible = visible ? g.compare(PointwiseMode::LOGICAL_AND, *visible, condition) : condition;
   };
-  if (lengths.q) {
+  if (mask.padding) {
     also(g.compare(PointwiseMode::CMP_LT, row, *lengths.q, DataType::f32));
     also(g.compare(PointwiseMode::CMP_LT, column, *lengths.kv, DataType::f32));
   }
   if (mask.window_right) also(g.compare(PointwiseMode::CMP_GE, row, column, DataType::f32));
-  return g.select(score, g.scalar("hidden", DataType::f32, masked_score), *visible);
+  const Uid hidden = g.scalar("hidden", DataType::f32, masked_score);
+  return g.pointwise(PointwiseMode::BINARY_SELECT, score, hidden, {.into = into, .mask = visible});
 }
 
-}  // namespace
+Uid add_legacy_scores(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
+                      bool is_virtual) {
+  const Dims dims = score_dims(spec);
+  const Uid uid = g.tensor(name, type, dims, packed_strides(dims));
+  g.at(uid).is_virtual = is_virtual;
+  g.at(uid).reordering = Reordering::F16x16;
+  return uid;
+}
 
-OpGraph build_mha(const attention::AttentionSpec& spec) {
+OpGraph build_mha(const AttentionSpec& spec) {
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
-  const Uid q = add_q(g, spec), k = add_k_transposed(g, spec), v = add_v(g, spec), o = add_o(g, spec);
+  const Uid q = add_q(g, spec, {}), k = transposed(g, add_k(g, spec, {}));
   // g3: here the scale belongs to K, in the io type; after the matmul cuDNN would take it for dropout.
-  const Dims k_dims = g.at(k).dims, k_strides = g.at(k).strides;
-  const Uid scaled_k = g.pointwise(PointwiseMode::MUL, k, g.scalar("scale", spec.dtype, scale_of(spec)),
-                                   {.into = g.virtual_tensor("scaled K^T", spec.dtype, k_dims, k_strides)});
-  Uid score = g.virtual_tensor("S", DataType::f32, score_dims(spec));
+  Uid scaled_k = k;
+  if (spec.scale_form != attention::ScaleForm::none) {
+    const Uid scale = spec.scale_form == attention::ScaleForm::tensor
+                          ? g.one_element("scale", spec.dtype)
+                          : g.scalar("scale", spec.dtype, scale_of(spec));
+    const Dims dims = g.at(k).dims, strides = g.at(k).strides;
+    scaled_k = g.pointwise(PointwiseMode::MUL, k, scale,
+                           {.into = g.virtual_tensor("scaled K^T", spec.dtype, dims, strides)});
+  }
+  // Without softmax and dropout the last operation before V is the one that has to be in the io type.
+  const bool masked = has_legacy_mask(spec.mask);
+  const bool io_score = !spec.softmax && !spec.dropout;
+  auto score_tensor = [&](const char* name, bool last) {
+    return last && io_score ? add_legacy_scores(g, spec, name, spec.dtype, true)
+                            : g.virtual_tensor(name, DataType::f32, score_dims(spec));
+  };
+  Uid score = score_tensor("S", !spec.bias && !masked);
   g.matmul(q, scaled_k, score, lengths.q, lengths.kv);
-  if (spec.mask.padding || spec.mask.has_diagonal()) score = add_mask(g, spec.mask, score, lengths);
-  const Softmax softmax = add_softmax(g, score, row_dims(spec));
-  const Uid p = g.virtual_tensor("P", spec.dtype, score_dims(spec));
-  g.at(p).reordering = Reordering::F16x16;
-  g.pointwise(PointwiseMode::DIV, softmax.exponentials, softmax.row_sum, {.into = p});
-  g.matmul(p, v, o, lengths.q, {}, lengths.kv);
+  if (spec.bias)
+    score = g.pointwise(PointwiseMode::ADD, score, add_bias_tensor(g, spec, "bias"),
+                        {.into = score_tensor("biased", !masked)});
+  if (masked) score = add_legacy_mask(g, spec.mask, score, lengths, score_tensor("masked", true));
+  if (spec.softmax) score = softmax(g, spec, score);
+  if (spec.dropout) score = dropout(g, spec, score);
+  const Uid v = add_v(g, spec, {}), o = add_o(g, spec, {});
+  g.matmul(score, v, o, lengths.q, {}, lengths.kv);
   return g.take();
 }
 

@@ -19,11 +19,14 @@
 
 #define ATTNPROBE_REORDERINGS(X) X(NONE) X(INT8x32) X(F16x16) X(F8_128x4)
 
+#define ATTNPROBE_RNG_DISTRIBUTIONS(X) X(BERNOULLI) X(UNIFORM) X(NORMAL)
+
 #define ATTNPROBE_ENUMERATOR(name) name,
 
 namespace attnprobe::graph {
 enum class PointwiseMode { ATTNPROBE_POINTWISE_MODES(ATTNPROBE_ENUMERATOR) };
 enum class ReductionOperator { ATTNPROBE_REDUCTION_OPERATORS(ATTNPROBE_ENUMERATOR) };
+enum class RngDistribution { ATTNPROBE_RNG_DISTRIBUTIONS(ATTNPROBE_ENUMERATOR) };
 enum class Reordering { ATTNPROBE_REORDERINGS(ATTNPROBE_ENUMERATOR) };
 }  // namespace attnprobe::graph
 
@@ -45,6 +48,13 @@ struct EnumNames<graph::ReductionOperator> {
   using E = graph::ReductionOperator;
   static constexpr auto table =
       std::to_array<std::pair<E, std::string_view>>({ATTNPROBE_REDUCTION_OPERATORS(ATTNPROBE_NAMED)});
+};
+
+template <>
+struct EnumNames<graph::RngDistribution> {
+  using E = graph::RngDistribution;
+  static constexpr auto table =
+      std::to_array<std::pair<E, std::string_view>>({ATTNPROBE_RNG_DISTRIBUTIONS(ATTNPROBE_NAMED)});
 };
 
 template <>

@@ -52,18 +52,77 @@ struct Reduction {
   DataType compute = DataType::f32;
 };
 
-/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not
-/// transposed.
-struct SdpaForward {
-  Uid q = 0, k = 0, v = 0, o = 0;
-  std::optional<Uid> scale, stats, seq_len_q, seq_len_kv;
+/// Y = X in another order of axes, by dims and strides alone.
+struct Reshape {
+  Uid x = 0, y = 0;
 };
 
-using Operation = std::variant<Matmul, Pointwise, Reduction, SdpaForward>;
+/// Random numbers, drawn by Philox. BERNOULLI: 1 with the given probability (dropout keeps there), else 0.
+struct Rng {
+  RngDistribution distribution = RngDistribution::BERNOULLI;
+  std::optional<double> probability;
+  std::optional<int64_t> constant_seed;  ///< in place of the seed tensor
+  std::optional<Uid> seed, offset;
+  Uid y = 0;
+};
+
+/// Y = the tokens of a paged K or V cache, gathered block by block (from 9.5).
+struct PagedCacheLoad {
+  Uid container = 0, page_table = 0, sequence = 0, y = 0;
+};
+
+/// Y = X times a scale for each block (from 9.7; MXFP8: blocks of 1x32).
+struct BlockScaleDequantize {
+  Uid x = 0, scale = 0, y = 0;
+  std::vector<int64_t> block_size;
+  DataType compute = DataType::f32;
+  bool negative_scale = false;
+};
+
+/// One bound of a band about the diagonal; what is outside becomes `fill` (from 9.21). Either left_bound or
+/// shift_right_bound or neither is set.
+struct DiagonalBandMask {
+  PointwiseMode comparison = PointwiseMode::CMP_GE;  ///< CMP_GE on the right, CMP_GT on the left
+  Uid x = 0, fill = 0;
+  std::optional<Uid> seq_len_q, seq_len_kv, left_bound, shift_right_bound;
+  Uid y = 0;
+};
+
+/// Softmax over the last axis (from 9.21).
+struct Softmax {
+  Uid x = 0;
+  std::optional<Uid> sink;
+  Uid y = 0;
+  std::optional<Uid> stats, max, sum_exp;
+};
+
+/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not
+/// transposed. From 9.21 it may hold a sub-graph of the scores (OpGraph::score_operations, from score_input
+/// to score_output) and a softmax of its own (softmax_x, softmax_y, sink, max, sum_exp).
+struct SdpaForward {
+  Uid q = 0, k = 0, v = 0, o = 0;
+  std::optional<Uid> scale, stats, seq_len_q, seq_len_kv, block_mask, page_table_k, page_table_v;
+  std::optional<Uid> score_input, score_output, softmax_x, softmax_y, sink, max, sum_exp;
+  std::optional<double> dropout_probability;
+  std::optional<Uid> seed, offset, rng_dump;
+};
+
+/// The same backward. cuDNN 9.19 has it in its header and refuses every graph with it.
+struct SdpaBackward {
+  Uid q = 0, k = 0, v = 0, o = 0, d_o = 0, stats = 0, dq = 0, dk = 0, dv = 0;
+  std::optional<Uid> scale, seq_len_q, seq_len_kv, score_input, score_output, sink, d_sink, d_bias;
+  std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;
+  std::optional<double> dropout_probability;
+  std::optional<Uid> seed, offset;
+};
+
+using Operation = std::variant<Matmul, Pointwise, Reduction, Reshape, Rng, PagedCacheLoad,
+                               BlockScaleDequantize, DiagonalBandMask, Softmax, SdpaForward, SdpaBackward>;
 
 struct OpGraph {
   std::vector<Tensor> tensors;
   std::vector<Operation> operations;
+  std::vector<Operation> score_operations;  ///< the sub-graph inside an SdpaForward or SdpaBackward
 };
 
 /// Throws Error(internal) if the graph has no tensor of that uid.

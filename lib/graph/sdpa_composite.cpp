@@ -1,119 +1,164 @@
-// Flash attention from primitive operations, as cudnn-frontend 1.23 emits it below cuDNN 9.21 (and as 9.21
-// and later still accept it): every mask generates its own pair of indices, the diagonal compares row >=
-// column on the right and column > row on the left.
-#include <limits>
-
+// Flash attention forward from primitive operations, as cudnn-frontend 1.23 emits it
+// (node/scaled_dot_product_flash_attention.h, node/softmax.h).
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
+#include "attnprobe/graph/scores.hpp"
 #include "attnprobe/graph/softmax.hpp"
 
 namespace attnprobe::graph {
 namespace {
 
-using attention::Alignment;
 using attention::AttentionSpec;
+using attention::DropoutForm;
+using attention::Fp8Scaling;
 
-// Hidden scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
-double hidden_score(int64_t cudnn_version) {
-  return cudnn_version >= 91000 ? -std::numeric_limits<double>::infinity()
-                                : static_cast<double>(std::numeric_limits<float>::lowest());
-}
+// From 9.21 cudnn-frontend states the whole softmax as one operation.
+constexpr int64_t first_with_softmax_operation = 92100;
 
-class ScoreMasks {
+// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima, or
+// maxima and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
+struct SoftmaxOutputs {
+  std::optional<Uid> stats, max, sum_exp;
+};
+
+class Forward {
  public:
-  ScoreMasks(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths, double hidden)
-      : g_(g), spec_(spec), lengths_(lengths), hidden_(hidden) {}
+  Forward(const AttentionSpec& spec, const BuildContext& context)
+      : spec_(spec),
+        lengths_(add_sequence_lengths(g_, spec)),
+        offsets_(add_ragged_offsets(g_, spec)),
+        scores_(g_, spec, lengths_, context.cudnn_version),
+        version_(context.cudnn_version) {}
 
-  Uid padding(Uid score) {
-    const Uid row = g_.index(score, 2, DataType::i32, DataType::i32);
-    const Uid column = g_.index(score, 3, DataType::i32, DataType::i32);
-    const Uid row_inside = g_.compare(PointwiseMode::CMP_LT, row, *lengths_.q);
-    const Uid column_inside = g_.compare(PointwiseMode::CMP_LT, column, *lengths_.kv);
-    return hide(score, g_.compare(PointwiseMode::LOGICAL_AND, row_inside, column_inside));
-  }
-
-  // Keeps column <= diagonal + right.
-  Uid right_bound(Uid score, int64_t right) {
-    Uid row = diagonal_index(score, 2);
-    const Uid column = diagonal_index(score, 3);
-    if (bottom_right()) {
-      row = integer(PointwiseMode::ADD, row, lengths_.kv, spec_.seqlen_kv, "seqlen_kv");
-      row = integer(PointwiseMode::SUB, row, lengths_.q, spec_.seqlen_q, "seqlen_q");
+  OpGraph build() {
+    Uid q = add_q(g_, spec_, offsets_), k = key();
+    if (mxfp8()) {
+      k = dequantize(g_, k, "K", BlockAxis::head_dim, true);
+      q = dequantize(g_, q, "Q", BlockAxis::head_dim);
     }
-    if (right > 0) row = integer(PointwiseMode::ADD, row, {}, right, "right_bound");
-    return hide(score, g_.compare(PointwiseMode::CMP_GE, row, column));
-  }
-
-  // Keeps column + left > diagonal, with left counting the diagonal itself.
-  Uid left_bound(Uid score, int64_t left) {
-    const Uid row = diagonal_index(score, 2);
-    Uid column = diagonal_index(score, 3);
-    if (bottom_right() && lengths_.q) {
-      column = integer(PointwiseMode::ADD, column, {}, left, "left_bound");
-      column = integer(PointwiseMode::SUB, column, lengths_.kv, 0, "");
-      column = integer(PointwiseMode::ADD, column, lengths_.q, 0, "");
-    } else {
-      const int64_t shift = bottom_right() ? left - spec_.seqlen_kv + spec_.seqlen_q : left;
-      column = g_.pointwise(PointwiseMode::ADD, column,
-                            g_.scalar("left_bound", DataType::f32, static_cast<double>(shift)));
+    Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    g_.matmul(q, k, score, lengths_.q, lengths_.kv);
+    if (const auto scale = add_scale(g_, spec_)) score = multiply(g_, score, *scale);
+    if (scaled()) {
+      score = multiply(g_, score, g_.one_element("descale Q", DataType::f32));
+      score = multiply(g_, score, g_.one_element("descale K", DataType::f32));
     }
-    return hide(score, g_.compare(PointwiseMode::CMP_GT, column, row));
+    score = scores_.modify(score);
+    score = scores_.bias(score);
+    score = scores_.alibi(score);
+    score = scores_.padding(score);
+    score = scores_.diagonal(score);
+    const Uid p = dropout_and_scale(softmax(score));
+    output(p);
+    return g_.take();
   }
 
  private:
-  bool bottom_right() const { return spec_.mask.alignment == Alignment::bottom_right; }
+  bool mxfp8() const { return is_fp8(spec_) && fp8_scaling(spec_) == Fp8Scaling::mxfp8; }
+  // One scale a tensor, as operations of the graph.
+  bool scaled() const { return is_fp8(spec_) && !mxfp8(); }
 
-  Uid diagonal_index(Uid score, int64_t axis) { return g_.index(score, axis, DataType::i32, DataType::f32); }
-
-  // x mode operand in INT32; the operand is a length tensor, or a scalar where there is none.
-  Uid integer(PointwiseMode mode, Uid x, std::optional<Uid> operand, int64_t value, const std::string& name) {
-    if (!operand) operand = g_.scalar(name, DataType::i32, static_cast<double>(value));
-    return g_.pointwise(mode, x, operand, {.out = DataType::i32, .compute = DataType::i32});
+  Uid key() {
+    if (!spec_.paged || !spec_.paged->k) return transposed(g_, add_k(g_, spec_, offsets_));
+    const int64_t heads = spec_.heads_kv, d = spec_.head_dim_qk, s = spec_.seqlen_kv;
+    const Uid k = g_.virtual_tensor("K^T", spec_.dtype, {spec_.batch, heads, d, s},
+                                    {d * s * heads, d * s, 1, d});
+    load("K", heads, d, k);
+    return k;
   }
 
-  Uid hide(Uid score, Uid visible) {
-    return g_.select(score, g_.scalar("hidden", DataType::f32, hidden_), visible);
+  Uid value() {
+    if (!spec_.paged || !spec_.paged->v) return add_v(g_, spec_, offsets_);
+    const int64_t heads = heads_v(spec_), d = spec_.head_dim_v;
+    const Uid v = g_.virtual_tensor("V", spec_.dtype, {spec_.batch, heads, spec_.seqlen_kv, d});
+    load("V", heads, d, v);
+    return v;
   }
 
-  GraphBuilder& g_;
+  void load(const std::string& name, int64_t heads, int64_t head_dim, Uid into) {
+    const Uid container = add_container(g_, spec_, name + " container", heads, head_dim);
+    const Uid table = add_page_table(g_, spec_, "page table of " + name);
+    g_.add(PagedCacheLoad{container, table, *lengths_.kv, into});
+  }
+
+  // P is virtual; it ends in the io type, which the second matmul demands.
+  DataType p_type() const {
+    return spec_.dropout || scaled() ? DataType::f32 : spec_.dtype;
+  }
+
+  Uid row(const std::string& name, bool real) {
+    if (real) return add_row_tensor(g_, spec_, name, offsets_);
+    return g_.virtual_tensor(name, DataType::f32, row_dims(spec_));
+  }
+
+  Uid softmax(Uid score) {
+    std::optional<Uid> sink;
+    if (spec_.sink) sink = add_head_tensor(g_, spec_, "sink");
+    if (version_ >= first_with_softmax_operation) {
+      Softmax op;
+      op.x = score;
+      op.sink = sink;
+      op.y = g_.virtual_tensor("P", p_type(), score_dims(spec_));
+      if (wants_stats(spec_)) op.stats = row("Stats", true);
+      if (spec_.max_logit) op.max = row("Max", true);
+      if (spec_.sum_exp) op.sum_exp = row("Sum_exp", true);
+      g_.add(op);
+      return op.y;
+    }
+    const SoftmaxParts parts =
+        add_softmax(g_, score, row("row_max", spec_.max_logit), row("row_sum", spec_.sum_exp), sink);
+    // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash
+    // attention from the legacy pattern by them, unless maxima or sums come out.
+    if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
+      const Uid log_sum = g_.pointwise(PointwiseMode::LOG, parts.row_sum);
+      g_.pointwise(PointwiseMode::ADD, parts.row_max, log_sum, {.into = row("Stats", wants_stats(spec_))});
+    }
+    return g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.out = p_type(), .name = "P"});
+  }
+
+  Uid dropout_and_scale(Uid p) {
+    const DataType last = scaled() ? DataType::f32 : spec_.dtype;
+    if (spec_.dropout) {
+      const DropoutTensors dropout = add_dropout(g_, spec_, false);
+      // The scale is behind a drawn mask and before a given one.
+      const bool given = spec_.dropout->form == DropoutForm::mask;
+      p = multiply(g_, p, given ? dropout.scale : dropout.mask);
+      p = g_.pointwise(PointwiseMode::MUL, p, given ? dropout.mask : dropout.scale, {.out = last});
+    }
+    if (!scaled()) return p;
+    add_amax(g_, p, "amax S");
+    return g_.pointwise(PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32), {.out = spec_.dtype});
+  }
+
+  void output(Uid p) {
+    Uid v = value();
+    if (mxfp8()) v = dequantize(g_, v, "V", BlockAxis::seqlen);
+    const Uid o = add_o(g_, spec_, offsets_);
+    if (!scaled()) {
+      g_.matmul(p, v, o, lengths_.q, {}, lengths_.kv);
+      if (mxfp8()) add_amax(g_, o, "amax O");
+      return;
+    }
+    Uid result = g_.virtual_tensor("", DataType::f32, output_dims(spec_));
+    g_.matmul(p, v, result, lengths_.q, {}, lengths_.kv);
+    result = multiply(g_, result, g_.one_element("descale S", DataType::f32));
+    result = multiply(g_, result, g_.one_element("descale V", DataType::f32));
+    g_.pointwise(PointwiseMode::MUL, result, add_output_scale(g_, spec_, "scale O"), {.into = o});
+    add_amax(g_, result, "amax O");  // before the scale
+  }
+
+  GraphBuilder g_;
   const AttentionSpec& spec_;
-  const SequenceLengths& lengths_;
-  double hidden_;
+  SequenceLengths lengths_;
+  RaggedOffsets offsets_;
+  Scores scores_;
+  int64_t version_;
 };
-
-Uid add_masks(GraphBuilder& g, const AttentionSpec& spec, Uid score, const SequenceLengths& lengths,
-              int64_t cudnn_version) {
-  ScoreMasks masks(g, spec, lengths, hidden_score(cudnn_version));
-  if (spec.mask.padding) score = masks.padding(score);
-  if (spec.mask.window_right) score = masks.right_bound(score, *spec.mask.window_right);
-  if (spec.mask.window_left) score = masks.left_bound(score, *spec.mask.window_left + 1);
-  return score;
-}
 
 }  // namespace
 
 OpGraph build_sdpa_composite(const AttentionSpec& spec, const BuildContext& context) {
-  GraphBuilder g;
-  const SequenceLengths lengths = add_sequence_lengths(g, spec);
-  const Uid q = add_q(g, spec), k = add_k_transposed(g, spec), v = add_v(g, spec), o = add_o(g, spec);
-  Uid score = g.virtual_tensor("S", DataType::f32, score_dims(spec));
-  g.matmul(q, k, score, lengths.q, lengths.kv);
-  score = g.pointwise(PointwiseMode::MUL, score, g.scalar("scale", DataType::f32, scale_of(spec)));
-  score = add_masks(g, spec, score, lengths, context.cudnn_version);
-  const Softmax softmax = add_softmax(g, score, row_dims(spec));
-
-  // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash
-  // attention from the legacy pattern by them.
-  const Dims rows = row_dims(spec);
-  const Uid log_sum = g.pointwise(PointwiseMode::LOG, softmax.row_sum);
-  const Uid stats = wants_stats(spec) ? g.tensor("Stats", DataType::f32, rows, packed_strides(rows))
-                                      : g.virtual_tensor("Stats", DataType::f32, rows);
-  g.pointwise(PointwiseMode::ADD, softmax.row_max, log_sum, {.into = stats});
-
-  // P goes into the second matmul in the io type; in f32 no engine takes it.
-  const Uid p = g.pointwise(PointwiseMode::DIV, softmax.exponentials, softmax.row_sum,
-                            {.out = spec.dtype, .name = "P"});
-  g.matmul(p, v, o, lengths.q, {}, lengths.kv);
-  return g.take();
+  return Forward(spec, context).build();
 }
 
 }  // namespace attnprobe::graph

@@ -1,21 +1,128 @@
-#include "attnprobe/graph/attention_tensors.hpp"
+// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN
+// has no attribute for is set all the same: cuDNN then names it in its refusal.
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/scores.hpp"
 
 namespace attnprobe::graph {
+namespace {
 
-OpGraph build_sdpa_unified(const attention::AttentionSpec& spec) {
+using attention::AttentionSpec;
+using attention::DropoutForm;
+
+constexpr int64_t first_with_softmax_operation = 92100;
+
+// The operations on the scores inside the operation: all but padding, which the lengths imply.
+template <class Op>
+void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths,
+                     int64_t cudnn_version, Op& op) {
+  if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
+  g.inside_sdpa(true);
+  // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
+  Scores scores(g, spec, lengths, std::max(cudnn_version, first_with_softmax_operation));
+  op.score_input = g.virtual_tensor("scores in", DataType::f32, score_dims(spec));
+  Uid score = scores.modify(*op.score_input);
+  score = scores.bias(score);
+  score = scores.alibi(score);
+  op.score_output = scores.diagonal(score);
+  g.inside_sdpa(false);
+}
+
+int64_t blocks_of(int64_t tokens) {
+  constexpr int64_t tile = 128;
+  return (tokens + tile - 1) / tile;
+}
+
+// One bit a tile of 128x128 scores.
+Uid add_block_mask(GraphBuilder& g, const AttentionSpec& spec) {
+  constexpr int64_t bits = 8;
+  const Dims dims{spec.batch, spec.heads_q, blocks_of(spec.seqlen_q),
+                  (blocks_of(spec.seqlen_kv) + bits - 1) / bits};
+  return g.tensor("block mask", DataType::u8, dims, packed_strides(dims));
+}
+
+void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets& offsets, int64_t version,
+                 SdpaForward& op) {
+  if (wants_stats(spec)) op.stats = add_row_tensor(g, spec, "Stats", offsets);
+  if (spec.max_logit) op.max = add_row_tensor(g, spec, "Max", offsets);
+  if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, "Sum_exp", offsets);
+  if (spec.sink) op.sink = add_head_tensor(g, spec, "sink");
+  // Statistics alone had an attribute of their own before there was a softmax operation.
+  const bool newer = op.max || op.sum_exp || op.sink;
+  if (!newer && (!op.stats || version < first_with_softmax_operation)) return;
+  op.softmax_x = g.virtual_tensor("softmax in", DataType::f32, score_dims(spec));
+  op.softmax_y = g.virtual_tensor("softmax out", DataType::f32, score_dims(spec));
+}
+
+}  // namespace
+
+OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext& context) {
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
+  const RaggedOffsets offsets = add_ragged_offsets(g, spec);
   SdpaForward op;
-  op.q = add_q(g, spec);
-  op.k = add_k(g, spec);
-  op.v = add_v(g, spec);
-  op.o = add_o(g, spec);
-  op.scale = g.scalar("scale", DataType::f32, scale_of(spec));
+  op.q = add_q(g, spec, offsets);
+  const bool paged_k = spec.paged && spec.paged->k, paged_v = spec.paged && spec.paged->v;
+  op.k = paged_k ? add_container(g, spec, "K container", spec.heads_kv, spec.head_dim_qk)
+                 : add_k(g, spec, offsets);
+  op.v = paged_v ? add_container(g, spec, "V container", heads_v(spec), spec.head_dim_v)
+                 : add_v(g, spec, offsets);
+  if (paged_k) op.page_table_k = add_page_table(g, spec, "page table of K");
+  if (paged_v) op.page_table_v = add_page_table(g, spec, "page table of V");
+  op.o = add_o(g, spec, offsets);
+  op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
-  if (wants_stats(spec))
-    op.stats = g.tensor("Stats", DataType::f32, row_dims(spec), packed_strides(row_dims(spec)));
+  if (spec.block_mask) op.block_mask = add_block_mask(g, spec);
+  add_outputs(g, spec, offsets, context.cudnn_version, op);
+  add_score_graph(g, spec, lengths, context.cudnn_version, op);
+  if (spec.dropout) {
+    op.dropout_probability = spec.dropout->probability;
+    op.seed = g.one_element("seed", DataType::i64);
+    op.offset = g.one_element("offset", DataType::i64);
+    if (spec.dropout->dump) {
+      const Dims dims = score_dims(spec);
+      op.rng_dump = g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims));
+    }
+  }
+  g.add(op);
+  return g.take();
+}
+
+OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const BuildContext& context) {
+  GraphBuilder g;
+  const SequenceLengths lengths = add_sequence_lengths(g, spec);
+  const RaggedOffsets offsets = add_ragged_offsets(g, spec);
+  auto gradient = [&](const char* name, const Dims& dims, const attention::Strides& strides,
+                      DataType type, std::optional<Uid> offset) {
+    return with_offset(g, g.tensor(name, type, dims, Dims(strides.begin(), strides.end())), offset);
+  };
+  const DataType type = gradient_type(spec);
+  SdpaBackward op;
+  op.q = add_q(g, spec, offsets);
+  op.k = add_k(g, spec, offsets);
+  op.v = add_v(g, spec, offsets);
+  op.o = add_o(g, spec, offsets);
+  op.d_o = gradient("dO", output_dims(spec), d_o_strides(spec), d_output_type(spec), offsets.o);
+  op.stats = add_row_tensor(g, spec, "Stats", offsets);
+  op.scale = add_scale(g, spec);
+  op.seq_len_q = lengths.q;
+  op.seq_len_kv = lengths.kv;
+  op.dq = gradient("dQ", Dims(g.at(op.q).dims), dq_strides(spec), type, offsets.q);
+  op.dk = gradient("dK", Dims(g.at(op.k).dims), dk_strides(spec), type, offsets.k);
+  op.dv = gradient("dV", Dims(g.at(op.v).dims), dv_strides(spec), type, offsets.v);
+  op.max_total_seqlen_q = spec.max_total_seqlen_q;
+  op.max_total_seqlen_kv = spec.max_total_seqlen_kv;
+  if (spec.sink) {
+    op.sink = add_head_tensor(g, spec, "sink");
+    op.d_sink = add_head_tensor(g, spec, "dSink");
+  }
+  add_score_graph(g, spec, lengths, context.cudnn_version, op);
+  if (spec.bias && spec.bias->grad) op.d_bias = add_bias_tensor(g, spec, "dBias");
+  if (spec.dropout) {
+    op.dropout_probability = spec.dropout->probability;
+    op.seed = g.one_element("seed", DataType::i64);
+    op.offset = g.one_element("offset", DataType::i64);
+  }
   g.add(op);
   return g.take();
 }

@@ -52,6 +52,9 @@ Json to_json(const worker::Result& result) {
   if (result.crash)
     json["crash"] = {
         {"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
+  json["requirements"] = result.requirements;
+  json["warnings"] = result.warnings;
+  json["frontend"] = result.frontend ? Json(*result.frontend) : Json();
   const probe::WalkFindings& findings = result.findings;
   json["stages"] = findings.plans_built ? Json{"check", "plan"} : Json{"check"};
   json["failure"] = findings.failure ? Json(*findings.failure) : Json();

@@ -93,6 +93,36 @@ Json root_cause() {
                  {"advice", array_of(type("string"))}});
 }
 
+Json described(Json schema, const char* text) {
+  schema["description"] = text;
+  return schema;
+}
+
+Json requirement() {
+  return object({{"id", type("string")},
+                 {"feature", type("string")},
+                 {"needs", type("string")},
+                 {"text", type("string")},
+                 {"source", reference("source")}});
+}
+
+Json known_bug() {
+  return object({{"id", type("string")},
+                 {"what", type("string")},
+                 {"advice", type("string")},
+                 {"fixed_in", described(type("string"), "empty where no fixed version is known")},
+                 {"source", reference("source")}});
+}
+
+Json frontend() {
+  return object({{"version", type("string")},
+                 {"refuses", type("boolean")},
+                 {"id", type("string")},
+                 {"status", type("string")},
+                 {"message", type("string")},
+                 {"source", reference("source")}});
+}
+
 Json result() {
   const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
                              {"pattern", type("string")},
@@ -114,6 +144,14 @@ Json result() {
                  {"met", type("boolean")},
                  {"root_cause", or_null(reference("root_cause"))},
                  {"crash?", crash},
+                 {"requirements?", described(array_of(reference("requirement")),
+                                             "what the config needs and this cuDNN or GPU lacks, where cuDNN "
+                                             "refused it; never decides the verdict")},
+                 {"warnings?", described(array_of(reference("known_bug")),
+                                         "known bugs that concern the config on this cuDNN and GPU")},
+                 {"frontend?", described(or_null(reference("frontend")),
+                                         "what cudnn-frontend says before it asks cuDNN; null for patterns "
+                                         "that it has not")},
                  {"stages", array_of(type("string"))},
                  {"failure", or_null(failure)},
                  {"modes", array_of(reference("mode"))},
@@ -147,6 +185,10 @@ Json report_schema() {
                      {"engine", engine()},
                      {"mode", mode()},
                      {"root_cause", root_cause()},
+                     {"source", object({{"text", type("string")}, {"url", type("string")}})},
+                     {"requirement", requirement()},
+                     {"known_bug", known_bug()},
+                     {"frontend", frontend()},
                      {"result", result()}};
   return schema;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/report/notes.hpp"
 #include "attnprobe/report/report.hpp"
 
 namespace attnprobe::report {
@@ -164,7 +165,9 @@ std::string bullet(std::string paragraph) {
   return paragraph;
 }
 
-void add_cause(std::string& out, const Result& result, const Writer& writer, const TextStyle& style) {
+// `alike`: the results that the cause speaks for, `result` among them.
+void add_cause(std::string& out, const Result& result, const Results& alike, const Writer& writer,
+               const TextStyle& style) {
   if (!result.root_cause) return;
   const diagnose::RootCause& cause = *result.root_cause;
   std::string where;
@@ -175,6 +178,7 @@ void add_cause(std::string& out, const Result& result, const Writer& writer, con
   if (!cause.status.empty() || !cause.reason.empty())
     out += "    cuDNN says\n" +
            wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
+  out += requirement_text(alike, style);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
   if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
   for (const auto& advice : cause.advice) {
@@ -192,7 +196,7 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   add_modes(out, result);
   add_engine_configs(out, result);
   add_sweep(out, result);
-  add_cause(out, result, writer, style);
+  add_cause(out, result, {&result}, writer, style);
   if (!result.findings.plans_built && result.verdict == Verdict::supported)
     out += "  Plans were not built: this is cuDNN's support check. --plans build compiles the kernels too.\n";
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
@@ -213,23 +217,25 @@ std::string target_text(const Result& result) {
 
 // Targets that fail for the same reason share one explanation.
 void add_causes_once(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
-  std::vector<std::pair<const Result*, std::string>> groups;
+  std::vector<Results> groups;
   for (const Result* result : results) {
     if (!result->root_cause) continue;
-    auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
-      return group.first->root_cause->reason == result->root_cause->reason &&
-             group.first->root_cause->category == result->root_cause->category;
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const Results& group) {
+      return group.front()->root_cause->reason == result->root_cause->reason &&
+             group.front()->root_cause->category == result->root_cause->category;
     });
     if (same == groups.end())
-      groups.emplace_back(result, result->target.id);
+      groups.push_back({result});
     else
-      same->second += ", " + result->target.id;
+      same->push_back(result);
   }
-  for (const auto& [result, targets] : groups) {
+  for (const Results& group : groups) {
+    std::string targets;
+    for (const Result* result : group) targets += (targets.empty() ? "" : ", ") + result->target.id;
     out += fmt::format("\n  on {}\n", targets);
-    add_cause(out, *result, writer, style);
+    add_cause(out, *group.front(), group, writer, style);
     out.pop_back();
-    out += wrapped("reproduce: " + result->reproduce, 4, 100'000);
+    out += wrapped("reproduce: " + group.front()->reproduce, 4, 100'000);
   }
 }
 
@@ -237,8 +243,9 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += headline(*results.front(), writer);
   if (style.details) {
     for (const Result* result : results) {
-      out += fmt::format("  on {}: {}{}\n\n", target_text(*result), writer.verdict(*result),
+      out += fmt::format("  on {}: {}{}\n", target_text(*result), writer.verdict(*result),
                          expectation_mark(*result));
+      out += warning_text({result}, style) + "\n";
       add_details(out, *result, writer, style);
       out += "\n";
     }
@@ -251,7 +258,7 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
                     writer.verdict(*result) + expectation_mark(*result),
                     ok ? working_summary(*result) : cause_summary(*result)});
   }
-  out += aligned(rows, 4);
+  out += aligned(rows, 4) + warning_text(results, style);
   add_causes_once(out, results, writer, style);
   out += "\n";
 }

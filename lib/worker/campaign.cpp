@@ -63,6 +63,7 @@ class TargetRun {
       cause.reason = cause.explanation = e.what();
       result.root_cause = cause;
     }
+    add_version_rules(result);
     return result;
   }
 

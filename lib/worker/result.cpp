@@ -49,6 +49,17 @@ void judge(Result& result) {
   }
 }
 
+void add_version_rules(Result& result) {
+  if (result.cudnn_version == 0) return;
+  const auto& spec = result.config.spec;
+  const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
+                       (result.verdict == Verdict::error && !result.environment_broken);
+  if (refused)
+    result.requirements = diagnose::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  result.warnings = diagnose::known_bugs(spec, result.cudnn_version, result.target.sm);
+  result.frontend = diagnose::frontend_answer(spec, result.cudnn_version, result.target.sm);
+}
+
 attention::ExpectedVerdict expected(const Result& result) {
   const auto& expect = result.config.spec.expect;
   const target::Target* twin = target::twin(result.target);

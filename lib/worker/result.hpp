@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attnprobe/attention/config.hpp"
+#include "attnprobe/diagnose/requirements.hpp"
 #include "attnprobe/diagnose/root_cause.hpp"
 #include "attnprobe/graph/build.hpp"
 #include "attnprobe/probe/findings.hpp"
@@ -34,11 +35,21 @@ struct Result {
       false;  ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::optional<Crash> crash;
+  /// Version rules, beside cuDNN's answer: what it lacks that the config needs, where cuDNN refused it; known
+  /// bugs that concern the config, whatever cuDNN said; what cudnn-frontend says before it asks cuDNN (none
+  /// for patterns that it has not).
+  std::vector<diagnose::Requirement> requirements;
+  std::vector<diagnose::KnownBug> warnings;
+  std::optional<diagnose::FrontendAnswer> frontend;
   std::string reproduce;  ///< the command that gives this result again
 };
 
 /// The verdict that the findings say, with its root cause.
 void judge(Result& result);
+
+/// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was
+/// loaded.
+void add_version_rules(Result& result);
 
 attention::ExpectedVerdict expected(const Result& result);
 bool met_expectation(const Result& result);

@@ -110,9 +110,18 @@ class Server {
       channel_.write({{"answer", "stage"}, {"stage", stage}, {"findings", so_far}});
       inject_fault(stage);
     };
-    return {{"answer", "walk"},
-            {"findings", probe::walk(*device_, graph::from_json(request.at("graph")),
-                                     request.at("options").get<probe::WalkOptions>(), progress)}};
+    const auto graph = graph::from_json(request.at("graph"));
+    const auto options = request.at("options").get<probe::WalkOptions>();
+    try {
+      return {{"answer", "walk"}, {"findings", probe::walk(*device_, graph, options, progress)}};
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception& e) {
+      // Through cuDNN's C functions (9.19: a format_error): any other program would have died of it, and what
+      // it left half done is no ground for further answers.
+      fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
+      std::abort();
+    }
   }
 
   Channel channel_;

@@ -1,0 +1,17 @@
+// attnprobe's enums as cuDNN's.
+#pragma once
+
+#include <cudnn_graph.h>
+
+#include "attnprobe/attention/data_type.hpp"
+#include "attnprobe/graph/modes.hpp"
+
+namespace attnprobe::cudnn {
+
+cudnnDataType_t cudnn_type(DataType type);
+cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode);
+cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op);
+cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering);
+cudnnRngDistribution_t cudnn_distribution(graph::RngDistribution distribution);
+
+}  // namespace attnprobe::cudnn

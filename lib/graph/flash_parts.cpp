@@ -1,0 +1,111 @@
+#include "attnprobe/graph/flash_parts.hpp"
+
+#include <utility>
+
+namespace attnprobe::graph {
+
+using attention::AttentionSpec;
+using attention::DropoutForm;
+using attention::SeedForm;
+
+namespace {
+
+// Any but 0, which cuDNN takes for none.
+constexpr int64_t constant_seed = 1234;
+
+}  // namespace
+
+DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool backward) {
+  const auto& dropout = *spec.dropout;
+  const Dims dims = score_dims(spec);
+  DropoutTensors tensors;
+  if (dropout.form == DropoutForm::mask) {
+    tensors.scale = g.one_element("dropout scale", DataType::f32);
+    if (backward) tensors.scale_inv = g.one_element("dropout scale inverse", DataType::f32);
+    tensors.mask = g.tensor("dropout mask", spec.dtype, dims, packed_strides(dims));
+    return tensors;
+  }
+  const double keep = 1.0 - dropout.probability;
+  Rng rng;
+  rng.probability = keep;
+  const SeedForm seed = seed_form(spec);
+  if (seed == SeedForm::constant) {
+    rng.constant_seed = constant_seed;
+  } else {
+    const DataType type = seed == SeedForm::i64 ? DataType::i64 : DataType::i32;
+    rng.seed = g.one_element("seed", type);
+    rng.offset = g.one_element("offset", type);
+  }
+  tensors.mask = dropout.dump ? g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims))
+                              : g.virtual_tensor("dropout mask", DataType::f32, dims);
+  rng.y = tensors.mask;
+  g.add(rng);
+  tensors.scale = g.scalar("dropout scale", DataType::f32, 1.0 / keep);
+  if (backward) tensors.scale_inv = g.scalar("dropout scale inverse", DataType::f32, keep);
+  return tensors;
+}
+
+Uid multiply(GraphBuilder& g, Uid x, Uid factor) {
+  return g.pointwise(PointwiseMode::MUL, x, factor);
+}
+
+void add_amax(GraphBuilder& g, Uid x, const std::string& name) {
+  g.reduce(ReductionOperator::AMAX, x, g.one_element(name, DataType::f32));
+}
+
+Uid add_output_scale(GraphBuilder& g, const AttentionSpec& spec, const std::string& name) {
+  if (fp8_scaling(spec) == attention::Fp8Scaling::current) return g.scalar(name, DataType::f32, 1.0);
+  return g.one_element(name, DataType::f32);
+}
+
+Uid dequantize(GraphBuilder& g, Uid x, const std::string& name, BlockAxis axis, bool is_transposed) {
+  constexpr int64_t block = 32, tile_rows = 128, tile_columns = 4;
+  auto up = [](int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; };
+  Dims dims = g.at(x).dims, strides = g.at(x).strides;
+  Dims logical = dims;
+  if (is_transposed) std::swap(logical[2], logical[3]);
+  auto blocks = [&](int64_t extent) { return up((extent + block - 1) / block, tile_columns); };
+  Dims scale_dims = logical;
+  if (axis == BlockAxis::head_dim) {
+    scale_dims[2] = up(logical[2], tile_rows);
+    scale_dims[3] = blocks(logical[3]);
+  } else {
+    scale_dims[2] = blocks(logical[2]);
+    scale_dims[3] = up(logical[3], tile_rows);
+  }
+  const Uid scale = g.tensor("descale " + name, DataType::fp8_e8m0, scale_dims, packed_strides(scale_dims));
+  if (axis == BlockAxis::seqlen_spread) {
+    const int64_t b = scale_dims[0], h = scale_dims[1], plane = scale_dims[2] * tile_rows;
+    g.at(scale).strides = {h * plane, plane, b * h * plane, 1};
+  }
+  if (is_transposed) transposed(g, scale);
+  g.at(scale).reordering = Reordering::F8_128x4;
+  BlockScaleDequantize op;
+  op.x = x;
+  op.scale = scale;
+  op.y = g.virtual_tensor("dequantized " + name, DataType::f32, dims, strides);
+  op.block_size = {1, block};
+  g.add(op);
+  return op.y;
+}
+
+Uid matmul_over_heads(GraphBuilder& g, Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k,
+                      const HeadSum& sum) {
+  const int64_t heads = g.at(a).dims[1], kept = g.at(c).dims[1];
+  if (heads == kept) return g.matmul(a, b, c, m, {}, k);
+  Dims dims = g.at(c).dims, strides = g.at(c).strides;
+  dims[1] = heads;
+  Uid full = 0;
+  if (sum.full_in_memory) {
+    // As C, but with every head of a token; the ragged offset is C's, its multiplier implied.
+    strides[0] *= heads / kept;
+    strides[2] *= heads / kept;
+    full = with_offset(g, g.tensor("all heads", sum.full_type, dims, strides), g.at(c).ragged_offset);
+  } else {
+    full = g.virtual_tensor("all heads", sum.full_type, dims);
+  }
+  g.matmul(a, b, full, m, {}, k);
+  return g.reduce(ReductionOperator::ADD, full, c);
+}
+
+}  // namespace attnprobe::graph

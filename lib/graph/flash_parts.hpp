@@ -1,0 +1,42 @@
+// Pieces of flash attention that forward and backward graphs share: dropout, the fp8 and MXFP8 scalings.
+#pragma once
+
+#include "attnprobe/graph/attention_tensors.hpp"
+
+namespace attnprobe::graph {
+
+/// The mask that dropout multiplies onto P, and the scales before and behind it.
+struct DropoutTensors {
+  Uid mask = 0;       ///< {b, h_q, s_q, s_kv}: drawn here, or the caller's
+  Uid scale = 0;      ///< 1 / (1 - p)
+  Uid scale_inv = 0;  ///< 1 - p, which only the backward pass uses; 0 else
+};
+/// Adds the RNG operation where the mask is drawn. Precondition: the spec has dropout.
+DropoutTensors add_dropout(GraphBuilder& g, const attention::AttentionSpec& spec, bool backward);
+
+/// x times a one-element tensor of that name.
+Uid multiply(GraphBuilder& g, Uid x, Uid factor);
+
+/// The largest absolute value of x into an output of that name.
+void add_amax(GraphBuilder& g, Uid x, const std::string& name);
+
+/// The factor by which fp8 results are scaled before they are stored: a tensor, or the value 1 for current
+/// scaling, where the result is 16-bit (Transformer Engine's use of cudnn-frontend).
+Uid add_output_scale(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+
+/// Which axis of a tensor {b, h, s, d} the blocks of MXFP8 run along. seqlen_spread: as seqlen, with the strides
+/// that cudnn-frontend gives the scales of K and Q in the backward pass, columns outermost.
+enum class BlockAxis { head_dim, seqlen, seqlen_spread };
+/// x dequantised with block scales of its own: E8M0, one for 32 elements, padded and reordered in tiles of
+/// 128x4. For a transposed x the scales are transposed too.
+Uid dequantize(GraphBuilder& g, Uid x, const std::string& name, BlockAxis axis, bool transposed = false);
+
+/// C = A B of the backward pass, where A may have more heads than C: those are then summed into it.
+struct HeadSum {
+  DataType full_type;           ///< of the product with all heads
+  bool full_in_memory = false;  ///< not virtual: ragged with a known number of tokens
+};
+Uid matmul_over_heads(GraphBuilder& g, Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k,
+                      const HeadSum& sum);
+
+}  // namespace attnprobe::graph

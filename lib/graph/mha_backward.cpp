@@ -1,0 +1,96 @@
+// The legacy small-sequence pattern backward ("Fused Attention bprop" of the backend documentation). It reads
+// the S that the forward pass stored, whose sign bit says what dropout dropped.
+#include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/mha_parts.hpp"
+
+namespace attnprobe::graph {
+namespace {
+
+using attention::AttentionSpec;
+
+Dims as_dims(const attention::Strides& strides) {
+  return {strides.begin(), strides.end()};
+}
+
+class LegacyBackward {
+ public:
+  explicit LegacyBackward(const AttentionSpec& spec) : spec_(spec), lengths_(add_sequence_lengths(g_, spec)) {}
+
+  OpGraph build() {
+    const Uid q = add_q(g_, spec_, {}), k = add_k(g_, spec_, {}), v = transposed(g_, add_v(g_, spec_, {}));
+    const Uid d_o =
+        g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)));
+    s_ = add_legacy_scores(g_, spec_, "S", spec_.dtype, false);
+    const double keep = spec_.dropout ? 1.0 - spec_.dropout->probability : 1.0;
+    dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);
+
+    const Uid scaled = g_.pointwise(PointwiseMode::MUL, transpose(s_), dropout_scale_, {.into = transposed_io()});
+    const Uid p_t = g_.pointwise(PointwiseMode::ABS, scaled, {}, {.into = transposed_io()});
+    const Uid d_v = gradient("dV", Dims(g_.at(k).dims), dv_strides(spec_));
+    g_.at(d_v).dims[3] = spec_.head_dim_v;
+    g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
+
+    const Uid d_p = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    g_.matmul(d_o, v, d_p, lengths_.q, lengths_.kv);
+    const Uid d_s = score_gradient(d_p);
+    g_.matmul(d_s, k, gradient("dQ", Dims(g_.at(q).dims), dq_strides(spec_)), lengths_.q, {}, lengths_.kv);
+    g_.matmul(transpose(d_s), q, gradient("dK", Dims(g_.at(k).dims), dk_strides(spec_)), lengths_.kv, {},
+              lengths_.q);
+    return g_.take();
+  }
+
+ private:
+  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides) {
+    return g_.tensor(name, gradient_type(spec_), dims, as_dims(strides));
+  }
+
+  Uid transposed_io() {
+    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
+    return g_.virtual_tensor("", spec_.dtype, {dims[0], dims[1], dims[3], dims[2]},
+                             {strides[0], strides[1], 1, dims[3]});
+  }
+  Uid transpose(Uid x) { return g_.reshape(x, transposed_io()); }
+
+  // Backward of dropout, softmax, mask and scale.
+  Uid score_gradient(Uid d_p) {
+    auto full = [&](DataType type) { return g_.virtual_tensor("", type, score_dims(spec_)); };
+    const Uid p = g_.pointwise(PointwiseMode::ABS, s_, {}, {.into = full(spec_.dtype)});
+    const Uid zero = g_.scalar("zero", DataType::f32, 0.0);
+    const Uid kept = g_.pointwise(PointwiseMode::CMP_GT, s_, zero, {.into = full(DataType::boolean)});
+    Uid x = g_.pointwise(PointwiseMode::MUL, d_p, dropout_scale_);
+    x = g_.select(x, zero, kept);
+    const Uid weighted = g_.pointwise(PointwiseMode::MUL, p, x, {.into = full(DataType::f32)});
+    const Uid sums = g_.reduce(ReductionOperator::ADD, weighted, row_dims(spec_));
+    x = g_.pointwise(PointwiseMode::SUB, x, sums);
+    x = g_.pointwise(PointwiseMode::MUL, p, x, {.into = full(DataType::f32)});
+    const bool masked = has_legacy_mask(spec_.mask);
+    const Uid d_s = add_legacy_scores(g_, spec_, "dS", spec_.dtype, false);
+    const Uid scale = g_.scalar("scale", DataType::f32, scale_of(spec_));
+    x = g_.pointwise(PointwiseMode::MUL, x, scale, {.into = masked ? full(DataType::f32) : d_s});
+    if (masked) add_legacy_mask(g_, spec_.mask, x, lengths_, d_s);
+    if (spec_.bias && spec_.bias->grad) bias_gradient(d_s);
+    return d_s;
+  }
+
+  // dS holds the scale of K, which the bias never saw: it is taken out again.
+  void bias_gradient(Uid d_s) {
+    const Uid d_bias = add_bias_tensor(g_, spec_, "dBias");
+    const Uid sum = g_.reduce(ReductionOperator::ADD, d_s, Dims(g_.at(d_bias).dims));
+    const Uid scale = g_.scalar("scale", DataType::f32, scale_of(spec_));
+    const Uid inverse = g_.pointwise(PointwiseMode::RECIPROCAL, scale);
+    g_.pointwise(PointwiseMode::MUL, sum, inverse, {.into = d_bias});
+  }
+
+  GraphBuilder g_;
+  const AttentionSpec& spec_;
+  SequenceLengths lengths_;
+  Uid s_ = 0, dropout_scale_ = 0;
+};
+
+}  // namespace
+
+OpGraph build_mha_backward(const AttentionSpec& spec) {
+  return LegacyBackward(spec).build();
+}
+
+}  // namespace attnprobe::graph

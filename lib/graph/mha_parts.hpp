@@ -1,0 +1,20 @@
+// What the legacy pattern's forward and backward graphs share.
+#pragma once
+
+#include "attnprobe/graph/attention_tensors.hpp"
+
+namespace attnprobe::graph {
+
+/// Hides scores by padding and causal mask, in one select with indices in FLOAT (unlike flash attention's),
+/// into a new tensor or an existing one. Precondition: the mask has one of the two.
+Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths,
+                    std::optional<Uid> into = {});
+
+bool has_legacy_mask(const attention::Mask& mask);
+
+/// S or dS as it is stored between forward and backward: the io type in F16x16 order. Virtual where nobody
+/// else reads it.
+Uid add_legacy_scores(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+                      DataType type, bool is_virtual);
+
+}  // namespace attnprobe::graph

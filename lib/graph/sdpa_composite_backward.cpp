@@ -1,0 +1,163 @@
+// Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 emits it
+// (node/scaled_dot_product_flash_attention.h). P is recomputed from the scores and the statistics.
+#include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
+#include "attnprobe/graph/scores.hpp"
+
+namespace attnprobe::graph {
+namespace {
+
+using attention::AttentionSpec;
+
+Dims as_dims(const attention::Strides& strides) {
+  return {strides.begin(), strides.end()};
+}
+
+class Backward {
+ public:
+  Backward(const AttentionSpec& spec, const BuildContext& context)
+      : spec_(spec),
+        lengths_(add_sequence_lengths(g_, spec)),
+        offsets_(add_ragged_offsets(g_, spec)),
+        scores_(g_, spec, lengths_, context.cudnn_version),
+        version_(context.cudnn_version) {}
+
+  OpGraph build() {
+    q_ = add_q(g_, spec_, offsets_);
+    k_ = transposed(g_, add_k(g_, spec_, offsets_));
+    v_ = transposed(g_, add_v(g_, spec_, offsets_));
+    o_ = add_o(g_, spec_, offsets_);
+    d_o_ = with_offset(g_, g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))),
+                       offsets_.o);
+    stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
+    scale_ = add_scale(g_, spec_);
+    if (spec_.dropout) dropout_ = add_dropout(g_, spec_, true);
+    const Uid softmax_sum = row_sums();
+    const Uid p = probabilities();
+    value_gradient(p);
+    const Uid d_s = score_gradient(p, softmax_sum);
+    key_gradient(d_s);
+    query_gradient(d_s);
+    return g_.take();
+  }
+
+ private:
+  Uid mul(Uid a, Uid b) { return multiply(g_, a, b); }
+
+  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides,
+               std::optional<Uid> offset) {
+    return with_offset(g_, g_.tensor(name, gradient_type(spec_), dims, as_dims(strides)), offset);
+  }
+
+  // D = rowsum(dO O), times 1 - p. It has memory of its own: the caller gives it as a workspace.
+  Uid row_sums() {
+    // The strides are cudnn-frontend's, a mix of two layouts.
+    const int64_t h = spec_.heads_q, s = spec_.seqlen_q, d = spec_.head_dim_v;
+    const Uid product = g_.pointwise(
+        PointwiseMode::MUL, d_o_, o_,
+        {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), {h * s * d, s * d, h * d, 1})});
+    const Uid sums = g_.reduce(ReductionOperator::ADD, product, row_dims(spec_));
+    if (spec_.sink) sink_gradient(sums);
+    const bool ragged = offsets_.stats && spec_.max_total_seqlen_q;
+    const Uid softmax_sum = add_row_tensor(g_, spec_, "softmax_sum", ragged ? offsets_ : RaggedOffsets{});
+    const Uid factor = dropout_ ? dropout_->scale_inv : g_.scalar("one", DataType::f32, 1.0);
+    return g_.pointwise(PointwiseMode::MUL, sums, factor, {.into = softmax_sum});
+  }
+
+  // cuDNN applies the minus sign itself.
+  void sink_gradient(Uid sums) {
+    const Uid sink = add_head_tensor(g_, spec_, "sink"), d_sink = add_head_tensor(g_, spec_, "dSink");
+    const Uid shifted = g_.pointwise(PointwiseMode::SUB, sink, stats_,
+                                     {.into = g_.virtual_tensor("", DataType::f32, row_dims(spec_))});
+    g_.reduce(ReductionOperator::ADD, mul(g_.pointwise(PointwiseMode::EXP, shifted), sums), d_sink);
+  }
+
+  Uid probabilities() {
+    Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
+    if (scale_) score = mul(score, *scale_);
+    score = scores_.modify(score);
+    score = scores_.bias(score);
+    score = scores_.alibi(score);
+    score = scores_.padding(score);
+    score = g_.pointwise(PointwiseMode::SUB, score, stats_);
+    // cudnn-frontend's workaround for 9.0 to 9.9: the padding once more.
+    if (version_ >= 90000 && version_ < 91000) score = scores_.padding(score);
+    score = scores_.diagonal(score);
+    return g_.pointwise(PointwiseMode::EXP, score);
+  }
+
+  // {b, h_q, s_kv, s_q} in the io type: a reshape is the transpose.
+  Uid transpose(Uid x) {
+    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
+    return g_.reshape(x, g_.virtual_tensor("", spec_.dtype, {dims[0], dims[1], dims[3], dims[2]},
+                                           {strides[0], strides[1], 1, dims[3]}));
+  }
+
+  HeadSum head_sum(std::optional<Uid> offset) const {
+    return {spec_.dtype, offset && spec_.max_total_seqlen_kv};
+  }
+
+  void value_gradient(Uid p) {
+    if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
+    const Uid d_v = gradient("dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+                             dv_strides(spec_), offsets_.v);
+    matmul_over_heads(g_, transpose(p), d_o_, d_v, lengths_.kv, lengths_.q, head_sum(offsets_.v));
+  }
+
+  Uid score_gradient(Uid p, Uid softmax_sum) {
+    Uid x = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    g_.matmul(d_o_, v_, x, lengths_.q, lengths_.kv);
+    if (dropout_) x = mul(x, dropout_->mask);
+    x = mul(g_.pointwise(PointwiseMode::SUB, x, softmax_sum), p);
+    if (dropout_) x = mul(x, dropout_->scale);
+    if (spec_.bias && spec_.bias->grad)
+      g_.reduce(ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, "dBias"));
+    x = scores_.modify_backward(x);
+    return scale_ ? mul(x, *scale_) : x;
+  }
+
+  void key_gradient(Uid d_s) {
+    const Uid d_k = gradient("dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+                             dk_strides(spec_), offsets_.k);
+    matmul_over_heads(g_, transpose(d_s), q_, d_k, lengths_.kv, lengths_.q, head_sum(offsets_.k));
+  }
+
+  // Accumulated in f32 memory and then converted; or, where the order of additions must not change from run
+  // to run or dBias is wanted, straight into dQ: that form is all that says so to cuDNN.
+  void query_gradient(Uid d_s) {
+    const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
+    const Uid k = g_.virtual_tensor("K", DataType::f32, dims, as_dims(k_strides(spec_)));
+    g_.reshape(k_, with_offset(g_, k, offsets_.k));
+    const Dims q_dims{spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk};
+    const Uid d_q = gradient("dQ", q_dims, dq_strides(spec_), offsets_.q);
+    if (spec_.deterministic || (spec_.bias && spec_.bias->grad)) {
+      g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
+      return;
+    }
+    const bool ragged = offsets_.q && spec_.max_total_seqlen_q;
+    const Uid sum =
+        g_.tensor("dQ sum", DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
+    if (ragged) with_offset(g_, sum, offsets_.q);
+    g_.matmul(d_s, k, sum, lengths_.q, {}, lengths_.kv);
+    g_.pointwise(PointwiseMode::IDENTITY, sum, {}, {.into = d_q});
+  }
+
+  GraphBuilder g_;
+  const AttentionSpec& spec_;
+  SequenceLengths lengths_;
+  RaggedOffsets offsets_;
+  Scores scores_;
+  int64_t version_;
+  Uid q_ = 0, k_ = 0, v_ = 0, o_ = 0, d_o_ = 0, stats_ = 0;
+  std::optional<Uid> scale_;
+  std::optional<DropoutTensors> dropout_;
+};
+
+}  // namespace
+
+OpGraph build_sdpa_composite_backward(const AttentionSpec& spec, const BuildContext& context) {
+  return Backward(spec, context).build();
+}
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,219 @@
+// Flash attention backward in fp8, as cudnn-frontend 1.23 emits it (node/sdpa_fp8_bwd.h): with one scale a
+// tensor, or MXFP8 with one for 32 elements, where Q, K and dO come quantised along both axes. Unlike the
+// 16-bit graph it masks before it subtracts the statistics, and makes dQ before dK.
+#include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
+#include "attnprobe/graph/scores.hpp"
+
+namespace attnprobe::graph {
+namespace {
+
+using attention::AttentionSpec;
+using attention::Fp8Scaling;
+
+Dims as_dims(const attention::Strides& strides) {
+  return {strides.begin(), strides.end()};
+}
+
+class Fp8Backward {
+ public:
+  Fp8Backward(const AttentionSpec& spec, const BuildContext& context)
+      : spec_(spec),
+        mxfp8_(fp8_scaling(spec) == Fp8Scaling::mxfp8),
+        lengths_(add_sequence_lengths(g_, spec)),
+        offsets_(add_ragged_offsets(g_, spec)),
+        scores_(g_, spec, lengths_, context.cudnn_version) {}
+
+  OpGraph build() {
+    add_inputs();
+    if (spec_.dropout) dropout_ = add_dropout(g_, spec_, true);
+    const Uid row_sum = row_sums();
+    const Uid p = probabilities();
+    value_gradient(p);
+    const Uid d_s = score_gradient(p, row_sum);
+    query_gradient(d_s);
+    key_gradient(d_s);
+    return g_.take();
+  }
+
+ private:
+  Uid mul(Uid a, Uid b) { return multiply(g_, a, b); }
+  Uid factor(const char* name) { return g_.one_element(name, DataType::f32); }
+
+  void add_inputs() {
+    q_ = q_raw_ = add_q(g_, spec_, offsets_);
+    k_ = k_raw_ = transposed(g_, add_k(g_, spec_, offsets_));
+    v_ = transposed(g_, add_v(g_, spec_, offsets_));
+    o_ = add_o(g_, spec_, offsets_);
+    d_o_ = d_o_raw_ = output_gradient("dO", d_output_type(spec_));
+    stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
+    scale_ = add_scale(g_, spec_);
+    if (mxfp8_) {
+      k_ = dequantize(g_, k_, "K", BlockAxis::head_dim, true);
+      v_ = dequantize(g_, v_, "V", BlockAxis::head_dim, true);
+      q_ = dequantize(g_, q_, "Q", BlockAxis::head_dim);
+      d_o_ = dequantize(g_, d_o_, "dO", BlockAxis::head_dim);
+      return;
+    }
+    descale_q_ = factor("descale Q");
+    descale_k_ = factor("descale K");
+    descale_v_ = factor("descale V");
+    // A 16-bit O needs no scale; current scaling gives it as the value 1.
+    const bool plain_o = fp8_scaling(spec_) == Fp8Scaling::current && !is_fp8_type(output_type(spec_));
+    descale_o_ = plain_o ? g_.scalar("descale O", DataType::f32, 1.0) : factor("descale O");
+    descale_d_o_ = factor("descale dO");
+    descale_s_ = factor("descale S");
+    descale_d_p_ = factor("descale dP");
+  }
+
+  static bool is_fp8_type(DataType type) { return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2; }
+
+  Uid output_gradient(const char* name, DataType type) {
+    return with_offset(g_, g_.tensor(name, type, output_dims(spec_), as_dims(d_o_strides(spec_))), offsets_.o);
+  }
+
+  // A tensor that is also given quantised along the sequence.
+  Uid along_sequence(const std::string& name, DataType type, const Dims& dims, const Dims& strides,
+                     BlockAxis axis = BlockAxis::seqlen) {
+    const Uid x = g_.tensor(name + " by sequence", type, dims, strides);
+    return dequantize(g_, x, name + " by sequence", axis);
+  }
+
+  Uid row_sums() {
+    const Uid d_o = mxfp8_ ? output_gradient("dO in 16 bits", output_type(spec_)) : d_o_raw_;
+    const Uid product = g_.pointwise(
+        PointwiseMode::MUL, d_o, o_,
+        {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});
+    Uid sums = g_.reduce(ReductionOperator::ADD, product, row_dims(spec_));
+    if (!mxfp8_) sums = mul(mul(sums, descale_d_o_), descale_o_);
+    if (spec_.sink) sink_gradient(sums);
+    if (dropout_) return mul(sums, dropout_->scale_inv);
+    // Without this the matcher takes the sink's product for the softmax path.
+    return spec_.sink ? mul(sums, g_.scalar("one", DataType::f32, 1.0)) : sums;
+  }
+
+  // cuDNN applies the minus sign itself.
+  void sink_gradient(Uid sums) {
+    const Uid sink = add_head_tensor(g_, spec_, "sink"), d_sink = add_head_tensor(g_, spec_, "dSink");
+    const Uid shifted = g_.pointwise(PointwiseMode::SUB, sink, stats_,
+                                     {.into = g_.virtual_tensor("", DataType::f32, row_dims(spec_))});
+    g_.reduce(ReductionOperator::ADD, mul(g_.pointwise(PointwiseMode::EXP, shifted), sums), d_sink);
+  }
+
+  Uid probabilities() {
+    Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
+    if (scale_) score = mul(score, *scale_);
+    if (!mxfp8_) score = mul(mul(score, descale_q_), descale_k_);
+    // cudnn-frontend has no modifier and no ALiBi here; cuDNN may say what it makes of them.
+    score = scores_.modify(score);
+    score = scores_.bias(score);
+    score = scores_.alibi(score);
+    score = scores_.padding(score);
+    score = scores_.diagonal(score);
+    return g_.pointwise(PointwiseMode::EXP, g_.pointwise(PointwiseMode::SUB, score, stats_));
+  }
+
+  // {b, h_q, s_kv, s_q}: a reshape is the transpose.
+  Uid transpose(Uid x, DataType type) {
+    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
+    return g_.reshape(x, g_.virtual_tensor("", mxfp8_ ? DataType::f32 : type, {dims[0], dims[1], dims[3], dims[2]},
+                                           {strides[0], strides[1], 1, dims[3]}));
+  }
+
+  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides,
+               std::optional<Uid> offset) {
+    return with_offset(g_, g_.tensor(name, gradient_type(spec_), dims, as_dims(strides)), offset);
+  }
+
+  // c = a b with its scales, and its largest value.
+  void scaled_matmul(Uid a, Uid b, Uid descale_a, Uid descale_b, Uid c, const std::string& name,
+                     std::optional<Uid> m, std::optional<Uid> k) {
+    if (mxfp8_) {
+      matmul_over_heads(g_, a, b, c, m, k, {DataType::f32});
+      add_amax(g_, c, "amax " + name);
+      return;
+    }
+    Dims dims = g_.at(c).dims;
+    const int64_t kept = dims[1];
+    dims[1] = g_.at(a).dims[1];
+    Uid result = g_.virtual_tensor("", DataType::f32, dims);
+    g_.matmul(a, b, result, m, {}, k);
+    if (dims[1] != kept) result = g_.reduce(ReductionOperator::ADD, result, Dims(g_.at(c).dims));
+    result = mul(mul(result, descale_a), descale_b);
+    g_.pointwise(PointwiseMode::MUL, result, add_output_scale(g_, spec_, "scale " + name), {.into = c});
+    add_amax(g_, result, "amax " + name);
+  }
+
+  void value_gradient(Uid p) {
+    if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
+    if (!mxfp8_) p = g_.pointwise(PointwiseMode::MUL, p, factor("scale S"), {.out = spec_.dtype});
+    const Uid p_t = transpose(p, spec_.dtype);
+    const Uid d_o = mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_),
+                                            as_dims(d_o_strides(spec_)))
+                           : d_o_raw_;
+    const Uid d_v = gradient("dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+                             dv_strides(spec_), offsets_.v);
+    scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, "dV", lengths_.kv, lengths_.q);
+  }
+
+  Uid score_gradient(Uid p, Uid row_sum) {
+    Uid x = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    g_.matmul(d_o_, v_, x, lengths_.q, lengths_.kv);
+    if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
+    x = mul(g_.pointwise(PointwiseMode::SUB, x, row_sum), p);
+    if (dropout_) x = mul(x, dropout_->scale);
+    x = scores_.modify_backward(x);
+    if (scale_) x = mul(x, *scale_);
+    if (mxfp8_) return x;
+    add_amax(g_, x, "amax dP");
+    return g_.pointwise(PointwiseMode::MUL, x, factor("scale dP"), {.out = d_output_type(spec_)});
+  }
+
+  void query_gradient(Uid d_s) {
+    const Dims k_dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
+    const Dims k_strides_ = as_dims(k_strides(spec_));
+    Uid k = 0;
+    if (mxfp8_) {
+      k = along_sequence("K", spec_.dtype, k_dims, k_strides_, BlockAxis::seqlen_spread);
+    } else {
+      k = with_offset(g_, g_.virtual_tensor("K", DataType::f32, k_dims, k_strides_), offsets_.k);
+      g_.reshape(k_raw_, k);
+    }
+    const Uid d_q = gradient("dQ", {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
+                             dq_strides(spec_), offsets_.q);
+    scaled_matmul(d_s, k, descale_d_p_, descale_k_, d_q, "dQ", lengths_.q, lengths_.kv);
+  }
+
+  void key_gradient(Uid d_s) {
+    const Uid d_s_t = transpose(d_s, d_output_type(spec_));
+    Uid q = q_raw_;
+    if (mxfp8_)
+      q = along_sequence("Q", spec_.dtype, {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
+                         as_dims(q_strides(spec_)), BlockAxis::seqlen_spread);
+    const Uid d_k = gradient("dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+                             dk_strides(spec_), offsets_.k);
+    scaled_matmul(d_s_t, q, descale_d_p_, descale_q_, d_k, "dK", lengths_.kv, lengths_.q);
+  }
+
+  GraphBuilder g_;
+  const AttentionSpec& spec_;
+  bool mxfp8_;
+  SequenceLengths lengths_;
+  RaggedOffsets offsets_;
+  Scores scores_;
+  // "raw": as the caller gives it; else ready for the matmul.
+  Uid q_ = 0, q_raw_ = 0, k_ = 0, k_raw_ = 0, v_ = 0, o_ = 0, d_o_ = 0, d_o_raw_ = 0, stats_ = 0;
+  Uid descale_q_ = 0, descale_k_ = 0, descale_v_ = 0, descale_o_ = 0, descale_d_o_ = 0, descale_s_ = 0,
+      descale_d_p_ = 0;
+  std::optional<Uid> scale_;
+  std::optional<DropoutTensors> dropout_;
+};
+
+}  // namespace
+
+OpGraph build_sdpa_fp8_backward(const AttentionSpec& spec, const BuildContext& context) {
+  return Fp8Backward(spec, context).build();
+}
+
+}  // namespace attnprobe::graph
