@@ -279,7 +279,7 @@ TEST_CASE("An unknown key is named with its place and the nearest known one", "[
   CHECK_THAT(
       message,
       StartsWith(R"(bert.json: /1/dtyp: unknown key "dtyp" (did you mean "dtype"?); allowed: "name", )"));
-  CHECK_THAT(message, EndsWith(R"("mask", "stats")"));
+  CHECK_THAT(message, EndsWith(R"("fp8", "softmax")"));
 }
 
 TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
@@ -302,7 +302,9 @@ TEST_CASE("A value of the wrong type is quoted with what is allowed", "[config][
   CHECK(refusal(config(R"("batch": "8")")) == "bert.json: /batch: \"8\"" + range);
   CHECK(refusal(config(R"("batch": 8.5)")) == "bert.json: /batch: 8.5" + range);
   CHECK(refusal(config(R"("batch": null)")) == "bert.json: /batch: null" + range);
-  CHECK(refusal(config(R"("scale": "1")")) == "bert.json: /scale: \"1\" is not a number");
+  CHECK(refusal(config(R"("scale": "1")")) ==
+        "bert.json: /scale: \"1\" is not a scale; allowed: a number, \"tensor\", \"none\"");
+  CHECK(refusal(config(R"("softcap": "1")")) == "bert.json: /softcap: \"1\" is not a number");
   CHECK(refusal(config(R"("stats": 1)")) == "bert.json: /stats: 1 is not a boolean; allowed: true, false");
   CHECK(refusal(config(R"("name": 1)")) == "bert.json: /name: 1 is not text");
 }
@@ -322,10 +324,11 @@ TEST_CASE("A number that no double holds is a usage error", "[config][errors]") 
 
 TEST_CASE("An unknown value is refused with the list of the known ones", "[config][errors]") {
   CHECK(
-      refusal(config(R"("pass": "bprop")")) ==
-      R"(bert.json: /pass: "bprop" is not a known value; allowed: "fprop", "fprop_train" (did you mean "fprop"?))");
-  CHECK(refusal(config(R"("dtype": "f32")")) ==
-        R"(bert.json: /dtype: "f32" is not a known value; allowed: "f16", "bf16")");
+      refusal(config(R"("pass": "pprop")")) ==
+      R"(bert.json: /pass: "pprop" is not a known value; allowed: "fprop", "fprop_train", "bprop" (did you mean "fprop"?))");
+  CHECK(
+      refusal(config(R"("dtype": "fp8_e8m0")")) ==
+      R"(bert.json: /dtype: "fp8_e8m0" is not a known value; allowed: "f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2" (did you mean "fp8_e4m3"?))");
   CHECK_THAT(refusal(config(R"("pattern": 3)")),
              StartsWith(R"(bert.json: /pattern: 3 is not a known value; allowed: "sdpa", )"));
 }
@@ -398,14 +401,21 @@ TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statisti
   CHECK(mha(R"("mask": {"window_left": 3})") == mask);
   CHECK(mha(R"("mask": {"window_right": 3})") == mask);
   CHECK(mha(R"("mask": "causal_bottom_right")") == mask);
-  CHECK(mha(R"("pass": "fprop_train")") == "bert.json: /pass: pattern \"mha\" has no softmax statistics");
+  const std::string stats =
+      "bert.json: /stats: pattern \"mha\" has no softmax statistics; fprop_train stores S itself";
+  CHECK(mha(R"("stats": true)") == stats);
+  CHECK(mha(R"("stats": true, "pass": "fprop_train")") == stats);
+  CHECK(mha(R"("pass": "fprop_train")") == "no error");
+  CHECK_FALSE(wants_stats(one(config(R"("pattern": "mha", "pass": "fprop_train")"))));
   CHECK(mha(R"("mask": "padding_causal")") == "no error");
 }
 
-TEST_CASE("The single SDPA operation has no diagonal mask here", "[config][errors]") {
-  CHECK_THAT(refusal(config(R"("pattern": "sdpa_unified", "mask": "causal")")),
-             StartsWith("bert.json: /mask: pattern \"sdpa_unified\" has no diagonal mask: "));
-  CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": "padding")")) == "no error");
+TEST_CASE("The single SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say",
+          "[config]") {
+  for (const auto& [name, mask] : named_masks())
+    CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": ")" + name + "\"")) == "no error");
+  CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) ==
+        "no error");
 }
 
 TEST_CASE("A contradiction with a default names the default's place", "[config][errors]") {

@@ -60,14 +60,45 @@ std::vector<AttentionSpec> shipped_and_odd_specs() {
        R"("layout": {"q": {"strides": [1, 2, 3, 1]}, "k": "bhsd", "v": "sbhd", "o": {"strides": [9, 8, 7, 1]}})",
        R"("mask": {"causal": true, "window_left": 3, "padding": true, "seqlens_q": [4, 0], "seqlens_kv": [5, 1]})",
        R"("mask": {"window_left": 0, "window_right": 7, "alignment": "bottom_right"}, "stats": true)",
-       R"("expect": {"l40s": "unsupported", "default": "unsupported"}, "pass": "fprop_train", "dtype": "bf16")"})
+       R"("expect": {"l40s": "unsupported", "default": "unsupported"}, "pass": "fprop_train", "dtype": "bf16")",
+       R"("heads_v": 2, "scale": "tensor", "stats": true)",
+       R"("scale": "none", "bias": "none")",
+       R"("bias": "b11s", "alibi": true)",
+       R"("bias": {"shape": "bhss", "dtype": "f32", "grad": true}, "pass": "bprop", "dtype": "bf16")",
+       R"("pass": "bprop", "do_dtype": "f32", "dqkv_dtype": "bf16", "do_layout": "sbhd", "dqkv_layout": "bshd_bhsd_sbhd")",
+       R"("pass": "bprop", "do_layout": {"strides": [384, 16, 96, 1]}, "deterministic": true,
+          "dqkv_layout": {"q": {"strides": [192, 8, 48, 1]}, "k": "bhsd", "v": "sbhd"})",
+       R"("layout": "thd", "mask": "padding", "ragged_offsets": "i64", "ragged_stats": false, "stats": true)",
+       R"("layout": "thd", "mask": "padding_causal", "pass": "bprop", "max_total_seqlen_q": 7, "max_total_seqlen_kv": 9)",
+       R"("layout": "thd_bshd_bshd", "o_layout": "bshd", "mask": "padding")",
+       R"("layout": {"q": "bshd", "k": "thd", "v": "sbhd", "o": "thd"})",
+       R"("softcap": 30, "sink": true, "max_logit": true, "sum_exp": true)",
+       R"("score_mod": "document", "mask": "causal")",
+       R"("score_mod": {"kind": "causal", "grad": false}, "pass": "bprop", "sink": true, "softcap": 0.5)",
+       R"("block_mask": true, "pattern": "sdpa_unified")",
+       R"("dropout": 0.125, "mask": "causal")",
+       R"("dropout": {"probability": 0.3, "seed": "i32", "dump": true}, "pass": "bprop")",
+       R"("dropout": {"probability": 0.3, "form": "mask"})",
+       R"("dropout": {"probability": 0.3, "seed": "constant"}, "pattern": "mha", "pass": "fprop_train")",
+       R"("pattern": "mha", "softmax": false, "bias": "1hss", "mask": "padding_causal")",
+       R"("pattern": "mha", "pass": "bprop", "mask": "padding")",
+       R"("paged": 2, "mask": "padding")",
+       R"("paged": {"block_size": 4, "v": false, "layout": "bshd", "packed_table": true}, "mask": "padding")",
+       R"("dtype": "fp8_e4m3")",
+       R"("dtype": "fp8_e5m2", "o_dtype": "bf16", "sink": true)",
+       R"("dtype": "fp8_e4m3", "o_dtype": "f16", "do_dtype": "fp8_e5m2", "dqkv_dtype": "f16", "pass": "bprop")",
+       R"("dtype": "fp8_e4m3", "fp8": "mxfp8", "o_dtype": "bf16", "pass": "bprop", "mask": "causal")",
+       R"("dtype": "fp8_e4m3", "fp8": "current")",
+       R"("pattern": "two_matmul")",
+       R"("dtype": "f32", "pattern": "sdpa_composite")"})
     specs.push_back(spec_with(members));
   return specs;
 }
 
 // What two specs that ask for the same have in common; everything that a config can say is in here.
 std::string everything(const AttentionSpec& spec) {
-  const Json strides = {q_strides(spec), k_strides(spec), v_strides(spec), o_strides(spec)};
+  const Json strides = {q_strides(spec),   k_strides(spec),  v_strides(spec),  o_strides(spec),
+                        d_o_strides(spec), dq_strides(spec), dk_strides(spec), dv_strides(spec)};
   return to_json(spec).dump() + strides.dump() + graph::hash(graph::build(spec, {91900}).graph);
 }
 
@@ -129,9 +160,20 @@ TEST_CASE("A digit interleaves tensors where it stands", "[layout]") {
   CHECK(strides_of("bs2hd", shape) == Strides{210, 7, 42, 1});
 }
 
+TEST_CASE("A ragged tensor has the strides of a padded batch", "[layout]") {
+  CHECK(strides_of("thd", shape) == Strides{105, 7, 21, 1});
+  CHECK(strides_of("t3hd", shape) == Strides{315, 7, 63, 1});
+  CHECK(strides_of("th3d", shape) == Strides{315, 21, 63, 1});
+  CHECK(strides_of("t2hd", shape) == Strides{210, 7, 42, 1});
+  CHECK(strides_of("th2d", shape) == Strides{210, 14, 42, 1});
+}
+
 TEST_CASE("Axes that are no layout have no strides", "[layout]") {
-  for (const char* axes : {"", "bshdd", "bsh", "bsdh", "bbhd", "bs4hd", "bs33hd", "bshd3", "BSHD", "bs-hd"})
+  for (const char* axes : {"", "bshdd", "bsh", "bsdh", "bbhd", "bs4hd", "bs33hd", "bshd3", "BSHD", "bs-hd",
+                           "td", "tsd", "bthd", "tshd", "htd", "tthd", "t4hd", "THD"}) {
+    INFO(axes);
     CHECK_FALSE(strides_of(axes, shape));
+  }
 }
 
 TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
@@ -141,11 +183,15 @@ TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
   CHECK(split_layout_name("bshd_bs2hd") == Axes{"bshd", "bs2hd", "bs2hd"});
   CHECK(split_layout_name("bhsd_bshd") == Axes{"bhsd", "bshd", "bshd"});
   CHECK(split_layout_name("bshd_bhsd_sbhd") == Axes{"bshd", "bhsd", "sbhd"});
+  CHECK(split_layout_name("thd") == Axes{"thd", "thd", "thd"});
+  CHECK(split_layout_name("th3d") == Axes{"th3d", "th3d", "th3d"});
+  CHECK(split_layout_name("thd_th2d") == Axes{"thd", "th2d", "th2d"});
+  CHECK(split_layout_name("thd_bshd_sbhd") == Axes{"thd", "bshd", "sbhd"});
 }
 
 TEST_CASE("A digit in the wrong group is no layout name", "[layout]") {
   for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_",
-                           "_bshd", "bshd_bshd_bshd_bshd"})
+                           "_bshd", "bshd_bshd_bshd_bshd", "t2hd", "thd_t3hd", "t3hd_t3hd", "thd_t2hd_thd"})
     CHECK_FALSE(split_layout_name(name));
 }
 
@@ -174,6 +220,93 @@ TEST_CASE("O follows Q without its interleaving, unless it has a layout", "[layo
         Strides{6 * 16, 16, 2 * 6 * 16, 1});
 }
 
+TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layout]") {
+  // The formulas of generateMatrixStrides in TransformerEngine's common/fused_attn/utils.cu, by hand for b 2,
+  // h 3, s_q 4, s_kv 5, d 8: h·d = 24. "bshd" is also JAX's BTNH and "bhsd" its BNTH
+  // (jax/_src/cudnn/fused_attention_stablehlo.py); Q, K, V as "bhsd" beside O as "sbhd" is what
+  // samples/cpp/sdpa/fp16_fwd.cpp of cudnn-frontend builds.
+  struct Case {
+    const char* layout;
+    int64_t s_kv;
+    Strides q, k, o;  // V is as K
+  };
+  const Case cases[] = {{"sb3hd", 4, {72, 8, 144, 1}, {72, 8, 144, 1}, {24, 8, 48, 1}},
+                        {"sbh3d", 4, {72, 24, 144, 1}, {72, 24, 144, 1}, {24, 8, 48, 1}},
+                        {"bs3hd", 4, {288, 8, 72, 1}, {288, 8, 72, 1}, {96, 8, 24, 1}},
+                        {"t3hd", 4, {288, 8, 72, 1}, {288, 8, 72, 1}, {96, 8, 24, 1}},
+                        {"bsh3d", 4, {288, 24, 72, 1}, {288, 24, 72, 1}, {96, 8, 24, 1}},
+                        {"th3d", 4, {288, 24, 72, 1}, {288, 24, 72, 1}, {96, 8, 24, 1}},
+                        {"sbhd_sb2hd", 5, {24, 8, 48, 1}, {48, 8, 96, 1}, {24, 8, 48, 1}},
+                        {"sbhd_sbh2d", 5, {24, 8, 48, 1}, {48, 16, 96, 1}, {24, 8, 48, 1}},
+                        {"bshd_bs2hd", 5, {96, 8, 24, 1}, {240, 8, 48, 1}, {96, 8, 24, 1}},
+                        {"thd_t2hd", 5, {96, 8, 24, 1}, {240, 8, 48, 1}, {96, 8, 24, 1}},
+                        {"bshd_bsh2d", 5, {96, 8, 24, 1}, {240, 16, 48, 1}, {96, 8, 24, 1}},
+                        {"thd_th2d", 5, {96, 8, 24, 1}, {240, 16, 48, 1}, {96, 8, 24, 1}},
+                        {"sbhd_sbhd_sbhd", 5, {24, 8, 48, 1}, {24, 8, 48, 1}, {24, 8, 48, 1}},
+                        {"bshd_bshd_bshd", 5, {96, 8, 24, 1}, {120, 8, 24, 1}, {96, 8, 24, 1}},
+                        {"thd_thd_thd", 5, {96, 8, 24, 1}, {120, 8, 24, 1}, {96, 8, 24, 1}},
+                        {"thd_bshd_bshd", 5, {96, 8, 24, 1}, {120, 8, 24, 1}, {96, 8, 24, 1}},
+                        {"sbhd_bshd_bshd", 5, {24, 8, 48, 1}, {120, 8, 24, 1}, {24, 8, 48, 1}},
+                        {"bshd_sbhd_sbhd", 5, {96, 8, 24, 1}, {24, 8, 48, 1}, {96, 8, 24, 1}},
+                        {"thd_sbhd_sbhd", 5, {96, 8, 24, 1}, {24, 8, 48, 1}, {96, 8, 24, 1}},
+                        {"bhsd_bhsd_bhsd", 5, {96, 32, 8, 1}, {120, 40, 8, 1}, {96, 32, 8, 1}}};
+  for (const auto& [layout, s_kv, q, k, o] : cases) {
+    INFO(layout);
+    const Json config = {{"batch", 2},        {"heads", 3},    {"seqlen_q", 4},
+                         {"seqlen_kv", s_kv}, {"head_dim", 8}, {"layout", layout}};
+    const AttentionSpec spec = parse_configs(config.dump(), "x.json").at(0).spec;
+    CHECK(q_strides(spec) == q);
+    CHECK(k_strides(spec) == k);
+    CHECK(v_strides(spec) == k);
+    CHECK(o_strides(spec) == o);
+    // The gradients stand as what they are gradients of, unless they have a layout of their own.
+    CHECK(d_o_strides(spec) == o);
+    CHECK(dq_strides(spec) == q);
+    CHECK(dk_strides(spec) == k);
+    CHECK(dv_strides(spec) == k);
+  }
+}
+
+TEST_CASE("Gradients may have layouts of their own", "[layout]") {
+  // b 2, h 6/3, s 4/5, d 8/16: dQ {2,6,4,8}, dK {2,3,5,8}, dV {2,3,5,16}, dO {2,6,4,16}.
+  struct Case {
+    const char* members;
+    Strides d_o, dq, dk, dv;
+  };
+  const Case cases[] = {
+      {R"("layout": "bshd")", {384, 16, 96, 1}, {192, 8, 48, 1}, {120, 8, 24, 1}, {240, 16, 48, 1}},
+      {R"("o_layout": "sbhd")", {96, 16, 192, 1}, {192, 8, 48, 1}, {120, 8, 24, 1}, {240, 16, 48, 1}},
+      {R"("o_layout": "sbhd", "do_layout": "bhsd")",
+       {384, 64, 16, 1},
+       {192, 8, 48, 1},
+       {120, 8, 24, 1},
+       {240, 16, 48, 1}},
+      {R"("do_layout": {"strides": [9, 8, 7, 1]})",
+       {9, 8, 7, 1},
+       {192, 8, 48, 1},
+       {120, 8, 24, 1},
+       {240, 16, 48, 1}},
+      {R"("dqkv_layout": "bhsd")", {384, 16, 96, 1}, {192, 32, 8, 1}, {120, 40, 8, 1}, {240, 80, 16, 1}},
+      {R"("dqkv_layout": "bshd_bhsd_sbhd")",
+       {384, 16, 96, 1},
+       {192, 8, 48, 1},
+       {120, 40, 8, 1},
+       {48, 16, 96, 1}},
+      {R"("layout": "bhsd", "dqkv_layout": {"q": "sbhd", "k": {"strides": [5, 4, 3, 1]}, "v": "thd"})",
+       {384, 64, 16, 1},
+       {48, 8, 96, 1},
+       {5, 4, 3, 1},
+       {240, 16, 48, 1}}};
+  for (const auto& [members, d_o, dq, dk, dv] : cases) {
+    INFO(members);
+    const AttentionSpec spec = spec_with(R"("pass": "bprop", )" + std::string(members));
+    CHECK(d_o_strides(spec) == d_o);
+    CHECK(dq_strides(spec) == dq);
+    CHECK(dk_strides(spec) == dk);
+    CHECK(dv_strides(spec) == dv);
+  }
+}
+
 TEST_CASE("Strides may be spelt out", "[layout]") {
   const AttentionSpec spec =
       spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
@@ -186,8 +319,8 @@ TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {
   CHECK(refusal(R"("layout": "bshdd")") ==
         "x.json: /layout: \"bshdd\" is not a known value; allowed: \"bshd\", \"bhsd\", \"sbhd\", \"bs3hd\", "
         "\"bsh3d\", "
-        "\"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\" (did you mean "
-        "\"bshd\"?)");
+        "\"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\", \"thd\", "
+        "\"t3hd\", \"th3d\", \"thd_t2hd\", \"thd_th2d\" (did you mean \"bshd\"?)");
   CHECK(refusal(R"("layout": {"q": "bshd", "k": "bshd"})") == "x.json: /layout: the key \"v\" is missing");
   CHECK_THAT(refusal(R"("o_layout": "bshd_bshd")"),
              StartsWith("x.json: /o_layout: \"bshd_bshd\" is not the layout of one tensor"));
@@ -342,6 +475,11 @@ TEST_CASE("The schema accepts what the parser accepts", "[config][schema]") {
     if (entry.path().extension() == ".json")
       documents.push_back(Json::parse(read_text(entry.path()), nullptr, true, true));
   for (const auto& spec : shipped_and_odd_specs()) documents.push_back(to_json(spec));
+  for (const char* text :
+       {R"({"scale": "none"})", R"({"scale": ["none", 0.5]})", R"({"bias": "none"})", R"({"bias": {}})",
+        R"({"score_mod": "none"})", R"({"dropout": "none"})", R"({"dropout": 0})", R"({"paged": "none"})",
+        R"({"paged": {}})", R"({"paged": [16, {"k": false}]})", R"({"alibi": [true, false]})"})
+    documents.push_back(Json::parse(text));
   const auto valid = valid_under_schema(documents);
   REQUIRE(valid.size() == documents.size());
   for (size_t i = 0; i < valid.size(); ++i) {
@@ -356,12 +494,44 @@ TEST_CASE("The schema refuses what the parser refuses", "[config][schema]") {
     return;
   }
   std::vector<Json> documents;
-  for (const char* text :
-       {R"({"dtyp": "f16"})", R"({"batch": 0})", R"({"batch": "8"})", R"({"dtype": "f32"})",
-        R"({"batch": []})", R"([])", R"({"configs": []})", R"({"defaults": {}})",
-        R"({"mask": {"window": 3}})", R"({"mask": "casual"})", R"({"name": ["a"]})",
-        R"({"layout": {"q": "bshd"}})", R"({"o_layout": {"strides": [1, 2, 3]}})",
-        R"({"expect": {"t4": "no"}})", R"({"stats": 1})", R"({"scale": "1"})"})
+  for (const char* text : {R"({"dtyp": "f16"})",
+                           R"({"batch": 0})",
+                           R"({"batch": "8"})",
+                           R"({"dtype": "f64"})",
+                           R"({"batch": []})",
+                           R"([])",
+                           R"({"configs": []})",
+                           R"({"defaults": {}})",
+                           R"({"mask": {"window": 3}})",
+                           R"({"mask": "casual"})",
+                           R"({"name": ["a"]})",
+                           R"({"layout": {"q": "bshd"}})",
+                           R"({"o_layout": {"strides": [1, 2, 3]}})",
+                           R"({"expect": {"t4": "no"}})",
+                           R"({"stats": 1})",
+                           R"({"scale": "1"})",
+                           R"({"pass": "dgrad"})",
+                           R"({"do_layout": {"strides": [1]}})",
+                           R"({"dqkv_layout": {"q": "bshd", "k": "bshd"}})",
+                           R"({"dqkv_layout": {"q": "bshd", "k": "bshd", "v": "bshd", "o": "bshd"}})",
+                           R"({"ragged_offsets": "f32"})",
+                           R"({"ragged_stats": 1})",
+                           R"({"max_total_seqlen_q": 0})",
+                           R"({"bias": "hss"})",
+                           R"({"bias": {"dtype": "fp8_e4m3"}})",
+                           R"({"bias": {"dims": "1hss"}})",
+                           R"({"alibi": "yes"})",
+                           R"({"softcap": 0})",
+                           R"({"score_mod": "relu6"})",
+                           R"({"score_mod": {"grad": true}})",
+                           R"({"dropout": 1})",
+                           R"({"dropout": {"form": "mask"}})",
+                           R"({"dropout": {"probability": 0.5, "seed": 7}})",
+                           R"({"paged": 0})",
+                           R"({"paged": {"layout": "thd"}})",
+                           R"({"fp8": "e4m3"})",
+                           R"({"softmax": "off"})",
+                           R"({"heads_v": 0})"})
     documents.push_back(Json::parse(text));
   const auto valid = valid_under_schema(documents);
   REQUIRE(valid.size() == documents.size());

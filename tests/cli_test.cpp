@@ -41,7 +41,8 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
       {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16",
-       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\" (did you mean \"f16\"?)"},
+       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", "
+       "\"fp8_e5m2\" (did you mean \"f16\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is no heuristic mode"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json",

@@ -1,6 +1,8 @@
 // OpGraph as JSON, its hash and its drawing.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/graph/build.hpp"
@@ -12,10 +14,10 @@ using namespace attnprobe::test;
 
 namespace {
 
-OpGraph graph_of(const std::string& members) {
+OpGraph graph_of(const std::string& members, int64_t version = 91900) {
   const auto configs = attention::parse_configs(
       R"({"batch": 2, "heads": 3, "seqlen": 8, "head_dim": 16, )" + members + "}", "x.json");
-  return build(configs.at(0).spec, {91900}).graph;
+  return build(configs.at(0).spec, {version}).graph;
 }
 
 OpGraph causal() {
@@ -27,17 +29,57 @@ std::vector<OpGraph> one_of_each_pattern() {
           graph_of(R"("pattern": "mha", "mask": "padding_causal")"), graph_of(R"("pattern": "two_matmul")")};
 }
 
+// Every operation, every port and every attribute is in one of these, and every property of tensors.
+std::vector<OpGraph> every_feature() {
+  std::vector<OpGraph> graphs = one_of_each_pattern();
+  const std::string composite = R"("pattern": "sdpa_composite", )",
+                    unified = R"("pattern": "sdpa_unified", )",
+                    bprop = R"("pattern": "sdpa_composite", "pass": "bprop", )",
+                    mha = R"("pattern": "mha", )";
+  for (
+      const std::string& members : std::vector<std::string>{
+          composite + R"("mask": {"window_left": 2, "alignment": "bottom_right", "padding": true})",
+          composite + R"("bias": "b1ss", "alibi": true, "softcap": 30, "sink": true)",
+          composite + R"("max_logit": true, "sum_exp": true, "stats": true, "sink": true, "mask": "causal")",
+          composite + R"("dropout": {"probability": 0.3, "seed": "constant"}, "score_mod": "arrow")",
+          composite + R"("dropout": {"probability": 0.3, "form": "mask"}, "score_mod": "document")",
+          composite + R"("layout": "thd", "mask": "padding", "stats": true, "ragged_offsets": "i64")",
+          composite + R"("paged": {"block_size": 4, "packed_table": true}, "mask": "padding")",
+          composite + R"("dtype": "fp8_e4m3", "dropout": 0.5)",
+          composite + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+          composite +
+              R"("mask": {"window_left": 2, "window_right": 3, "alignment": "bottom_right", "padding": true})",
+          unified + R"("mask": {"window_left": 2, "window_right": 3}, "softcap": 30, "bias": "1hss")",
+          unified + R"("mask": "padding", "sink": true, "max_logit": true, "sum_exp": true, "stats": true)",
+          unified + R"("paged": 4, "block_mask": true)",
+          unified + R"("dropout": {"probability": 0.25, "dump": true})",
+          bprop + R"("mask": "padding_causal", "dropout": 0.5, "sink": true, "bias": {"grad": true})",
+          bprop + R"("layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)",
+          bprop + R"("deterministic": true, "score_mod": "gelu", "softcap": 5)",
+          bprop + R"("dtype": "fp8_e4m3", "sink": true, "mask": "causal")",
+          bprop + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+          R"("pattern": "sdpa_unified", "pass": "bprop", "layout": "thd", "mask": "padding_causal", "sink": true,
+           "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11, "dropout": 0.5, "bias": {"grad": true})",
+          mha + R"("mask": "padding_causal", "dropout": 0.5, "pass": "fprop_train", "bias": "1hss")",
+          mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
+    for (const int64_t version : {91900, 92200}) graphs.push_back(graph_of(members, version));
+  return graphs;
+}
+
 // The same graph with other uids, the tensors in another order.
 OpGraph renumbered(const OpGraph& graph) {
   Json json = to_json(graph);
-  auto renumber = [](Json& uid) { uid = 1000 - uid.get<int64_t>() * 7; };
+  auto renumber = [](Json& uid) { uid = 10000 - uid.get<int64_t>() * 7; };
+  const std::set<std::string> plain{"axis", "constant_seed", "max_total_seqlen_q", "max_total_seqlen_kv"};
   for (Json& t : json["tensors"]) {
     renumber(t["uid"]);
     if (t.contains("ragged_offset")) renumber(t["ragged_offset"]);
   }
-  for (Json& operation : json["operations"])
-    for (const auto& [key, value] : operation.items())
-      if (value.is_number_integer() && key != "axis") renumber(value);
+  for (const char* list : {"operations", "score_operations"})
+    if (json.contains(list))
+      for (Json& operation : json[list])
+        for (const auto& [key, value] : operation.items())
+          if (value.is_number_integer() && plain.count(key) == 0) renumber(value);
   std::reverse(json["tensors"].begin(), json["tensors"].end());
   return from_json(json);
 }
@@ -55,6 +97,21 @@ bool hash_tells(F change) {
   OpGraph graph = causal();
   change(graph);
   return hash(graph) != hash(causal());
+}
+
+// Another value that the key of an operation may have; a port leads to the tensor `elsewhere`.
+Json changed(const std::string& key, const Json& value, Uid elsewhere) {
+  if (key == "mode") return value == "EXP" ? "LOG" : "EXP";
+  if (key == "operator") return value == "MUL" ? "ADD" : "MUL";
+  if (key == "distribution") return value == "UNIFORM" ? "NORMAL" : "UNIFORM";
+  if (key == "comparison") return value == "CMP_EQ" ? "CMP_LT" : "CMP_EQ";
+  if (key == "compute") return value == "f64" ? "f16" : "f64";
+  if (key == "block_size") return {2, 32};
+  if (key == "axis" || key == "constant_seed") return value.get<int64_t>() + 1;
+  if (key == "max_total_seqlen_q" || key == "max_total_seqlen_kv") return value.get<int64_t>() + 1;
+  if (value.is_boolean()) return !value.get<bool>();
+  if (value.is_number_float()) return value.get<double>() / 2;
+  return elsewhere;
 }
 
 // The usage error for a graph's JSON after `change`.
@@ -87,7 +144,10 @@ TEST_CASE("The hash is 32 hexadecimal digits", "[graph][hash]") {
 }
 
 TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][hash]") {
-  for (const OpGraph& graph : one_of_each_pattern()) CHECK(hash(renumbered(graph)) == hash(graph));
+  for (const OpGraph& graph : every_feature()) {
+    INFO(to_json(graph).dump());
+    CHECK(hash(renumbered(graph)) == hash(graph));
+  }
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "Q").name = "query"; }));
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value = 7.5; }));
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value.reset(); }));
@@ -144,6 +204,84 @@ TEST_CASE("The hash sees operations, their order, modes, types and wiring", "[gr
   }));
 }
 
+TEST_CASE("The hash sees every port and every attribute of every operation", "[graph][hash]") {
+  std::set<std::string> seen;  // "softmax/sink/operations": once each is enough
+  for (const OpGraph& graph : every_feature()) {
+    const std::string before = hash(graph);
+    Json json = to_json(graph);
+    const Uid elsewhere = 5000;
+    Json other = json["tensors"][0];
+    other["uid"] = elsewhere;
+    other["alignment"] = 2;
+    json["tensors"].push_back(other);
+    REQUIRE(hash(from_json(json)) == before);
+    for (const char* list : {"operations", "score_operations"}) {
+      for (size_t i = 0; json.contains(list) && i < json[list].size(); ++i) {
+        const Json operation = json[list][i];
+        for (const auto& [key, value] : operation.items()) {
+          const std::string kind = operation["kind"];
+          if (key == "kind" || !seen.insert(kind + "/" + key + "/" + list).second) continue;
+          INFO(kind << "/" << key);
+          Json edited = json;
+          edited[list][i][key] = changed(key, value, elsewhere);
+          CHECK(hash(from_json(edited)) != before);
+        }
+      }
+    }
+  }
+  // All that operation_fields.hpp lists has been there: a new port or attribute needs a graph above.
+  std::map<std::string, int> keys;
+  std::set<std::string> pairs;
+  for (const auto& place : seen) pairs.insert(place.substr(0, place.rfind('/')));
+  for (const auto& pair : pairs) ++keys[pair.substr(0, pair.find('/'))];
+  CHECK(keys == std::map<std::string, int>{{"matmul", 7},
+                                           {"pointwise", 9},
+                                           {"reduction", 4},
+                                           {"reshape", 2},
+                                           {"rng", 6},
+                                           {"paged_cache_load", 4},
+                                           {"block_scale_dequantize", 6},
+                                           {"diagonal_band_mask", 8},
+                                           {"softmax", 6},
+                                           {"sdpa_forward", 22},
+                                           {"sdpa_backward", 22}});
+}
+
+TEST_CASE("The hash sees the operations inside the single one, and which list they are in", "[graph][hash]") {
+  for (const OpGraph& graph : every_feature()) {
+    if (graph.score_operations.empty()) continue;
+    OpGraph fewer = graph;
+    fewer.score_operations.pop_back();
+    CHECK(hash(fewer) != hash(graph));
+    OpGraph moved = graph;
+    moved.operations.insert(moved.operations.end(), graph.score_operations.begin(),
+                            graph.score_operations.end());
+    moved.score_operations.clear();
+    CHECK(hash(moved) != hash(graph));
+  }
+  OpGraph two = graph_of(R"("pattern": "sdpa_unified", "softcap": 30)");
+  const std::string before = hash(two);
+  std::swap(two.score_operations.at(0), two.score_operations.at(1));
+  CHECK(hash(two) != before);
+}
+
+TEST_CASE("Graphs of different features have different hashes", "[graph][hash]") {
+  std::set<std::string> hashes;
+  const auto graphs = every_feature();
+  std::set<std::string> texts;
+  for (const OpGraph& graph : graphs) {
+    Json json = to_json(graph);
+    for (Json& t : json["tensors"]) {
+      t.erase("name");
+      t.erase("value");
+    }
+    texts.insert(json.dump());
+    hashes.insert(hash(graph));
+  }
+  CHECK(hashes.size() == texts.size());
+  CHECK(hashes.size() > 25);
+}
+
 TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
   // Reports are compared by these: a change breaks every stored report, so make one only knowingly.
   CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "f24bd9f98f69df0bbf630af167e3e26b");
@@ -156,7 +294,7 @@ TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
 // ---- JSON
 
 TEST_CASE("A graph survives its JSON text", "[graph][json]") {
-  for (const OpGraph& graph : one_of_each_pattern()) {
+  for (const OpGraph& graph : every_feature()) {
     const std::string text = to_json(graph).dump();
     const OpGraph back = from_json(Json::parse(text));
     CHECK(to_json(back).dump() == text);
@@ -187,7 +325,13 @@ TEST_CASE("Optional properties survive JSON", "[graph][json]") {
 
 TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
   CHECK(to_json(causal())["operations"][2].dump() ==
-        R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":9,"y":10})");
+        R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":7,"y":8})");
+  CHECK(to_json(graph_of(R"("pattern": "sdpa_composite", "dropout": 0.25)"))["operations"][9].dump() ==
+        R"({"kind":"rng","distribution":"BERNOULLI","probability":0.75,"seed":13,"offset":14,"y":15})");
+  CHECK(
+      to_json(graph_of(R"("pattern": "sdpa_unified", "mask": "causal")", 92100))["score_operations"].dump() ==
+      R"([{"kind":"diagonal_band_mask","comparison":"CMP_GE","x":6,"fill":7,"y":8}])");
+  CHECK_FALSE(to_json(causal()).contains("score_operations"));
   CHECK(
       to_json(graph_of(R"("pattern": "two_matmul")"))["tensors"][4].dump() ==
       R"({"uid":5,"name":"S","data_type":"f16","dims":[2,3,8,8],"strides":[192,64,8,1],"alignment":16,"virtual":true,)"
@@ -231,6 +375,21 @@ TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", 
   CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), StartsWith("operation graph: "));
   CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), ContainsSubstring("77"));
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["ragged_offset"] = 77; }), ContainsSubstring("77"));
+}
+
+TEST_CASE("Operations inside the single one are checked as the others are", "[graph][json]") {
+  auto refused = [](auto change) {
+    Json json = to_json(graph_of(R"("pattern": "sdpa_unified", "softcap": 30)"));
+    change(json["score_operations"]);
+    return usage_error([&] { from_json(json); });
+  };
+  CHECK(refused([](Json& list) { list[1]["kind"] = "conv"; }) ==
+        "operation graph: /score_operations/1: unknown kind \"conv\"");
+  CHECK(refused([](Json& list) { list[0]["x"] = 77; }) ==
+        "operation graph: /score_operations/0: port \"x\" is tensor 77, which there is not");
+  CHECK(refused([](Json& list) { list[0]["z"] = 1; }) ==
+        "operation graph: /score_operations/0: unknown key \"z\"");
+  CHECK(refused([](Json& list) { list = 3; }) == "operation graph: \"score_operations\" is no array");
 }
 
 TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {

@@ -1,6 +1,7 @@
 // Text for people: columns, paragraphs, hints; and report files that are whole or not there.
 #include <thread>
 
+#include "attnprobe/report/notes.hpp"
 #include "attnprobe/report/output.hpp"
 #include "attnprobe/report/report.hpp"
 #include "attnprobe/text.hpp"
@@ -21,6 +22,20 @@ std::vector<std::string> files_in(const fs::path& folder) {
 }
 
 using Names = std::vector<std::string>;
+
+// A result by hand: what version rules said of it.
+worker::Result result_on(const std::string& target, worker::Verdict verdict) {
+  worker::Result result;
+  result.target.id = target;
+  result.verdict = verdict;
+  return result;
+}
+
+const diagnose::KnownBug bug{"b", "It hangs.", "Wait.", "", {"issue 1", "https://x/1"}};
+const diagnose::FrontendAnswer refusal{
+    "1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"}};
+const diagnose::Requirement need{
+    "p", "paging", "cuDNN 9.5.0", "paging needs cuDNN 9.5.0; this is 9.2.1", {"doc", "https://x/3"}};
 
 }  // namespace
 
@@ -103,6 +118,59 @@ TEST_CASE("White space at the ends is cut", "[text]") {
   CHECK(trim(" \t a b\r\n") == "a b");
   CHECK(trim(" \n").empty());
   CHECK(trim("").empty());
+}
+
+// ---- version rules
+
+TEST_CASE("A warning names the targets that it concerns, unless it concerns all", "[text]") {
+  auto a = result_on("a100", worker::Verdict::supported), b = result_on("b200", worker::Verdict::supported);
+  CHECK(warning_text({&a, &b}, {}).empty());
+  b.warnings = {bug};
+  CHECK(warning_text({&a, &b}, {}) == "  warning: b200: It hangs. Wait. (issue 1)\n");
+  a.warnings = {bug};
+  CHECK(warning_text({&a, &b}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
+  auto other = bug;
+  other.what = "It lies.";
+  a.warnings = {bug, other};
+  CHECK(warning_text({&a, &b}, {}) ==
+        "  warning: It hangs. Wait. (issue 1)\n  warning: a100: It lies. Wait. (issue 1)\n");
+}
+
+TEST_CASE("Details say where a source is; colour is for the label alone", "[text]") {
+  auto a = result_on("a100", worker::Verdict::crashed);
+  a.warnings = {bug};
+  CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
+  const std::string coloured = warning_text({&a}, {true, false, 110});
+  CHECK(coloured.starts_with("  \x1b["));
+  CHECK(coloured.ends_with("\x1b[0m It hangs. Wait. (issue 1)\n"));
+  CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
+}
+
+TEST_CASE("That cudnn-frontend refuses is a note where cuDNN supports", "[text]") {
+  auto a = result_on("a100", worker::Verdict::supported);
+  a.frontend = refusal;
+  CHECK(warning_text({&a}, {false, false, 200}) ==
+        "  note: cudnn-frontend 1.23.0 refuses this itself, though cuDNN supports it: GRAPH_NOT_SUPPORTED: "
+        "\"no\" "
+        "(file.h line 2)\n");
+  a.frontend->refuses = false;
+  CHECK(warning_text({&a}, {}).empty());
+  a.frontend = refusal;
+  a.verdict = worker::Verdict::unsupported;
+  CHECK(warning_text({&a}, {}).empty());
+}
+
+TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {
+  auto a = result_on("a100", worker::Verdict::unsupported),
+       b = result_on("b200", worker::Verdict::unsupported);
+  CHECK(requirement_text({&a, &b}, {}).empty());
+  a.requirements = b.requirements = {need};
+  b.frontend = refusal;
+  CHECK(requirement_text({&a, &b}, {}) ==
+        "    version rules say\n"
+        "      paging needs cuDNN 9.5.0; this is 9.2.1 (doc)\n"
+        "    cudnn-frontend 1.23.0 refuses it itself, before it asks cuDNN\n"
+        "      b200: GRAPH_NOT_SUPPORTED: \"no\" (file.h line 2)\n");
 }
 
 // ---- report files

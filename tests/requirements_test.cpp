@@ -1,17 +1,9 @@
 // Version rules: that the data means something, that every entry applies where it should and nowhere else,
 // and that they stand beside cuDNN's answer without changing it.
-#include <algorithm>
 #include <set>
 
-#include "attnprobe/attention/config.hpp"
-#include "attnprobe/attention/fields.hpp"
-#include "attnprobe/cudnn/library_info.hpp"
-#include "attnprobe/diagnose/condition.hpp"
 #include "attnprobe/diagnose/problem.hpp"
-#include "attnprobe/diagnose/requirements.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
-#include "support.hpp"
+#include "version_rules.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::diagnose;
@@ -19,39 +11,6 @@ using namespace attnprobe::test;
 using worker::Verdict;
 
 namespace {
-
-// A config, a cuDNN and a GPU, as an example of the data gives them.
-struct Case {
-  attention::AttentionSpec spec;
-  int64_t cudnn = 0;
-  int sm = 0;
-};
-
-// What the examples of the data lie over.
-const Json base{{"batch", 2},        {"heads_q", 8},      {"heads_kv", 8},    {"seqlen_q", 512},
-                {"seqlen_kv", 512},  {"head_dim_qk", 64}, {"head_dim_v", 64}, {"dtype", "f16"},
-                {"cudnn", "9.19.0"}, {"sm", 90}};
-
-Json laid_over(Json below, const Json& above) {
-  for (const auto& [key, value] : above.items())
-    if (value.is_null())
-      below.erase(key);
-    else
-      below[key] = value;
-  return below;
-}
-
-Case case_of(Json json) {
-  Case made;
-  const auto version = parse_version(json.at("cudnn"));
-  REQUIRE(version);
-  made.cudnn = *version;
-  made.sm = json.at("sm").get<int>();
-  json.erase("cudnn");
-  json.erase("sm");
-  made.spec = attention::parse_configs(json.dump(), "example").at(0).spec;
-  return made;
-}
 
 Case affected(const Examples& examples) {
   return case_of(laid_over(base, examples.affected));
@@ -82,156 +41,7 @@ std::string refusal(const Case& c) {
   return answer ? answer->id : "no such pattern";
 }
 
-template <class Function>
-std::string internal_error(const Function& function) {
-  try {
-    function();
-  } catch (const Error& e) {
-    CHECK(e.kind() == ErrorKind::internal);
-    return e.what();
-  }
-  return "no error";
-}
-
-std::string refused_condition(const char* text) {
-  return internal_error([&] { check_condition(Json::parse(text), "here"); });
-}
-
-// A flat problem with some values of its own.
-Json problem_with(const char* text) {
-  const Case c = case_of(base);
-  return laid_over(describe_problem(c.spec, c.cudnn, c.sm), Json::parse(text));
-}
-
-bool holds_in(const char* condition, const char* problem) {
-  const Json json = Json::parse(condition);
-  check_condition(json, "here");
-  return holds(json, problem_with(problem));
-}
-
 }  // namespace
-
-// ---- conditions
-
-TEST_CASE("A condition holds where all its members do", "[rules]") {
-  CHECK(holds_in(R"({"pass": "fprop"})", "{}"));
-  CHECK_FALSE(holds_in(R"({"pass": "bprop"})", "{}"));
-  CHECK(holds_in(R"({"pass": "fprop", "sm": 90})", "{}"));
-  CHECK_FALSE(holds_in(R"({"pass": "fprop", "sm": 89})", "{}"));
-  CHECK(holds_in(R"({"any": [{"sm": 80}, {"sm": 90}]})", "{}"));
-  CHECK_FALSE(holds_in(R"({"any": [{"sm": 80}, {"sm": 89}]})", "{}"));
-  CHECK(holds_in(R"({"all": [{"sm": 90}, {"batch": 2}]})", "{}"));
-  CHECK_FALSE(holds_in(R"({"all": [{"sm": 90}, {"batch": 3}]})", "{}"));
-  CHECK(holds_in(R"({"not": {"sm": 80}})", "{}"));
-  CHECK_FALSE(holds_in(R"({"not": {"sm": 90, "batch": 2}})", "{}"));
-}
-
-TEST_CASE("Operators compare with numbers and with other keys", "[rules]") {
-  CHECK(holds_in(R"({"sm": {"min": 90, "max": 90}})", "{}"));
-  CHECK_FALSE(holds_in(R"({"sm": {"above": 90}})", "{}"));
-  CHECK_FALSE(holds_in(R"({"sm": {"below": 90}})", "{}"));
-  CHECK(holds_in(R"({"sm": {"above": 89, "below": 91}})", "{}"));
-  CHECK(holds_in(R"({"seqlen_q": {"above": "seqlen_kv"}})", R"({"seqlen_q": 513})"));
-  CHECK_FALSE(holds_in(R"({"seqlen_q": {"above": "seqlen_kv"}})", "{}"));
-  CHECK(holds_in(R"({"seqlen_q": {"equal_to": "seqlen_kv"}})", "{}"));
-  CHECK(holds_in(R"({"head_dim_qk": {"not_equal_to": "head_dim_v"}})", R"({"head_dim_v": 32})"));
-  CHECK(holds_in(R"({"head_dim_qk": {"multiple_of": 8}})", "{}"));
-  CHECK(holds_in(R"({"head_dim_qk": {"not_multiple_of": 48}})", "{}"));
-  CHECK(holds_in(R"({"heads_q": {"not_multiple_of": "heads_kv"}})", R"({"heads_kv": 3})"));
-  CHECK(holds_in(R"({"sm": {"in": [80, 90]}})", "{}"));
-  CHECK_FALSE(holds_in(R"({"sm": {"in": [80]}})", "{}"));
-  CHECK(holds_in(R"({"sm": {"not": 80}})", "{}"));
-  CHECK(
-      holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.1})"));
-  CHECK_FALSE(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})",
-                       R"({"dropout_probability": 0.375})"));
-}
-
-TEST_CASE("A value that is not set fails every operator but set and not", "[rules]") {
-  CHECK(holds_in(R"({"window_left": null})", "{}"));
-  CHECK(holds_in(R"({"window_left": {"set": false}})", "{}"));
-  CHECK(holds_in(R"({"window_left": {"not": 3}})", "{}"));
-  for (const char* operation : {"min", "max", "above", "below", "multiple_of", "not_multiple_of"}) {
-    INFO(operation);
-    CHECK_FALSE(holds(Json{{"window_left", {{operation, 1}}}}, problem_with("{}")));
-    CHECK_FALSE(holds(Json{{"seqlen_q", {{operation, "window_left"}}}}, problem_with("{}")));
-  }
-  CHECK_FALSE(holds_in(R"({"window_left": {"in": [0]}})", "{}"));
-  CHECK_FALSE(holds_in(R"({"window_left": {"not_equal_to": "seqlen_q"}})", "{}"));
-  CHECK(holds_in(R"({"window_left": {"set": true, "max": 5}})", R"({"window_left": 5})"));
-}
-
-TEST_CASE("A condition that means nothing is an error", "[rules]") {
-  CHECK(refused_condition(R"({"seqlen_k": 5})") ==
-        "here: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
-  CHECK(refused_condition(R"({"sm": {"minimum": 5}})") == "here: unknown operator \"minimum\" of \"sm\"");
-  CHECK(refused_condition(R"({"sm": {"mim": 5}})") ==
-        "here: unknown operator \"mim\" of \"sm\" (did you mean \"min\"?)");
-  CHECK(contains(refused_condition(R"({"pass": "backward"})"), "\"pass\" is never \"backward\""));
-  CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"), "is never \"x\""));
-  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "is no number"));
-  CHECK(contains(refused_condition(R"({"causal": 1})"), "\"causal\" is a boolean, not 1"));
-  CHECK(contains(refused_condition(R"({"sm": "90"})"), "\"sm\" is a number"));
-  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"), "\"causal\" is no number"));
-  CHECK(contains(refused_condition(R"({"sm": {"min": true}})"), "wants a number"));
-  CHECK(contains(refused_condition(R"({"sm": {"equal_to": "pass"}})"), "another number"));
-  CHECK(contains(refused_condition(R"({"sm": {"set": 1}})"), "true or false"));
-  CHECK(contains(refused_condition(R"({"sm": {"in": []}})"), "array of values"));
-  CHECK(contains(refused_condition(R"({"sm": {}})"), "no operator"));
-  CHECK(contains(refused_condition(R"({"any": []})"), "array of conditions"));
-  CHECK(contains(refused_condition(R"({"any": [{}]})"), "not empty"));
-  CHECK(contains(refused_condition(R"({"not": {"x": 1}})"), "unknown key \"x\""));
-  CHECK(contains(refused_condition("{}"), "not empty"));
-  CHECK(contains(refused_condition("[]"), "object"));
-}
-
-// ---- the flat problem
-
-TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
-  const Json problem = problem_with("{}");
-  CHECK(problem.size() == problem_keys().size());
-  for (const auto& key : problem_keys()) {
-    INFO(key.name);
-    REQUIRE(problem.contains(key.name));
-    CHECK_FALSE(key.help.empty());
-    const Json& value = problem.at(key.name);
-    if (value.is_null()) continue;
-    CHECK(value.is_boolean() == (key.kind == KeyKind::boolean));
-    CHECK(value.is_number() == (key.kind == KeyKind::number));
-    if (key.kind == KeyKind::text)
-      CHECK(std::find(key.values.begin(), key.values.end(), value) != key.values.end());
-  }
-}
-
-TEST_CASE("The flat problem says what the config says", "[rules]") {
-  const auto flat = [](const char* changes) {
-    const Case c = case_of(laid_over(base, Json::parse(changes)));
-    return describe_problem(c.spec, c.cudnn, c.sm);
-  };
-  const Json window = flat(R"({"mask": {"window_left": 127}, "heads_kv": 2, "seqlen_q": 1})");
-  CHECK(window["window_left"] == 127);
-  CHECK(window["window_right"].is_null());
-  CHECK(window["causal"] == false);
-  CHECK(window["gqa"] == true);
-  CHECK(window["decode"] == true);
-  CHECK(flat(R"({"mask": "causal_bottom_right"})")["causal"] == true);
-  CHECK(flat(R"({"mask": "causal_bottom_right"})")["bottom_right"] == true);
-  const Json ragged = flat(R"({"layout": "thd", "mask": "padding", "pass": "bprop", "ragged_stats": false})");
-  CHECK(ragged["ragged"] == true);
-  CHECK(ragged["ragged_stats"] == false);
-  CHECK(ragged["stats"] == false);  // an input there
-  CHECK(ragged["dqkv_dtype"] == "f16");
-  const Json fp8 = flat(R"({"dtype": "fp8_e4m3", "o_dtype": "bf16"})");
-  CHECK(fp8["fp8"] == true);
-  CHECK(fp8["fp8_scaling"] == "current");
-  CHECK(fp8["dqkv_dtype"].is_null());
-  CHECK(flat("{}")["fp8_scaling"].is_null());
-  const Json dropout = flat(R"({"dropout": 0.25, "softcap": 30})");
-  CHECK(dropout["dropout_probability"] == 0.25);
-  CHECK(dropout["dropout_form"] == "philox");
-  CHECK(dropout["modifier"] == true);
-  CHECK(dropout["score_mod"].is_null());
-}
 
 // ---- the data
 
@@ -377,8 +187,10 @@ TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[
 }
 
 TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]") {
-  for (const char* pattern : {"mha", "two_matmul"}) {
-    const Case c = case_of(laid_over(base, Json{{"pattern", pattern}}));
+  for (const char* changes : {R"({"pattern": "mha"})", R"({"pattern": "two_matmul"})",
+                              R"({"pattern": "sdpa_unified", "pass": "bprop"})"}) {
+    INFO(changes);
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
     CHECK_FALSE(frontend_answer(c.spec, c.cudnn, c.sm));
   }
   const Case c = case_of(base);
@@ -405,6 +217,82 @@ TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
         "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0 on sm_90");
   CHECK(sentence(R"({"dtype": "fp8_e4m3", "sm": 89})", "fp8") ==
         "fp8 attention needs cuDNN 9.1.0 and Hopper or newer; this is sm_89");
+}
+
+// ---- beside cuDNN's answer
+
+namespace {
+
+// 9.19's answers; other versions have other rules to break.
+bool is_9_19() {
+  static const int64_t version =
+      probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
+  return version >= 91900 && version < 92000;
+}
+
+}  // namespace
+
+TEST_CASE("What is supported has no unmet requirements", "[rules][probe]") {
+  if (!is_9_19()) return;
+  for (const auto& result :
+       probe_all(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "layout": "thd", "mask": "padding"})",
+                 "rtx5090,l40s")) {
+    INFO(result.target.id);
+    CHECK(result.verdict == Verdict::supported);
+    CHECK(result.requirements.empty());
+    CHECK(result.warnings.empty());
+    REQUIRE(result.frontend);
+    CHECK_FALSE(result.frontend->refuses);
+  }
+}
+
+TEST_CASE("What cuDNN refuses comes with what it needs", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto result = probe_one(
+      R"({"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8"})",
+      "b200");
+  CHECK(result.verdict != Verdict::supported);
+  CHECK(ids(result.requirements) == std::set<std::string>{"mxfp8"});
+  CHECK(contains(result.requirements.at(0).text, "needs cuDNN 9.21.0"));
+  REQUIRE(result.frontend);
+  CHECK(result.frontend->id == "mxfp8_version");
+}
+
+TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto decode =
+      R"({"heads_q": 32, "heads_kv": 4, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 128, "dtype": "bf16"})";
+  const auto results = probe_all(decode, "b200,h200");
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].verdict == Verdict::supported);
+  CHECK(ids(results[0].warnings) == std::set<std::string>{"decode_kv_heads_blackwell"});
+  CHECK(results[0].warnings[0].source.url == "https://github.com/pytorch/pytorch/issues/193893");
+  CHECK(results[1].verdict == Verdict::supported);
+  CHECK(results[1].warnings.empty());
+  const auto crashed = probe_one(
+      R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dropout": {"probability": 0.125, "seed": "constant"}})",
+      "b200");
+  CHECK(crashed.verdict == Verdict::crashed);
+  CHECK(ids(crashed.warnings).contains("constant_seed"));
+}
+
+TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const Run run = run_attnprobe(
+      "--heads-q 32 --heads-kv 4 --seqlen-q 1 --seqlen-kv 4096 --head-dim 128 --dtype bf16 --target "
+      "b200,h200");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "  warning: b200: Decode (one query) with fewer than 8 K/V heads"));
+  CHECK(contains(run.out, "PyTorch issue 193893"));
+}
+
+TEST_CASE("What cudnn-frontend refuses and cuDNN supports is noted", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto result = probe_one(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h200");
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.frontend);
+  CHECK(result.frontend->refuses);
+  CHECK(result.frontend->id == "alibi");
 }
 
 TEST_CASE("docs/versions.md lists every key of a problem", "[rules]") {

@@ -137,6 +137,12 @@ TEST_CASE("ragged calls stand in the graph by TE's steps of batch and tokens, wh
   CHECK(packed.backward->max_total_seqlen_kv == 65536);
   CHECK(note_on(packed.changed, "batch_size")->value == "5");
   CHECK(note_on(packed.not_seen, "max_seqlen_q") != nullptr);
+  const auto cumulative = graphs_with(ragged, {90, 92400});
+  CHECK(cumulative.forward->batch == 5);
+  CHECK(cumulative.forward->ragged_offsets == DataType::i32);
+  CHECK(cumulative.backward->batch == 32);
+  CHECK(note_on(cumulative.changed, "cu_seqlens") != nullptr);
+  CHECK_THAT(note_on(cumulative.changed, "batch_size")->why, StartsWith("backward, stands as 32"));
   const auto dense = graphs_with(ragged, rtx5090);
   CHECK(dense.forward->batch == 5);
   CHECK(dense.forward->seqlen_q == 256);

@@ -1,9 +1,10 @@
-// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what a
-// program with its own wiring saw, cell by cell.
+// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what
+// a program with its own wiring saw, cell by cell.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "attnprobe/diagnose/reasons.hpp"
 #include "attnprobe/error.hpp"
 #include "attnprobe/target/catalogue.hpp"
 #include "attnprobe/text.hpp"
@@ -99,6 +100,21 @@ void check_target(const std::string& id) {
 }
 
 }  // namespace
+
+TEST_CASE("every reason of the laboratory's table is in the catalogue", "[verified]") {
+  const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
+  size_t reasons = 0;
+  for (const Json& walk : verified["walks"]) {
+    if (!walk.contains("cells")) continue;
+    for (const Json& cell : walk["cells"])
+      for (const Json& reason : cell["reasons"]) {
+        INFO(walk["graph"] << ": " << reason["reason"]);
+        CHECK(diagnose::find_reason({reason["status"], reason["reason"]}) != nullptr);
+        ++reasons;
+      }
+  }
+  CHECK(reasons > 300);
+}
 
 TEST_CASE("266 graphs walk as the laboratory saw: H200", "[verified]") {
   check_target("h200");

@@ -9,7 +9,7 @@ namespace attnprobe::attention {
 namespace {
 
 const std::vector<std::string> bias_types{"f16", "bf16", "f32"};
-const std::vector<std::string> container_layouts{"bhsd", "bshd"};
+const std::vector<std::string> container_layouts{"bhsd", "bshd", "sbhd"};
 const std::string bias_axes = "bhss";
 
 std::string bias_shape(const Json& value) {
@@ -17,18 +17,20 @@ std::string bias_shape(const Json& value) {
   bool good = shape.size() == bias_axes.size();
   for (size_t i = 0; good && i < bias_axes.size(); ++i) good = shape[i] == '1' || shape[i] == bias_axes[i];
   if (!good)
-    throw FieldError(fmt::format("{} is not the shape of a bias; allowed: four letters, each the axis or 1: "
-                                 "\"bhss\", \"1hss\", \"b1ss\", \"11ss\", \"b11s\", …",
-                                 json_text(value)));
+    throw FieldError(
+        fmt::format("{} is not the shape of a bias; allowed: four letters, each the axis or 1: "
+                    "\"bhss\", \"1hss\", \"b1ss\", \"11ss\", \"b11s\", …",
+                    json_text(value)));
   return shape;
 }
 
 double probability(const Json& value) {
   const double p = number(value);
   if (p < 0 || p >= 1)
-    throw FieldError(fmt::format("{} is out of range; allowed: a probability of being dropped, from 0 to "
-                                 "below 1",
-                                 json_text(value)));
+    throw FieldError(
+        fmt::format("{} is out of range; allowed: a probability of being dropped, from 0 to "
+                    "below 1",
+                    json_text(value)));
   return p;
 }
 
@@ -53,8 +55,7 @@ void read_scale(AttentionSpec& spec, const Json& value) {
     return;
   }
   const auto form = value.is_string() ? parse_enum<ScaleForm>(value.get<std::string>()) : std::nullopt;
-  if (!form)
-    throw FieldError(json_text(value) + " is not a scale; allowed: a number, \"tensor\", \"none\"");
+  if (!form) throw FieldError(json_text(value) + " is not a scale; allowed: a number, \"tensor\", \"none\"");
   spec.scale_form = *form;
 }
 

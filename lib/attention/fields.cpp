@@ -202,10 +202,9 @@ Field type_field(const std::string& name, const std::string& help,
 }
 
 Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member) {
-  return {name,
-          help,
-          {{"type", "boolean"}},
-          [member](AttentionSpec& s, const Json& v) { s.*member = boolean(v); }};
+  return {name, help, {{"type", "boolean"}}, [member](AttentionSpec& s, const Json& v) {
+            s.*member = boolean(v);
+          }};
 }
 
 Field total(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member) {

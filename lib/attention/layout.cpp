@@ -19,7 +19,7 @@ bool well_formed(std::string_view axes, char digit) {
   if (digits > 1 || (digits == 1 && axes.find(digit) == std::string_view::npos)) return false;
   if (axes.empty() || axes.back() != 'd') return false;
   std::sort(letters.begin(), letters.end());
-  return letters == "bdhs" || letters == "dht";
+  return letters == "bdhs" || (letters == "dht" && axes.front() == 't');
 }
 
 }  // namespace
@@ -83,9 +83,8 @@ std::optional<std::array<std::string, 3>> split_layout_name(std::string_view nam
 }
 
 std::vector<std::string> common_layout_names() {
-  return {"bshd",  "bhsd",       "sbhd",       "bs3hd",      "bsh3d",     "sb3hd",
-          "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d",
-          "thd",   "t3hd",       "th3d",       "thd_t2hd",   "thd_th2d"};
+  return {"bshd",       "bhsd",       "sbhd",       "bs3hd", "bsh3d", "sb3hd", "sbh3d",    "bshd_bs2hd",
+          "bshd_bsh2d", "sbhd_sb2hd", "sbhd_sbh2d", "thd",   "t3hd",  "th3d",  "thd_t2hd", "thd_th2d"};
 }
 
 }  // namespace attnprobe::attention

@@ -75,7 +75,8 @@ void add_gradients(const AttentionSpec& spec, Json& json) {
 void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool packs_q = spec.q.axes.find('3') != std::string::npos;
   const bool packs_kv = packs_q || spec.k.axes.find('2') != std::string::npos;
-  if (packs_q && (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
+  if (packs_q &&
+      (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
     found.push_back(
         {"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
                                "heads are {} and {}, lengths {} and {}",
@@ -106,11 +107,16 @@ struct Feature {
 
 // Everything that only flash attention has.
 std::vector<Feature> flash_features(const AttentionSpec& spec) {
-  return {{"alibi", spec.alibi},           {"softcap", spec.softcap.has_value()},
-          {"score_mod", spec.score_mod.has_value()}, {"sink", spec.sink},
-          {"block_mask", spec.block_mask}, {"max_logit", spec.max_logit},
-          {"sum_exp", spec.sum_exp},       {"paged", spec.paged.has_value()},
-          {"layout", is_ragged(spec)},     {"dtype", is_fp8(spec)}};
+  return {{"alibi", spec.alibi},
+          {"softcap", spec.softcap.has_value()},
+          {"score_mod", spec.score_mod.has_value()},
+          {"sink", spec.sink},
+          {"block_mask", spec.block_mask},
+          {"max_logit", spec.max_logit},
+          {"sum_exp", spec.sum_exp},
+          {"paged", spec.paged.has_value()},
+          {"layout", is_ragged(spec)},
+          {"dtype", is_fp8(spec)}};
 }
 
 void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found) {
@@ -122,7 +128,8 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     for (const auto& [field, asked] : flash_features(spec))
       if (asked) has_no(field, fmt::format("{}: only flash attention (sdpa) does", field).c_str());
   if (plain) {
-    if (spec.scale) has_no("scale", "scale: there is nothing between its two matmuls");
+    if (spec.scale || spec.scale_form == ScaleForm::tensor)
+      has_no("scale", "scale: there is nothing between its two matmuls");
     if (mask_name(spec.mask) != "none") has_no("mask", "mask: there is nothing between its two matmuls");
     if (spec.bias) has_no("bias", "bias: there is nothing between its two matmuls");
     if (spec.dropout) has_no("dropout", "dropout: there is nothing between its two matmuls");
@@ -199,7 +206,7 @@ std::string to_options(const AttentionSpec& spec) {
     json.erase(second);
   }
   for (const auto& [key, value] : json.items()) {
-    if (key == "name" || key == "source" || key == "expect" || value == "none") continue;
+    if (key == "name" || key == "source" || key == "expect" || (key == "mask" && value == "none")) continue;
     // A default that depends on other fields is left to them, so that the command stays readable.
     if (key == "o_dtype" && !spec.o_dtype) continue;
     if (key == "o_layout" && !spec.o) continue;
@@ -224,7 +231,7 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   for (const auto& [field, value] : required)
     if (value == 0) found.push_back({field, fmt::format("\"{}\" is missing", field)});
   if (!found.empty()) return found;
-  if (spec.pass == Pass::fprop_train && spec.stats == false)
+  if (spec.pass == Pass::fprop_train && spec.stats == false && spec.pattern != Pattern::mha)
     found.push_back({"stats", "false contradicts pass \"fprop_train\", which is the pass with statistics"});
   check_layout(spec, found);
   check_lengths(spec, "seqlens_q", spec.mask.seqlens_q, spec.seqlen_q, found);

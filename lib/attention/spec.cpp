@@ -39,7 +39,8 @@ std::string features_text(const AttentionSpec& spec) {
       spec.score_mod ? fmt::format("score_mod {}", name_of(spec.score_mod->kind)) : "");
   add(spec.sink, "sink");
   add(spec.block_mask, "block_mask");
-  add(spec.dropout.has_value(), spec.dropout && spec.dropout->form == DropoutForm::mask ? "dropout mask" : "dropout");
+  add(spec.dropout.has_value(),
+      spec.dropout && spec.dropout->form == DropoutForm::mask ? "dropout mask" : "dropout");
   add(spec.stats == true && spec.pass == Pass::fprop, "stats");
   add(spec.max_logit, "max_logit");
   add(spec.sum_exp, "sum_exp");

@@ -44,7 +44,8 @@ enum class ScaleForm { by_value, tensor, none };
 
 /// Added to the scaled scores.
 struct Bias {
-  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast: "1hss".
+  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast:
+  /// "1hss".
   std::string shape = "1hss";
   std::optional<DataType> dtype;  ///< none: as dtype
   bool grad = false;              ///< bprop: dBias is an output
@@ -86,7 +87,7 @@ struct Dropout {
   double probability = 0;  ///< of being dropped, 0 < p < 1
   DropoutForm form = DropoutForm::philox;
   std::optional<SeedForm> seed;  ///< none: constant for Pattern::mha, else i64
-  bool dump = false;  ///< the drawn mask is an output
+  bool dump = false;             ///< the drawn mask is an output
 };
 
 /// K and V in blocks that a page table finds.
@@ -131,9 +132,9 @@ struct AttentionSpec {
   std::optional<DataType> do_dtype;    ///< bprop, none: as dtype
   std::optional<DataType> dqkv_dtype;  ///< bprop, none: as O
   TensorLayout q{"bshd", {}}, k{"bshd", {}}, v{"bshd", {}};
-  std::optional<TensorLayout> o;           ///< none: q's axes, without interleaving
-  std::optional<TensorLayout> d_o;         ///< bprop, none: as O
-  std::optional<TensorLayout> dq, dk, dv;  ///< bprop, none: as Q, K, V
+  std::optional<TensorLayout> o;            ///< none: q's axes, without interleaving
+  std::optional<TensorLayout> d_o;          ///< bprop, none: as O
+  std::optional<TensorLayout> dq, dk, dv;   ///< bprop, none: as Q, K, V
   DataType ragged_offsets = DataType::i32;  ///< or i64
   bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences

@@ -95,7 +95,7 @@ std::vector<int64_t> integers_in(const std::string& text) {
       continue;
     }
     size_t length = 0;
-    numbers.push_back(std::stoll(text.substr(i, 19), &length));
+    numbers.push_back(std::stoll(text.substr(i, 18), &length));
     i += length;
   }
   return numbers;

@@ -148,12 +148,14 @@ class Builder {
     if (!cumulative) spec.batch = bucket(query_.batch_size, 32, 512, 512);
     if (ragged_q(query_)) spec.seqlen_q = bucket(query_.num_tokens_q, 1024, 32768, 32768);
     if (ragged_kv(query_)) spec.seqlen_kv = bucket(query_.num_tokens_kv, 1024, 32768, 32768);
-    if (!noting()) return;
     const char* why =
         "one of the steps of batch and tokens for which Transformer Engine builds a ragged graph";
-    if (spec.batch != query_.batch_size)
+    // With cumulative lengths the two graphs have different batches.
+    const bool backward_only = !forward && cumulative_lengths(query_, device_);
+    if (spec.batch != query_.batch_size && (noting() || backward_only))
       changed("batch_size", std::to_string(query_.batch_size),
-              fmt::format("stands as {}, {}", spec.batch, why));
+              fmt::format("{}stands as {}, {}", backward_only ? "backward, " : "", spec.batch, why));
+    if (!noting()) return;
     for (const auto& [ragged, side, tokens, longest, extent] :
          {std::tuple(ragged_q(query_), "q", query_.num_tokens_q, query_.max_seqlen_q, spec.seqlen_q),
           std::tuple(ragged_kv(query_), "kv", query_.num_tokens_kv, query_.max_seqlen_kv, spec.seqlen_kv)}) {

@@ -37,8 +37,9 @@ bool as_boolean(const Json& json) {
 }
 
 int64_t as_integer(const Json& json, int64_t least) {
-  if (!json.is_number_integer() || json.get<int64_t>() < least)
-    throw BadValue{fmt::format("is not an integer from {}", least)};
+  constexpr int64_t most = 2'147'483'647;
+  if (!json.is_number_integer() || json.get<int64_t>() < least || json.get<int64_t>() > most)
+    throw BadValue{fmt::format("is not an integer from {} to {}", least, most)};
   return json.get<int64_t>();
 }
 

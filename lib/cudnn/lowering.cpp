@@ -38,9 +38,9 @@ class Lowering {
                              cudnnHandle_t handle) {
     std::vector<size_t> indices;
     for (size_t i = 0; i < operations.size(); ++i)
-      indices.push_back(
-          named(fmt::format("{} {} ({})", what, i, operation_name(operations[i])),
-                [&] { return std::visit([&](const auto& op) { return operation(op); }, operations[i]); }));
+      indices.push_back(named(fmt::format("{} {} ({})", what, i, operation_name(operations[i])), [&] {
+        return std::visit([&](const auto& op) { return operation(op); }, operations[i]);
+      }));
     Descriptor whole(library_, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     named(fmt::format("the {} graph", what), [&] {
       std::vector<cudnnBackendDescriptor_t> raw;

@@ -1,5 +1,5 @@
-// Numbers of cudnn_graph.h that headers older than the library in use lack. They are ABI: the values are those
-// of the cuDNN 9.28 header, and what a library does not know it refuses by name.
+// Numbers of cudnn_graph.h that headers older than the library in use lack. They are ABI: the values are
+// those of the cuDNN 9.28 header, and what a library does not know it refuses by name.
 #pragma once
 
 #include "attnprobe/cudnn/descriptor.hpp"

@@ -153,7 +153,7 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(text<attention::SeedForm>(
       "dropout_seed", "form of the seed; null unless cuDNN draws the mask", [](const Context& c) {
         const auto& dropout = c.spec.dropout;
-        return dropout && dropout->form == attention::DropoutForm::philox ? std::optional(dropout->seed)
+        return dropout && dropout->form == attention::DropoutForm::philox ? std::optional(seed_form(c.spec))
                                                                           : std::nullopt;
       }));
   all.push_back(boolean("dropout_dump", "the drawn dropout mask is an output",

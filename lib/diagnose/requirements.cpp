@@ -49,7 +49,9 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t c
 
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version,
                                               int sm) {
-  if (spec.pattern == attention::Pattern::mha || spec.pattern == attention::Pattern::two_matmul)
+  using attention::Pattern;
+  const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
+  if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward)
     return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
   for (const auto& rule : frontend_rules())

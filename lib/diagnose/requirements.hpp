@@ -46,7 +46,7 @@ struct FrontendAnswer {
   std::string version;   ///< of cudnn-frontend: "1.23.0"
   bool refuses = false;  ///< the rest is empty if not
   std::string id;
-  std::string status;   ///< GRAPH_NOT_SUPPORTED, ATTRIBUTE_NOT_SET, INVALID_VALUE, exception
+  std::string status;   ///< of cudnn-frontend: GRAPH_NOT_SUPPORTED, …, or exception
   std::string message;  ///< how its message begins
   Source source;
 };

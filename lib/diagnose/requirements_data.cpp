@@ -183,7 +183,8 @@ std::vector<FrontendRule> parse_frontend_rules(std::string_view text) {
   const Json json = parse_unique(text, file);
   check_members(json, {"comment", "version", "base_url", "groups"}, {}, file);
   const std::string version = text_of(json, "version", file), base = text_of(json, "base_url", file);
-  const Names statuses{"GRAPH_NOT_SUPPORTED", "ATTRIBUTE_NOT_SET", "INVALID_VALUE", "exception"};
+  const Names statuses{"GRAPH_NOT_SUPPORTED", "ATTRIBUTE_NOT_SET", "INVALID_VALUE",
+                       "CUDNN_BACKEND_API_FAILED", "exception"};
   std::vector<FrontendRule> rules;
   std::set<std::string> ids;
   for (const Json& group : json.at("groups")) {

@@ -34,7 +34,8 @@ RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
   offsets.k = offset(s.k.ragged() && !(s.paged && s.paged->k), "offsets of K");
   offsets.v = offset(s.v.ragged() && !(s.paged && s.paged->v), "offsets of V");
   offsets.o = offset(output_layout(s).ragged(), "offsets of O");
-  offsets.stats = offset(s.q.ragged() && s.ragged_stats, "offsets of Stats");
+  const bool has_rows = is_bprop(s) || wants_stats(s) || s.max_logit || s.sum_exp;
+  offsets.stats = offset(s.q.ragged() && s.ragged_stats && has_rows, "offsets of Stats");
   return offsets;
 }
 

@@ -26,9 +26,9 @@ OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& context) {
 }  // namespace
 
 BuiltGraph build(const AttentionSpec& spec, const BuildContext& context) {
-  if (spec.pattern != Pattern::sdpa) return {build_pattern(spec, context), spec.pattern, ""};
+  if (spec.pattern != Pattern::sdpa) return {build_pattern(spec, context), spec.pattern, "", {}};
   const FrontendChoice chosen = choose_as_frontend(spec, context);
-  return {build_pattern(chosen.spec, context), chosen.spec.pattern, chosen.choice};
+  return {build_pattern(chosen.spec, context), chosen.spec.pattern, chosen.choice, chosen.forced};
 }
 
 }  // namespace attnprobe::graph

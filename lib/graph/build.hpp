@@ -1,6 +1,8 @@
 // From an AttentionSpec to the OpGraph that cuDNN is asked about.
 #pragma once
 
+#include <map>
+
 #include "attnprobe/attention/spec.hpp"
 #include "attnprobe/graph/op_graph.hpp"
 
@@ -12,11 +14,18 @@ struct BuildContext {
   int sm = 0;                 ///< of the GPU, as 90; 0: not known
 };
 
+/// An engine config that cudnn-frontend builds without asking any heuristic.
+struct ForcedConfig {
+  int64_t engine = 0;                    ///< global index
+  std::map<std::string, int64_t> knobs;  ///< by cuDNN's names: KERNEL_CFG, STAGES, …
+};
+
 struct BuiltGraph {
   OpGraph graph;
   attention::Pattern pattern;  ///< never Pattern::sdpa: the one that was built
   /// Why, where the spec left the choice (Pattern::sdpa), and what cudnn-frontend changes of it; else "".
   std::string choice;
+  std::optional<ForcedConfig> forced;  ///< for Pattern::sdpa, where there is one
 };
 
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
@@ -27,6 +36,7 @@ BuiltGraph build(const attention::AttentionSpec& spec, const BuildContext& conte
 struct FrontendChoice {
   attention::AttentionSpec spec;
   std::string choice;
+  std::optional<ForcedConfig> forced;
 };
 FrontendChoice choose_as_frontend(const attention::AttentionSpec& spec, const BuildContext& context);
 

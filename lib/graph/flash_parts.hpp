@@ -24,8 +24,8 @@ void add_amax(GraphBuilder& g, Uid x, const std::string& name);
 /// scaling, where the result is 16-bit (Transformer Engine's use of cudnn-frontend).
 Uid add_output_scale(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
 
-/// Which axis of a tensor {b, h, s, d} the blocks of MXFP8 run along. seqlen_spread: as seqlen, with the strides
-/// that cudnn-frontend gives the scales of K and Q in the backward pass, columns outermost.
+/// Which axis of a tensor {b, h, s, d} the blocks of MXFP8 run along. seqlen_spread: as seqlen, with the
+/// strides that cudnn-frontend gives the scales of K and Q in the backward pass, columns outermost.
 enum class BlockAxis { head_dim, seqlen, seqlen_spread };
 /// x dequantised with block scales of its own: E8M0, one for 32 elements, padded and reordered in tiles of
 /// 128x4. For a transposed x the scales are transposed too.

@@ -27,12 +27,11 @@ std::string version_words(int64_t version) {
                             : fmt::format("{}.{}.{}", version / 10000, version / 100 % 100, version % 100);
 }
 
-// In cudnn-frontend's order.
+// In cudnn-frontend's order; before all of them stands first_with_unified.
 std::vector<Need> needs_of_unified(const AttentionSpec& s) {
   const bool drawn = s.dropout && s.dropout->form == DropoutForm::philox;
   return {
-      {true, 91301, "anything"},
-      {s.dropout && s.dropout->form == DropoutForm::mask, never, "a dropout mask of the caller's"},
+      {s.dropout && s.dropout->form == DropoutForm::mask, never, "dropout mask of the caller's"},
       {s.block_mask, 91400, "a block mask"},
       {s.paged.has_value(), 91500, "a paged cache"},
       {s.bias.has_value(), 92100, "a bias"},
@@ -47,20 +46,31 @@ std::vector<Need> needs_of_unified(const AttentionSpec& s) {
       {drawn && wants_stats(s), never, "dropout together with statistics"},
       {s.softcap || s.score_mod, 92100, "a score modifier"},
       {is_fp8(s), never, "fp8"},
-      {s.dtype == DataType::f32 || output_type(s) == DataType::f32, never, "32-bit tensors"},
   };
 }
 
+constexpr int64_t first_with_unified = 91301;
+
 FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
+  if (context.cudnn_version < first_with_unified) {
+    spec.pattern = Pattern::sdpa_composite;
+    return {
+        spec,
+        fmt::format("composite: the single SDPA operation needs cuDNN {}", version_words(first_with_unified)),
+        {}};
+  }
   for (const auto& [asked, version, what] : needs_of_unified(spec)) {
     if (!asked || (version != never && context.cudnn_version >= version)) continue;
     spec.pattern = Pattern::sdpa_composite;
-    if (version == never) return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what)};
-    return {spec, fmt::format("composite: the single SDPA operation takes {} only from cuDNN {}", what,
-                              version_words(version))};
+    if (version == never)
+      return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what), {}};
+    return {spec,
+            fmt::format("composite: the single SDPA operation takes {} only from cuDNN {}", what,
+                        version_words(version)),
+            {}};
   }
   spec.pattern = Pattern::sdpa_unified;
-  return {spec, "unified: cudnn-frontend uses the single SDPA operation where it can"};
+  return {spec, "unified: cudnn-frontend uses the single SDPA operation where it can", {}};
 }
 
 // cudnn-frontend drops the token counts where cuDNN can't use them; the workspace is then that of the padded
@@ -71,10 +81,33 @@ bool drops_token_counts(const AttentionSpec& spec, const BuildContext& context) 
          (context.cudnn_version >= 91801 && (major == 8 || major == 12));
 }
 
+// Blackwell's deterministic kernel is behind one engine config that no heuristic proposes; cudnn-frontend
+// names it itself (override_heuristics_query in both backward nodes).
+std::optional<ForcedConfig> forced_config(const AttentionSpec& spec, const BuildContext& context) {
+  if (context.sm / 10 != 10) return std::nullopt;
+  const bool fp8 = is_fp8(spec);
+  // In fp8 cudnn-frontend turns determinism on by itself.
+  const bool always = fp8 && (fp8_scaling(spec) == attention::Fp8Scaling::mxfp8 ||
+                              (spec.head_dim_qk <= 192 && spec.head_dim_v <= 128));
+  if (!spec.deterministic && !always) return std::nullopt;
+  if (context.cudnn_version < (fp8 ? 91900 : 91800)) return std::nullopt;
+  const bool beyond_b300 = context.sm > 103;
+  ForcedConfig config;
+  config.engine = beyond_b300 ? 17 : 5;
+  if (context.cudnn_version >= 92300)
+    config.knobs = {{"TILE_M", 3},   {"TILE_N", 2},     {"KERNEL_CFG", 2},
+                    {"STREAM_K", 0}, {"TILE_CGA_M", 0}, {"STAGES", 2}};
+  else
+    config.knobs = {{"KERNEL_CFG", 31}, {"STAGES", 2}};
+  return config;
+}
+
 FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
   spec.pattern = Pattern::sdpa_composite;
-  std::string choice = "composite: cudnn-frontend has no other backward form";
-  if (is_fp8(spec)) return {spec, choice};
+  std::string choice = "composite: cudnn-frontend 1.23 has no other backward form";
+  const auto forced = forced_config(spec, context);
+  if (forced) choice += "; it builds one engine config here and asks no heuristic (mode FRONTEND)";
+  if (is_fp8(spec)) return {spec, choice, forced};
   if (context.cudnn_version <= 91500 && spec.seqlen_kv % 128 != 0 && !spec.mask.padding && !is_ragged(spec)) {
     spec.mask.padding = true;
     choice += "; up to cuDNN 9.15.0 it adds a padding mask where seqlen_kv is no multiple of 128";
@@ -83,7 +116,7 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
     spec.max_total_seqlen_q = spec.max_total_seqlen_kv = std::nullopt;
     choice += "; it drops max_total_seqlen for this cuDNN, GPU or head dimension";
   }
-  return {spec, choice};
+  return {spec, choice, forced};
 }
 
 }  // namespace

@@ -210,8 +210,7 @@ Json to_json(const OpGraph& graph) {
   Json json = {{"tensors", Json::array()}, {"operations", Json::array()}};
   for (const auto& t : graph.tensors) json["tensors"].push_back(to_json(t));
   for (const auto& operation : graph.operations) json["operations"].push_back(to_json(operation));
-  for (const auto& operation : graph.score_operations)
-    json["score_operations"].push_back(to_json(operation));
+  for (const auto& operation : graph.score_operations) json["score_operations"].push_back(to_json(operation));
   return json;
 }
 

@@ -18,9 +18,8 @@ constexpr double masked_score = -1e30;
 // P, in the io type and F16x16 order; for training it is the S output.
 Uid softmax(GraphBuilder& g, const AttentionSpec& spec, Uid score) {
   const Dims rows = row_dims(spec);
-  const SoftmaxParts parts =
-      add_softmax(g, score, g.virtual_tensor("row_max", DataType::f32, rows),
-                  g.virtual_tensor("row_sum", DataType::f32, rows));
+  const SoftmaxParts parts = add_softmax(g, score, g.virtual_tensor("row_max", DataType::f32, rows),
+                                         g.virtual_tensor("row_sum", DataType::f32, rows));
   const bool stored = spec.pass == attention::Pass::fprop_train && !spec.dropout;
   const Uid p = add_legacy_scores(g, spec, "P", spec.dropout ? DataType::f32 : spec.dtype, !stored);
   return g.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
@@ -31,8 +30,8 @@ Uid dropout(GraphBuilder& g, const AttentionSpec& spec, Uid p) {
   const DropoutTensors tensors = add_dropout(g, spec, false);
   const Uid s = add_legacy_scores(g, spec, "S output", spec.dtype, false);
   g.pointwise(PointwiseMode::MUL, p, tensors.mask, {.into = s});
-  const Uid scale = g.scalar("dropout scale", spec.dtype, 1.0 / (1.0 - spec.dropout->probability));
-  return g.pointwise(PointwiseMode::MUL, s, scale,
+  g.at(tensors.scale).data_type = spec.dtype;  // as the scale of K, and unlike flash attention's
+  return g.pointwise(PointwiseMode::MUL, s, tensors.scale,
                      {.into = g.virtual_tensor("", spec.dtype, score_dims(spec))});
 }
 

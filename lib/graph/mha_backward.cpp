@@ -14,19 +14,21 @@ Dims as_dims(const attention::Strides& strides) {
 
 class LegacyBackward {
  public:
-  explicit LegacyBackward(const AttentionSpec& spec) : spec_(spec), lengths_(add_sequence_lengths(g_, spec)) {}
+  explicit LegacyBackward(const AttentionSpec& spec)
+      : spec_(spec), lengths_(add_sequence_lengths(g_, spec)) {}
 
   OpGraph build() {
     const Uid q = add_q(g_, spec_, {}), k = add_k(g_, spec_, {}), v = transposed(g_, add_v(g_, spec_, {}));
-    const Uid d_o =
-        g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)));
+    const Uid d_o = g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)));
     s_ = add_legacy_scores(g_, spec_, "S", spec_.dtype, false);
     const double keep = spec_.dropout ? 1.0 - spec_.dropout->probability : 1.0;
     dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);
 
-    const Uid scaled = g_.pointwise(PointwiseMode::MUL, transpose(s_), dropout_scale_, {.into = transposed_io()});
+    const Uid scaled =
+        g_.pointwise(PointwiseMode::MUL, transpose(s_), dropout_scale_, {.into = transposed_io()});
     const Uid p_t = g_.pointwise(PointwiseMode::ABS, scaled, {}, {.into = transposed_io()});
     const Uid d_v = gradient("dV", Dims(g_.at(k).dims), dv_strides(spec_));
+    g_.at(d_v).dims[1] = heads_v(spec_);
     g_.at(d_v).dims[3] = spec_.head_dim_v;
     g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
 

@@ -1,5 +1,5 @@
-// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions of
-// the masks are those of cudnn-frontend's own flexible-graph tests.
+// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions
+// of the masks are those of cudnn-frontend's own flexible-graph tests.
 #include "attnprobe/error.hpp"
 #include "attnprobe/graph/scores.hpp"
 
@@ -159,15 +159,13 @@ Uid Scores::modifier_backward(ScoreModifierKind kind, Uid gradient) {
       return g_.select(gradient, g_.pointwise(PointwiseMode::NEG, gradient), positive);
     }
     case ScoreModifierKind::sqrt:
-      return g_.pointwise(PointwiseMode::DIV, gradient,
-                          mul(g_.pointwise(PointwiseMode::SQRT, x), scalar(2)));
+      return g_.pointwise(PointwiseMode::DIV, gradient, mul(g_.pointwise(PointwiseMode::SQRT, x), scalar(2)));
     case ScoreModifierKind::sin:
       return mul(gradient, g_.pointwise(PointwiseMode::COS, x));
     case ScoreModifierKind::exp:
       return mul(gradient, g_.pointwise(PointwiseMode::EXP, x));
     case ScoreModifierKind::pow:
-      return mul(gradient,
-                 mul(g_.pointwise(PointwiseMode::POW, x, scalar(power - 1)), scalar(power)));
+      return mul(gradient, mul(g_.pointwise(PointwiseMode::POW, x, scalar(power - 1)), scalar(power)));
     case ScoreModifierKind::max:
       return g_.select(gradient, scalar(0), g_.compare(PointwiseMode::CMP_GT, x, scalar(floor_value)));
     default:

@@ -1,6 +1,6 @@
-// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every mask
-// generates its own pair of indices, the diagonal compares row >= column on the right and column > row on the
-// left; from 9.21 each bound is one operation instead.
+// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every
+// mask generates its own pair of indices, the diagonal compares row >= column on the right and column > row
+// on the left; from 9.21 each bound is one operation instead.
 #include "attnprobe/graph/scores.hpp"
 
 #include <limits>
@@ -82,10 +82,8 @@ Uid Scores::right_bound(Uid score, int64_t right) {
     mask.comparison = PointwiseMode::CMP_GE;
     mask.x = score;
     if (bottom_right()) {
-      mask.seq_len_q =
-          q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
-      mask.seq_len_kv =
-          kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
+      mask.seq_len_q = q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
+      mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
     }
     if (right > 0)
       mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));

@@ -15,8 +15,8 @@ using attention::Fp8Scaling;
 // From 9.21 cudnn-frontend states the whole softmax as one operation.
 constexpr int64_t first_with_softmax_operation = 92100;
 
-// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima, or
-// maxima and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
+// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima,
+// or maxima and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
 struct SoftmaxOutputs {
   std::optional<Uid> stats, max, sum_exp;
 };
@@ -61,8 +61,8 @@ class Forward {
   Uid key() {
     if (!spec_.paged || !spec_.paged->k) return transposed(g_, add_k(g_, spec_, offsets_));
     const int64_t heads = spec_.heads_kv, d = spec_.head_dim_qk, s = spec_.seqlen_kv;
-    const Uid k = g_.virtual_tensor("K^T", spec_.dtype, {spec_.batch, heads, d, s},
-                                    {d * s * heads, d * s, 1, d});
+    const Uid k =
+        g_.virtual_tensor("K^T", spec_.dtype, {spec_.batch, heads, d, s}, {d * s * heads, d * s, 1, d});
     load("K", heads, d, k);
     return k;
   }
@@ -82,9 +82,7 @@ class Forward {
   }
 
   // P is virtual; it ends in the io type, which the second matmul demands.
-  DataType p_type() const {
-    return spec_.dropout || scaled() ? DataType::f32 : spec_.dtype;
-  }
+  DataType p_type() const { return spec_.dropout || scaled() ? DataType::f32 : spec_.dtype; }
 
   Uid row(const std::string& name, bool real) {
     if (real) return add_row_tensor(g_, spec_, name, offsets_);
@@ -113,7 +111,8 @@ class Forward {
       const Uid log_sum = g_.pointwise(PointwiseMode::LOG, parts.row_sum);
       g_.pointwise(PointwiseMode::ADD, parts.row_max, log_sum, {.into = row("Stats", wants_stats(spec_))});
     }
-    return g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.out = p_type(), .name = "P"});
+    return g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum,
+                        {.out = p_type(), .name = "P"});
   }
 
   Uid dropout_and_scale(Uid p) {
@@ -127,7 +126,8 @@ class Forward {
     }
     if (!scaled()) return p;
     add_amax(g_, p, "amax S");
-    return g_.pointwise(PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32), {.out = spec_.dtype});
+    return g_.pointwise(PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32),
+                        {.out = spec_.dtype});
   }
 
   void output(Uid p) {

@@ -27,7 +27,8 @@ class Backward {
     k_ = transposed(g_, add_k(g_, spec_, offsets_));
     v_ = transposed(g_, add_v(g_, spec_, offsets_));
     o_ = add_o(g_, spec_, offsets_);
-    d_o_ = with_offset(g_, g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))),
+    d_o_ = with_offset(g_,
+                       g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))),
                        offsets_.o);
     stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
     scale_ = add_scale(g_, spec_);
@@ -136,8 +137,8 @@ class Backward {
       return;
     }
     const bool ragged = offsets_.q && spec_.max_total_seqlen_q;
-    const Uid sum =
-        g_.tensor("dQ sum", DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
+    const Uid sum = g_.tensor("dQ sum", DataType::f32, q_dims,
+                              ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
     if (ragged) with_offset(g_, sum, offsets_.q);
     g_.matmul(d_s, k, sum, lengths_.q, {}, lengths_.kv);
     g_.pointwise(PointwiseMode::IDENTITY, sum, {}, {.into = d_q});

@@ -69,7 +69,8 @@ class Fp8Backward {
   static bool is_fp8_type(DataType type) { return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2; }
 
   Uid output_gradient(const char* name, DataType type) {
-    return with_offset(g_, g_.tensor(name, type, output_dims(spec_), as_dims(d_o_strides(spec_))), offsets_.o);
+    return with_offset(g_, g_.tensor(name, type, output_dims(spec_), as_dims(d_o_strides(spec_))),
+                       offsets_.o);
   }
 
   // A tensor that is also given quantised along the sequence.
@@ -117,8 +118,9 @@ class Fp8Backward {
   // {b, h_q, s_kv, s_q}: a reshape is the transpose.
   Uid transpose(Uid x, DataType type) {
     const Dims dims = score_dims(spec_), strides = packed_strides(dims);
-    return g_.reshape(x, g_.virtual_tensor("", mxfp8_ ? DataType::f32 : type, {dims[0], dims[1], dims[3], dims[2]},
-                                           {strides[0], strides[1], 1, dims[3]}));
+    return g_.reshape(
+        x, g_.virtual_tensor("", mxfp8_ ? DataType::f32 : type, {dims[0], dims[1], dims[3], dims[2]},
+                             {strides[0], strides[1], 1, dims[3]}));
   }
 
   Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides,
@@ -149,9 +151,9 @@ class Fp8Backward {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
     if (!mxfp8_) p = g_.pointwise(PointwiseMode::MUL, p, factor("scale S"), {.out = spec_.dtype});
     const Uid p_t = transpose(p, spec_.dtype);
-    const Uid d_o = mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_),
-                                            as_dims(d_o_strides(spec_)))
-                           : d_o_raw_;
+    const Uid d_o =
+        mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)))
+               : d_o_raw_;
     const Uid d_v = gradient("dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
                              dv_strides(spec_), offsets_.v);
     scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, "dV", lengths_.kv, lengths_.q);

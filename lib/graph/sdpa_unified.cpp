@@ -1,5 +1,5 @@
-// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN
-// has no attribute for is set all the same: cuDNN then names it in its refusal.
+// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older
+// cuDNN has no attribute for is set all the same: cuDNN then names it in its refusal.
 #include "attnprobe/graph/build.hpp"
 #include "attnprobe/graph/scores.hpp"
 
@@ -92,8 +92,8 @@ OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const BuildContex
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
   const RaggedOffsets offsets = add_ragged_offsets(g, spec);
-  auto gradient = [&](const char* name, const Dims& dims, const attention::Strides& strides,
-                      DataType type, std::optional<Uid> offset) {
+  auto gradient = [&](const char* name, const Dims& dims, const attention::Strides& strides, DataType type,
+                      std::optional<Uid> offset) {
     return with_offset(g, g.tensor(name, type, dims, Dims(strides.begin(), strides.end())), offset);
   };
   const DataType type = gradient_type(spec);

@@ -10,11 +10,10 @@ SoftmaxParts add_softmax(GraphBuilder& g, Uid score, Uid row_max, Uid row_sum, s
   } else {
     g.reduce(ReductionOperator::MAX, score, row_max);
   }
-  const Uid exponentials =
-      g.pointwise(PointwiseMode::EXP, g.pointwise(PointwiseMode::SUB, score, row_max));
+  const Uid exponentials = g.pointwise(PointwiseMode::EXP, g.pointwise(PointwiseMode::SUB, score, row_max));
   if (sink) {
-    const Uid shifted = g.pointwise(PointwiseMode::SUB, *sink, row_max,
-                                    {.into = g.virtual_tensor("", DataType::f32, rows)});
+    const Uid shifted =
+        g.pointwise(PointwiseMode::SUB, *sink, row_max, {.into = g.virtual_tensor("", DataType::f32, rows)});
     const Uid of_sink = g.pointwise(PointwiseMode::EXP, shifted);
     const Uid of_scores = g.reduce(ReductionOperator::ADD, exponentials, rows);
     g.pointwise(PointwiseMode::ADD, of_scores, of_sink, {.into = row_sum});

@@ -102,6 +102,38 @@ void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descr
 
 }  // namespace
 
+void check_named_config(WalkState& state, const NamedConfig& named) {
+  Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
+  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), named.engine);
+  state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+  ModeFindings mode;
+  mode.mode = named.mode;
+  mode.candidates = 1;
+  const auto [status, log] = finalize_logged(state, engine, LogCapture::Level::warnings);
+  mode.status = state.library().status_name(status);
+  mode.reasons = cudnn::parse_reasons(log);
+  EngineFindings found;
+  found.engine = named.engine;
+  const size_t index = find_or_add(state, named.engine, named.knobs);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    std::vector<Knob> knobs;
+    std::vector<int64_t> values;
+    for (const auto& [name, value] : named.knobs) {
+      knobs.push_back({knob_type(name), {name, value, value, 1}});
+      values.push_back(value);
+    }
+    check_config(state, found, engine, knobs, values, true);
+  } else {
+    state.findings.engine_configs[index].check = {false, mode.status};
+    state.findings.engine_configs[index].reasons = mode.reasons;
+  }
+  mode.viable = found.viable;
+  state.findings.engine_configs[index].modes.push_back(named.mode);
+  state.findings.engine_configs[index].rank[named.mode] = 0;
+  state.findings.modes.push_back(std::move(mode));
+}
+
 void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress) {
   for (int64_t index = 0; index < state.findings.engine_count; ++index) {
     progress(fmt::format("engine {}", index), state.findings);

@@ -12,7 +12,7 @@ using cudnn::LogCapture;
 void build_plans(WalkState& state, const Progress& progress) {
   for (size_t i = 0; i < state.findings.engine_configs.size(); ++i) {
     EngineConfigFindings& config = state.findings.engine_configs[i];
-    if (!config.check.supported || !state.configs[i]) continue;
+    if (!config.check.supported || !state.configs[i] || config.plan) continue;
     progress(fmt::format("plan of engine {} {}", config.engine, Json(config.knobs).dump()), state.findings);
     Descriptor plan(state.library(), CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
     plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), *state.configs[i]);

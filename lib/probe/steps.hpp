@@ -36,6 +36,9 @@ Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
 /// Queries one heuristic mode and adds its candidates to the findings.
 void query_heuristic(WalkState& state, const std::string& mode);
 
+/// Checks one engine config that is not a heuristic's, and adds it as a mode of its own.
+void check_named_config(WalkState& state, const NamedConfig& named);
+
 /// How far engines are asked by themselves.
 struct Sweep {
   bool knobs = false;  ///< with knob values too, not only as cuDNN chooses
@@ -48,7 +51,7 @@ struct Sweep {
 /// Asks every engine by global index.
 void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress);
 
-/// Finalizes a plan for each engine config that passed its check.
+/// Finalizes a plan for each engine config that passed its check and has none yet.
 void build_plans(WalkState& state, const Progress& progress);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.
@@ -57,5 +60,7 @@ void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& e
 
 /// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
 std::string knob_name(cudnnBackendKnobType_t knob);
+/// The way back. Throws Error(internal) for a name that is none.
+cudnnBackendKnobType_t knob_type(const std::string& name);
 
 }  // namespace attnprobe::probe

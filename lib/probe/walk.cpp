@@ -16,6 +16,52 @@ namespace {
 constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all there are
 constexpr int64_t most_tried_combinations = 1'000;    // of itself, where no heuristic found anything
 
+// By number; cudnn_graph.h of 9.28 has these.
+constexpr const char* knob_names[] = {"SPLIT_K",
+                                      "SWIZZLE",
+                                      "TILE_SIZE",
+                                      "USE_TEX",
+                                      "EDGE",
+                                      "KBLOCK",
+                                      "LDGA",
+                                      "LDGB",
+                                      "CHUNK_K",
+                                      "SPLIT_H",
+                                      "WINO_TILE",
+                                      "MULTIPLY",
+                                      "SPLIT_K_BUF",
+                                      "TILEK",
+                                      "STAGES",
+                                      "REDUCTION_MODE",
+                                      "CTA_SPLIT_K_MODE",
+                                      "SPLIT_K_SLC",
+                                      "IDX_MODE",
+                                      "SLICED",
+                                      "SPLIT_RS",
+                                      "SINGLEBUFFER",
+                                      "LDGC",
+                                      "SPECFILT",
+                                      "KERNEL_CFG",
+                                      "WORKSPACE",
+                                      "TILE_CGA",
+                                      "TILE_CGA_M",
+                                      "TILE_CGA_N",
+                                      "BLOCK_SIZE",
+                                      "OCCUPANCY",
+                                      "ARRAY_SIZE_PER_THREAD",
+                                      "NUM_C_PER_BLOCK",
+                                      "SPLIT_COLS",
+                                      "TILE_ROWS",
+                                      "TILE_COLS",
+                                      "LOAD_SIZE",
+                                      "CTA_COUNT",
+                                      "STREAM_K",
+                                      "SPLIT_P_SLC",
+                                      "TILE_M",
+                                      "TILE_N",
+                                      "WARP_SPEC_CFG",
+                                      "SWAP_AB"};
+
 std::string numerical_note_name(cudnnBackendNumericalNote_t note) {
   constexpr const char* names[] = {"TENSOR_CORE",
                                    "DOWN_CONVERT_INPUTS",
@@ -66,26 +112,39 @@ bool step(WalkState& state, const std::string& stage, const Progress& progress, 
   }
 }
 
+// One mode that breaks is a finding; the others are still asked.
+template <class F>
+void ask_mode(WalkState& state, const std::string& mode, const Progress& progress, F&& ask) {
+  progress("mode " + mode, state.findings);
+  try {
+    ask();
+  } catch (const Error& e) {
+    if (!e.cudnn()) throw;
+    state.findings.modes.push_back({mode, e.cudnn()->status, 0, 0, {}, {{e.cudnn()->status, e.what()}}});
+  }
+}
+
 void walk_graph(WalkState& state, const WalkOptions& options, const Progress& progress) {
-  for (const auto& mode : options.modes) {
-    progress("mode " + mode, state.findings);
-    try {
-      query_heuristic(state, mode);
-    } catch (const Error& e) {
-      // One mode that breaks is a finding; the others are still asked.
-      if (!e.cudnn()) throw;
-      state.findings.modes.push_back({mode, e.cudnn()->status, 0, 0, {}, {{e.cudnn()->status, e.what()}}});
-    }
-  }
-  const bool sweep = !has_working_config(state.findings) && options.sweep_where_none;
+  for (const auto& named : options.named)
+    ask_mode(state, named.mode, progress, [&] { check_named_config(state, named); });
+  for (const auto& mode : options.modes)
+    ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
   const bool every_knob = options.engines == name_of(Engines::knobs);
-  if (options.engines != name_of(Engines::heuristic) || sweep) {
-    const Sweep how{every_knob || sweep, every_knob ? most_swept_combinations : most_tried_combinations,
-                    every_knob};
-    if (!step(state, "engines", progress, [&] { ask_engines(state, how, progress); })) return;
+  const bool plans = options.plans != name_of(Plans::none);
+  auto ask_all = [&](bool knobs) {
+    const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
+    return step(state, "engines", progress, [&] { ask_engines(state, how, progress); });
+  };
+  auto build = [&] { return step(state, "plans", progress, [&] { build_plans(state, progress); }); };
+  // Where nothing works, all engines are asked: after the check, and again where no plan could be built.
+  bool asked = false;
+  auto sweep = [&] { return !asked && options.sweep_where_none && !has_working_config(state.findings); };
+  if (options.engines != name_of(Engines::heuristic) || sweep()) {
+    if (!ask_all(every_knob || sweep())) return;
+    asked = every_knob || options.engines == name_of(Engines::heuristic);
   }
-  if (options.plans != name_of(Plans::none))
-    step(state, "plans", progress, [&] { build_plans(state, progress); });
+  if (!plans || !build() || !sweep()) return;
+  if (ask_all(true)) build();
 }
 
 // By the first mode that proposes it and its rank there; what was found outside the heuristics comes last.
@@ -124,52 +183,14 @@ Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
 }
 
 std::string knob_name(cudnnBackendKnobType_t knob) {
-  constexpr const char* names[] = {"SPLIT_K",
-                                   "SWIZZLE",
-                                   "TILE_SIZE",
-                                   "USE_TEX",
-                                   "EDGE",
-                                   "KBLOCK",
-                                   "LDGA",
-                                   "LDGB",
-                                   "CHUNK_K",
-                                   "SPLIT_H",
-                                   "WINO_TILE",
-                                   "MULTIPLY",
-                                   "SPLIT_K_BUF",
-                                   "TILEK",
-                                   "STAGES",
-                                   "REDUCTION_MODE",
-                                   "CTA_SPLIT_K_MODE",
-                                   "SPLIT_K_SLC",
-                                   "IDX_MODE",
-                                   "SLICED",
-                                   "SPLIT_RS",
-                                   "SINGLEBUFFER",
-                                   "LDGC",
-                                   "SPECFILT",
-                                   "KERNEL_CFG",
-                                   "WORKSPACE",
-                                   "TILE_CGA",
-                                   "TILE_CGA_M",
-                                   "TILE_CGA_N",
-                                   "BLOCK_SIZE",
-                                   "OCCUPANCY",
-                                   "ARRAY_SIZE_PER_THREAD",
-                                   "NUM_C_PER_BLOCK",
-                                   "SPLIT_COLS",
-                                   "TILE_ROWS",
-                                   "TILE_COLS",
-                                   "LOAD_SIZE",
-                                   "CTA_COUNT",
-                                   "STREAM_K",
-                                   "SPLIT_P_SLC",
-                                   "TILE_M",
-                                   "TILE_N",
-                                   "WARP_SPEC_CFG",
-                                   "SWAP_AB"};
   const auto index = static_cast<size_t>(knob);
-  return index < std::size(names) ? names[index] : std::to_string(index);
+  return index < std::size(knob_names) ? knob_names[index] : std::to_string(index);
+}
+
+cudnnBackendKnobType_t knob_type(const std::string& name) {
+  for (size_t i = 0; i < std::size(knob_names); ++i)
+    if (name == knob_names[i]) return static_cast<cudnnBackendKnobType_t>(i);
+  throw Error(ErrorKind::internal, fmt::format("cuDNN has no knob {}", name));
 }
 
 void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine,
@@ -216,7 +237,10 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     });
     if (!state.findings.failure) walk_graph(state, options, progress);
     findings = std::move(state.findings);
-    sort_configs(findings, options.modes);
+    std::vector<std::string> modes;
+    for (const auto& named : options.named) modes.push_back(named.mode);
+    modes.insert(modes.end(), options.modes.begin(), options.modes.end());
+    sort_configs(findings, modes);
   }
   findings.walk_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

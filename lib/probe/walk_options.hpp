@@ -1,6 +1,7 @@
 // How far a walk goes: plain data, with no need of cuDNN's headers.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,24 @@ enum class Engines {
 
 enum class Plans { none, build };
 
+/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of
+/// that name.
+struct NamedConfig {
+  std::string mode;
+  int64_t engine = 0;
+  std::map<std::string, int64_t> knobs;
+};
+ATTNPROBE_JSON(NamedConfig, mode, engine, knobs)
+
 struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};
   std::string engines = "heuristic";  ///< of Engines
   std::string plans = "none";         ///< of Plans; a campaign also takes "auto"
   bool sweep_where_none = true;       ///< try every engine and knob where no heuristic has a viable config
   bool keep_log = false;              ///< raw callback text in the findings
+  std::vector<NamedConfig> named;     ///< asked before the modes
 };
-ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log)
+ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log, named)
 
 }  // namespace attnprobe::probe
 

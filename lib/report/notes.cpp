@@ -75,12 +75,14 @@ std::string warning_text(const Results& results, const TextStyle& style) {
 
 std::string requirement_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> needs, refusals;
+  std::string version;
   for (const Result* result : results) {
     for (const auto& requirement : result->requirements)
       add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)),
           result->target.id);
-    if (result->frontend && result->frontend->refuses)
-      add(refusals, refusal(*result->frontend, style), result->target.id);
+    if (!result->frontend || !result->frontend->refuses) continue;
+    version = result->frontend->version;
+    add(refusals, refusal(*result->frontend, style), result->target.id);
   }
   std::string out;
   auto list = [&](const std::string& title, const std::vector<Paragraph>& paragraphs) {
@@ -93,10 +95,7 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     }
   };
   list("version rules say", needs);
-  if (!refusals.empty()) {
-    const std::string& version = results.front()->frontend ? results.front()->frontend->version : "";
-    list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
-  }
+  list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
   return out;
 }
 

@@ -48,8 +48,8 @@ class TargetRun {
     try {
       open();
       result.cudnn_version = library_->version;
-      result.graph = graph::build(config.spec, {library_->version});
-      result.findings = client_->walk(result.graph.graph, walk_);
+      result.graph = graph::build(config.spec, {library_->version, target_.sm});
+      result.findings = client_->walk(result.graph.graph, walk_of(result.graph, walk_));
       judge(result);
       if (result.verdict == Verdict::unsupported) probe_alternatives(result);
     } catch (const WorkerLost& lost) {
@@ -82,6 +82,12 @@ class TargetRun {
     }
   }
 
+  // What cudnn-frontend builds without asking a heuristic is asked too.
+  static probe::WalkOptions walk_of(const graph::BuiltGraph& graph, probe::WalkOptions options) {
+    if (graph.forced) options.named = {{"FRONTEND", graph.forced->engine, graph.forced->knobs}};
+    return options;
+  }
+
   // What is said to help was seen to help: each change is put to the same cuDNN for the same target.
   void probe_alternatives(Result& result) {
     probe::WalkOptions quick = walk_;
@@ -92,8 +98,8 @@ class TargetRun {
     try {
       for (const auto& alternative : diagnose::alternatives(result.config.spec)) {
         Result other;
-        other.graph = graph::build(alternative.spec, {library_->version});
-        other.findings = client_->walk(other.graph.graph, quick);
+        other.graph = graph::build(alternative.spec, {library_->version, target_.sm});
+        other.findings = client_->walk(other.graph.graph, walk_of(other.graph, quick));
         judge(other);
         if (other.verdict == Verdict::supported)
           verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,

@@ -1,5 +1,8 @@
 #include "build_graph.hpp"
 
+#include <array>
+#include <map>
+
 namespace frontend {
 namespace {
 

@@ -2,7 +2,6 @@
 // that a mistake there shows as a difference.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>

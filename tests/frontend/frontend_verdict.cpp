@@ -35,6 +35,11 @@ Options parse_options(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    if (word == "--version") {
+      std::cout << CUDNN_FRONTEND_MAJOR_VERSION << "." << CUDNN_FRONTEND_MINOR_VERSION << "."
+                << CUDNN_FRONTEND_PATCH_VERSION << std::endl;
+      std::exit(0);
+    }
     if (word == "--device") {
       options.device = true;
       continue;

@@ -106,7 +106,7 @@ Modifiers factor(const Tensor& tensor) {
   return {multiply, multiply};
 }
 
-// The gradient is no-op: d/dx of x + constant.
+// A constant is added, so the gradient passes through.
 Modifiers relative_position() {
   return {[](Graph graph, Tensor x) {
             const Tensor distance = pointwise(graph, PointwiseMode_t::SUB, index_of(graph, x, 2),
