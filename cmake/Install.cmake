@@ -12,8 +12,9 @@ install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES
 
 # All headers but those that need cuDNN's own, or that only builders of graphs share.
 set(_internal_headers
-    cudnn/(api|descriptor|device_context|library|log_capture|lowering) probe/(steps|walk)
-    graph/(graph_builder|attention_tensors|softmax|operation_fields))
+    cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api) probe/(steps|walk)
+    attention/(features|json_values|transformer_engine_reading)
+    graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax))
 list(JOIN _internal_headers "|" _internal_headers)
 install(DIRECTORY lib/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe"
         FILES_MATCHING PATTERN *.hpp REGEX "/(${_internal_headers})\\.hpp$" EXCLUDE)

@@ -171,3 +171,31 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
     CHECK(contains(result.root_cause->reason, reason));
   }
 }
+
+TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, with the version it needs",
+          "[features]") {
+  const Result result = probe_one(
+      R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
+  if (result.cudnn_version >= 92100) return;
+  CHECK(result.verdict == Verdict::unsupported);
+  CHECK(result.root_cause->category == "version");
+  CHECK(contains(result.root_cause->explanation, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"));
+  REQUIRE(!result.requirements.empty());
+  CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));
+}
+
+TEST_CASE("the documented limits of legacy attention are said whatever cuDNN answers", "[features]") {
+  auto warnings = [](const std::string& config) {
+    std::vector<std::string> ids;
+    for (const auto& warning : probe_one(config, "a100").warnings) ids.push_back(warning.id);
+    return ids;
+  };
+  const std::string mha = R"("pattern": "mha", "heads": 8, "mask": "padding")";
+  using Ids = std::vector<std::string>;
+  CHECK(warnings("{" + mha + R"(, "seqlen": 512, "head_dim": 80})") == Ids{"legacy_head_dim"});
+  CHECK(warnings("{" + mha + R"(, "seqlen": 1024, "head_dim": 64})") == Ids{"legacy_length"});
+  // cuDNN 9.19's check lets this one pass.
+  CHECK(warnings("{" + mha + R"(, "seqlen": 100, "head_dim": 64, "pass": "fprop_train"})") ==
+        Ids{"legacy_training_length"});
+  CHECK(warnings("{" + mha + R"(, "seqlen": 100, "head_dim": 64})").empty());
+}

@@ -781,6 +781,12 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("pattern": "mha", "pass": "fprop_train")", "P", "f16 2x6x5x7 210,35,7,1 F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "P", "f32 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "S output", "f16 2x6x5x7 210,35,7,1 F16x16"},
+      // By value, whoever gives the mask: cuDNN takes a tensor for a mask.
+      {R"("pattern": "mha", "dropout": 0.5)", "dropout scale", "f16 1x1x1x1 1,1,1,1 = 2"},
+      {R"("pattern": "mha", "dropout": {"probability": 0.5, "form": "mask"})", "dropout scale",
+       "f16 1x1x1x1 1,1,1,1 = 2"},
+      {R"("pattern": "mha", "dropout": {"probability": 0.5, "form": "mask"})", "dropout mask",
+       "f16 2x6x5x7 210,35,7,1"},
       {R"("pattern": "mha", "softmax": false)", "S", "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "softmax": false, "mask": "causal")", "S", "f32 2x6x5x7 210,35,7,1 virtual"},
       {R"("pattern": "mha", "softmax": false, "mask": "causal")", "masked",

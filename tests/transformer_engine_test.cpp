@@ -263,7 +263,7 @@ TEST_CASE("answers: a log, as text", "[te]") {
   CHECK_THAT(run.out, ContainsSubstring("cuda_graph = false"));
 }
 
-TEST_CASE("--te and the other ways of asking", "[te]") {
+TEST_CASE("the option --te and the other ways of asking", "[te]") {
   const std::string te = "--te tests/fixtures/te-calls.json ";
   const std::pair<std::string, const char*> cases[] = {
       {te + "--heads 8", "--te goes with neither"},

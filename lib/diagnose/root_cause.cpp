@@ -59,6 +59,11 @@ RootCause from_failure(const probe::Failure& failure) {
   cause.category = category_of_status(failure.cudnn.status);
   cause.explanation =
       fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  if (lacks_descriptor(failure)) {
+    cause.category = "version";
+    cause.explanation = fmt::format("This cuDNN knows no {}: the operation is of a later version. {}",
+                                    failure.cudnn.descriptor, cause.explanation);
+  }
   return cause;
 }
 
@@ -84,6 +89,11 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
 }
 
 }  // namespace
+
+bool lacks_descriptor(const probe::Failure& failure) {
+  return failure.cudnn.call == "cudnnBackendCreateDescriptor" &&
+         failure.cudnn.last_error.find("getSizeOfDescriptor") != std::string::npos;
+}
 
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);

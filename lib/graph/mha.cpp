@@ -30,7 +30,11 @@ Uid dropout(GraphBuilder& g, const AttentionSpec& spec, Uid p) {
   const DropoutTensors tensors = add_dropout(g, spec, false);
   const Uid s = add_legacy_scores(g, spec, "S output", spec.dtype, false);
   g.pointwise(PointwiseMode::MUL, p, tensors.mask, {.into = s});
-  g.at(tensors.scale).data_type = spec.dtype;  // as the scale of K, and unlike flash attention's
+  // By value in the io type, as the scale of K and unlike flash attention's: cuDNN takes a tensor for a mask.
+  Tensor& scale = g.at(tensors.scale);
+  scale.data_type = spec.dtype;
+  scale.by_value = true;
+  scale.value = 1.0 / (1.0 - spec.dropout->probability);
   return g.pointwise(PointwiseMode::MUL, s, tensors.scale,
                      {.into = g.virtual_tensor("", spec.dtype, score_dims(spec))});
 }

@@ -17,6 +17,9 @@ Json graph_json(const graph::BuiltGraph& built) {
   Json json = {{"hash", hash(built.graph)}, {"pattern", name_of(built.pattern)}};
   if (!built.choice.empty()) json["choice"] = built.choice;
   json["ops"] = ops;
+  // Inside a single SDPA operation.
+  for (const auto& operation : built.graph.score_operations)
+    json["score_ops"].push_back(operation_name(operation));
   return json;
 }
 

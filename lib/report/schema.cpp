@@ -127,7 +127,8 @@ Json result() {
   const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
                              {"pattern", type("string")},
                              {"choice?", type("string")},
-                             {"ops", array_of(type("string"))}});
+                             {"ops", array_of(type("string"))},
+                             {"score_ops?", array_of(type("string"))}});
   const Json failure =
       object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
   const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});

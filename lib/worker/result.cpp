@@ -11,6 +11,7 @@ namespace {
 using cudnn::StatusFamily;
 
 Verdict verdict_of_failure(const probe::Failure& failure) {
+  if (diagnose::lacks_descriptor(failure)) return Verdict::unsupported;
   switch (cudnn::family_of(failure.cudnn.status)) {
     case StatusFamily::bad_param:
       return Verdict::invalid_graph;
