@@ -177,8 +177,11 @@ std::vector<std::string> every_feature() {
   const std::vector<std::string> forward = all;
   for (const std::string& members : forward) {
     if (members.find("paged") == std::string::npos) all.push_back(R"("pass": "bprop", )" + members);
-    if (members.find("fp8") == std::string::npos && members.find("mask\"}") == std::string::npos)
-      all.push_back(R"("pattern": "sdpa_unified", )" + members);
+    // Neither fp8 nor a dropout mask of the caller's nor a constant seed is for the single operation.
+    const bool unified = members.find("fp8") == std::string::npos &&
+                         members.find("mask\"}") == std::string::npos &&
+                         members.find("constant") == std::string::npos;
+    if (unified) all.push_back(R"("pattern": "sdpa_unified", )" + members);
   }
   for (
       const char* members :

@@ -79,8 +79,13 @@ void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) 
       (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
     found.push_back(
         {"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
-                               "heads are {} and {}, lengths {} and {}",
-                               spec.q.axes, spec.heads_q, spec.heads_kv, spec.seqlen_q, spec.seqlen_kv)});
+                               "heads are {} and {}{}, lengths {} and {}",
+                               spec.q.axes, spec.heads_q, spec.heads_kv,
+                               spec.heads_v ? fmt::format(" and {}", *spec.heads_v) : "", spec.seqlen_q,
+                               spec.seqlen_kv)});
+  else if (packs_kv && spec.heads_kv != heads_v(spec))
+    found.push_back({"layout", fmt::format("interleaved K and V need equal heads; they have {} and {}",
+                                           spec.heads_kv, heads_v(spec))});
   if (packs_kv && spec.head_dim_qk != spec.head_dim_v)
     found.push_back({"layout", fmt::format("interleaved K and V need one head dimension; they have {} and {}",
                                            spec.head_dim_qk, spec.head_dim_v)});
@@ -150,6 +155,11 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
 }
 
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  if (spec.pattern == Pattern::sdpa_unified && spec.dropout &&
+      (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
+    found.push_back({"dropout",
+                     "the single SDPA operation draws its mask itself, from tensors; use pattern "
+                     "\"sdpa_composite\" for a mask of the caller's or a constant seed"});
   if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
   if (spec.fp8 && !is_fp8(spec))
     found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});

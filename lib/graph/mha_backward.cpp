@@ -64,11 +64,12 @@ class LegacyBackward {
     const Uid weighted = g_.pointwise(PointwiseMode::MUL, p, x, {.into = full(DataType::f32)});
     const Uid sums = g_.reduce(ReductionOperator::ADD, weighted, row_dims(spec_));
     x = g_.pointwise(PointwiseMode::SUB, x, sums);
-    x = g_.pointwise(PointwiseMode::MUL, p, x, {.into = full(DataType::f32)});
     const bool masked = has_legacy_mask(spec_.mask);
+    const auto scale = add_scale(g_, spec_);
     const Uid d_s = add_legacy_scores(g_, spec_, "dS", spec_.dtype, false);
-    const Uid scale = g_.scalar("scale", DataType::f32, scale_of(spec_));
-    x = g_.pointwise(PointwiseMode::MUL, x, scale, {.into = masked ? full(DataType::f32) : d_s});
+    auto last = [&](bool is_last) { return is_last ? d_s : full(DataType::f32); };
+    x = g_.pointwise(PointwiseMode::MUL, p, x, {.into = last(!masked && !scale)});
+    if (scale) x = g_.pointwise(PointwiseMode::MUL, x, *scale, {.into = last(!masked)});
     if (masked) add_legacy_mask(g_, spec_.mask, x, lengths_, d_s);
     if (spec_.bias && spec_.bias->grad) bias_gradient(d_s);
     return d_s;
@@ -77,9 +78,13 @@ class LegacyBackward {
   // dS holds the scale of K, which the bias never saw: it is taken out again.
   void bias_gradient(Uid d_s) {
     const Uid d_bias = add_bias_tensor(g_, spec_, "dBias");
+    const auto scale = add_scale(g_, spec_);
+    if (!scale) {
+      g_.reduce(ReductionOperator::ADD, d_s, d_bias);
+      return;
+    }
     const Uid sum = g_.reduce(ReductionOperator::ADD, d_s, Dims(g_.at(d_bias).dims));
-    const Uid scale = g_.scalar("scale", DataType::f32, scale_of(spec_));
-    const Uid inverse = g_.pointwise(PointwiseMode::RECIPROCAL, scale);
+    const Uid inverse = g_.pointwise(PointwiseMode::RECIPROCAL, *scale);
     g_.pointwise(PointwiseMode::MUL, sum, inverse, {.into = d_bias});
   }
 

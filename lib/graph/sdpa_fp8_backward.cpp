@@ -165,6 +165,9 @@ class Fp8Backward {
     if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
     x = mul(g_.pointwise(PointwiseMode::SUB, x, row_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
+    // Nor has cudnn-frontend this; it stands where the 16-bit graph has it.
+    if (spec_.bias && spec_.bias->grad)
+      g_.reduce(ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, "dBias"));
     x = scores_.modify_backward(x);
     if (scale_) x = mul(x, *scale_);
     if (mxfp8_) return x;

@@ -77,8 +77,9 @@ OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext& contex
   add_score_graph(g, spec, lengths, context.cudnn_version, op);
   if (spec.dropout) {
     op.dropout_probability = spec.dropout->probability;
-    op.seed = g.one_element("seed", DataType::i64);
-    op.offset = g.one_element("offset", DataType::i64);
+    const DataType type_of_seed = seed_form(spec) == attention::SeedForm::i64 ? DataType::i64 : DataType::i32;
+    op.seed = g.one_element("seed", type_of_seed);
+    op.offset = g.one_element("offset", type_of_seed);
     if (spec.dropout->dump) {
       const Dims dims = score_dims(spec);
       op.rng_dump = g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims));
@@ -120,8 +121,9 @@ OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const BuildContex
   if (spec.bias && spec.bias->grad) op.d_bias = add_bias_tensor(g, spec, "dBias");
   if (spec.dropout) {
     op.dropout_probability = spec.dropout->probability;
-    op.seed = g.one_element("seed", DataType::i64);
-    op.offset = g.one_element("offset", DataType::i64);
+    const DataType type_of_seed = seed_form(spec) == attention::SeedForm::i64 ? DataType::i64 : DataType::i32;
+    op.seed = g.one_element("seed", type_of_seed);
+    op.offset = g.one_element("offset", type_of_seed);
   }
   g.add(op);
   return g.take();
