@@ -13,7 +13,7 @@ const std::vector<std::string> container_layouts{"bhsd", "bshd", "sbhd"};
 const std::string bias_axes = "bhss";
 
 std::string bias_shape(const Json& value) {
-  const std::string shape = value.is_string() ? value.get<std::string>() : "";
+  std::string shape = value.is_string() ? value.get<std::string>() : "";
   bool good = shape.size() == bias_axes.size();
   for (size_t i = 0; good && i < bias_axes.size(); ++i) good = shape[i] == '1' || shape[i] == bias_axes[i];
   if (!good)

@@ -19,7 +19,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
+[[noreturn]] void bad_entry(const std::string& where, const std::string& what) {
   throw Error(ErrorKind::internal, fmt::format("{}: {}", where, what));
 }
 
@@ -38,36 +38,36 @@ Json parse_unique(std::string_view text, const std::string& file) {
   try {
     json = Json::parse(text, watch);
   } catch (const Json::exception& e) {
-    fail(file, e.what());
+    bad_entry(file, e.what());
   }
-  if (!repeated.empty()) fail(file, fmt::format("\"{}\" is twice in one object", repeated));
+  if (!repeated.empty()) bad_entry(file, fmt::format("\"{}\" is twice in one object", repeated));
   return json;
 }
 
 // Every required member is there and no other than these.
 void check_members(const Json& entry, const Names& required, const Names& optional,
                    const std::string& where) {
-  if (!entry.is_object()) fail(where, "an object is wanted");
+  if (!entry.is_object()) bad_entry(where, "an object is wanted");
   for (const auto& name : required)
-    if (!entry.contains(name)) fail(where, fmt::format("\"{}\" is missing", name));
+    if (!entry.contains(name)) bad_entry(where, fmt::format("\"{}\" is missing", name));
   Names known = required;
   known.insert(known.end(), optional.begin(), optional.end());
   for (const auto& [name, value] : entry.items())
     if (std::find(known.begin(), known.end(), name) == known.end())
-      fail(where, fmt::format("unknown member \"{}\"{}", name, did_you_mean(name, known)));
+      bad_entry(where, fmt::format("unknown member \"{}\"{}", name, did_you_mean(name, known)));
 }
 
 std::string text_of(const Json& entry, const std::string& name, const std::string& where) {
   const Json& value = entry.at(name);
   if (!value.is_string() || trim(value.get_ref<const std::string&>()).empty())
-    fail(where, fmt::format("\"{}\" wants a text", name));
+    bad_entry(where, fmt::format("\"{}\" wants a text", name));
   return value;
 }
 
 int64_t version_of(const Json& entry, const std::string& name, const std::string& where) {
   if (!entry.contains(name)) return 0;
   const auto version = parse_version(text_of(entry, name, where));
-  if (!version) fail(where, fmt::format("\"{}\" wants a version such as \"9.14.0\"", name));
+  if (!version) bad_entry(where, fmt::format("\"{}\" wants a version such as \"9.14.0\"", name));
   return *version;
 }
 
@@ -81,15 +81,15 @@ Examples examples_of(const Json& entry, const std::string& where) {
   Examples examples;
   if (entry.contains("unreachable")) {
     text_of(entry, "unreachable", where);
-    if (entry.contains("affected")) fail(where, "what is unreachable has no example");
+    if (entry.contains("affected")) bad_entry(where, "what is unreachable has no example");
     return examples;
   }
   for (const char* name : {"affected", "unaffected"})
-    if (!entry.contains(name)) fail(where, fmt::format("\"{}\" is missing", name));
+    if (!entry.contains(name)) bad_entry(where, fmt::format("\"{}\" is missing", name));
   examples.affected = entry.at("affected");
   examples.unaffected = entry.at("unaffected").get<std::vector<Json>>();
   if (!examples.affected.is_object() || examples.unaffected.empty())
-    fail(where, "an example that is affected and one that is not are wanted");
+    bad_entry(where, "an example that is affected and one that is not are wanted");
   return examples;
 }
 
@@ -104,19 +104,19 @@ std::vector<std::pair<std::string, Json>> entries_of(const Json& list, const std
   std::vector<std::pair<std::string, Json>> entries;
   for (const Json& entry : list) {
     if (!entry.is_object() || !entry.contains("id"))
-      fail(file, fmt::format("an entry has no \"id\": {}", json_text(entry)));
+      bad_entry(file, fmt::format("an entry has no \"id\": {}", json_text(entry)));
     const std::string id = text_of(entry, "id", file);
-    if (!ids.insert(id).second) fail(file, fmt::format("\"{}\" is there twice", id));
+    if (!ids.insert(id).second) bad_entry(file, fmt::format("\"{}\" is there twice", id));
     entries.emplace_back(fmt::format("{}, {}", file, id), entry);
   }
-  if (entries.empty()) fail(file, "no entries");
+  if (entries.empty()) bad_entry(file, "no entries");
   return entries;
 }
 
 std::string embedded(std::string_view name) {
   for (const auto& [file, text] : embedded_rules)
     if (file == name) return std::string(text);
-  fail(std::string(name), "not built in");
+  bad_entry(std::string(name), "not built in");
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ std::optional<int64_t> parse_version(const std::string& text) {
   int major = 0, minor = 0, patch = 0, end = 0;
   if (std::sscanf(text.c_str(), "%2d.%2d.%2d%n", &major, &minor, &patch, &end) != 3) return std::nullopt;
   if (static_cast<size_t>(end) != text.size()) return std::nullopt;
-  return int64_t{major} * 10000 + minor * 100 + patch;
+  return int64_t{major} * 10000 + int64_t{minor} * 100 + patch;
 }
 
 std::vector<RequirementRule> parse_requirements(std::string_view text) {
@@ -138,8 +138,9 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
     check_members(entry, {"id", "feature", "when", "needs", "source"}, {"affected", "unaffected"}, where);
     const Json& needs = entry.at("needs");
     check_members(needs, {}, {"cudnn", "below", "sm", "sm_text"}, where + ", needs");
-    if (needs.empty()) fail(where, "\"needs\" is empty");
-    if (needs.contains("sm") != needs.contains("sm_text")) fail(where, "\"sm\" and \"sm_text\" go together");
+    if (needs.empty()) bad_entry(where, "\"needs\" is empty");
+    if (needs.contains("sm") != needs.contains("sm_text"))
+      bad_entry(where, "\"sm\" and \"sm_text\" go together");
     RequirementRule rule;
     rule.when = condition_of(entry, where);
     rule.cudnn_from = version_of(needs, "cudnn", where);
@@ -196,7 +197,7 @@ std::vector<FrontendRule> parse_frontend_rules(std::string_view text) {
                     {"affected", "unaffected", "unreachable"}, where);
       const std::string status = text_of(entry, "status", where);
       if (std::find(statuses.begin(), statuses.end(), status) == statuses.end())
-        fail(where, fmt::format("unknown status; it is one of {}", quoted_list(statuses)));
+        bad_entry(where, fmt::format("unknown status; it is one of {}", quoted_list(statuses)));
       const auto line = entry.at("line").get<int64_t>();
       const std::string name = source_file.substr(source_file.rfind('/') + 1);
       const Source source{fmt::format("cudnn-frontend {}, {} line {}", version, name, line),

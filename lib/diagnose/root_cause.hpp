@@ -30,8 +30,8 @@ RootCause root_cause(const probe::WalkFindings& findings);
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.
 bool speaks_of_environment(const probe::WalkFindings& findings);
 
-/// Whether the graph holds an operation that this cuDNN is too old for: it has no size for the descriptor, and
-/// calls that an allocation failure (measured, 9.19).
+/// Whether the graph holds an operation that this cuDNN is too old for: it has no size for the descriptor,
+/// and calls that an allocation failure (measured, 9.19).
 bool lacks_descriptor(const probe::Failure& failure);
 
 }  // namespace attnprobe::diagnose

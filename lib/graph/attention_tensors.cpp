@@ -7,15 +7,15 @@ namespace {
 
 using attention::AttentionSpec;
 
-Dims as_dims(const attention::Strides& strides) {
-  return {strides.begin(), strides.end()};
-}
-
 int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
 
 }  // namespace
+
+Dims as_dims(const attention::Strides& strides) {
+  return {strides.begin(), strides.end()};
+}
 
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const AttentionSpec& s) {
   if (!s.mask.padding && !s.paged) return {};

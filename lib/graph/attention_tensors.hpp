@@ -21,6 +21,8 @@ SequenceLengths add_sequence_lengths(GraphBuilder& g, const attention::Attention
 /// One for each ragged tensor.
 RaggedOffsets add_ragged_offsets(GraphBuilder& g, const attention::AttentionSpec& spec);
 
+Dims as_dims(const attention::Strides& strides);
+
 /// Sets the ragged offset of a tensor, where there is one.
 Uid with_offset(GraphBuilder& g, Uid tensor, std::optional<Uid> offset);
 

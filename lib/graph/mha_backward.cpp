@@ -8,10 +8,6 @@ namespace {
 
 using attention::AttentionSpec;
 
-Dims as_dims(const attention::Strides& strides) {
-  return {strides.begin(), strides.end()};
-}
-
 class LegacyBackward {
  public:
   explicit LegacyBackward(const AttentionSpec& spec)

@@ -5,16 +5,11 @@
 
 #include <limits>
 
+#include "attnprobe/graph/softmax.hpp"
+
 namespace attnprobe::graph {
 
 using attention::Alignment;
-
-namespace {
-
-// cudnn-frontend's threshold for DIAGONAL_BAND_MASK and SOFTMAX operations.
-constexpr int64_t first_with_single_operations = 92100;
-
-}  // namespace
 
 bool Scores::bottom_right() const {
   return spec_.mask.alignment == Alignment::bottom_right;

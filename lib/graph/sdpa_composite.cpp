@@ -12,9 +12,6 @@ using attention::AttentionSpec;
 using attention::DropoutForm;
 using attention::Fp8Scaling;
 
-// From 9.21 cudnn-frontend states the whole softmax as one operation.
-constexpr int64_t first_with_softmax_operation = 92100;
-
 // What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima,
 // or maxima and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
 struct SoftmaxOutputs {
@@ -92,7 +89,7 @@ class Forward {
   Uid softmax(Uid score) {
     std::optional<Uid> sink;
     if (spec_.sink) sink = add_head_tensor(g_, spec_, "sink");
-    if (version_ >= first_with_softmax_operation) {
+    if (version_ >= first_with_single_operations) {
       Softmax op;
       op.x = score;
       op.sink = sink;

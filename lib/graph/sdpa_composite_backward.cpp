@@ -9,10 +9,6 @@ namespace {
 
 using attention::AttentionSpec;
 
-Dims as_dims(const attention::Strides& strides) {
-  return {strides.begin(), strides.end()};
-}
-
 class Backward {
  public:
   Backward(const AttentionSpec& spec, const BuildContext& context)

@@ -11,10 +11,6 @@ namespace {
 using attention::AttentionSpec;
 using attention::Fp8Scaling;
 
-Dims as_dims(const attention::Strides& strides) {
-  return {strides.begin(), strides.end()};
-}
-
 class Fp8Backward {
  public:
   Fp8Backward(const AttentionSpec& spec, const BuildContext& context)

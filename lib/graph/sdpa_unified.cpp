@@ -2,14 +2,13 @@
 // cuDNN has no attribute for is set all the same: cuDNN then names it in its refusal.
 #include "attnprobe/graph/build.hpp"
 #include "attnprobe/graph/scores.hpp"
+#include "attnprobe/graph/softmax.hpp"
 
 namespace attnprobe::graph {
 namespace {
 
 using attention::AttentionSpec;
 using attention::DropoutForm;
-
-constexpr int64_t first_with_softmax_operation = 92100;
 
 // The operations on the scores inside the operation: all but padding, which the lengths imply.
 template <class Op>
@@ -18,7 +17,7 @@ void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceL
   if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
   g.inside_sdpa(true);
   // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
-  Scores scores(g, spec, lengths, std::max(cudnn_version, first_with_softmax_operation));
+  Scores scores(g, spec, lengths, std::max(cudnn_version, first_with_single_operations));
   op.score_input = g.virtual_tensor("scores in", DataType::f32, score_dims(spec));
   Uid score = scores.modify(*op.score_input);
   score = scores.bias(score);
@@ -48,7 +47,7 @@ void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets
   if (spec.sink) op.sink = add_head_tensor(g, spec, "sink");
   // Statistics alone had an attribute of their own before there was a softmax operation.
   const bool newer = op.max || op.sum_exp || op.sink;
-  if (!newer && (!op.stats || version < first_with_softmax_operation)) return;
+  if (!newer && (!op.stats || version < first_with_single_operations)) return;
   op.softmax_x = g.virtual_tensor("softmax in", DataType::f32, score_dims(spec));
   op.softmax_y = g.virtual_tensor("softmax out", DataType::f32, score_dims(spec));
 }

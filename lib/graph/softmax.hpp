@@ -5,6 +5,10 @@
 
 namespace attnprobe::graph {
 
+/// From this cuDNN on cudnn-frontend states the softmax and each bound of a mask as one operation
+/// (node/softmax.h, node/diagonal_band_mask.h of 1.23).
+inline constexpr int64_t first_with_single_operations = 92100;
+
 struct SoftmaxParts {
   Uid row_max, row_sum;  ///< {b, h, s_q, 1}, f32
   Uid exponentials;      ///< exp(score - row_max); P is this divided by row_sum
