@@ -89,6 +89,24 @@ Uid dequantize(GraphBuilder& g, Uid x, const std::string& name, BlockAxis axis, 
   return op.y;
 }
 
+Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, const Dims& dims,
+                 const attention::Strides& strides, std::optional<Uid> offset) {
+  return with_offset(g, g.tensor(name, gradient_type(spec), dims, as_dims(strides)), offset);
+}
+
+Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, Uid scores, DataType type) {
+  const Dims dims = score_dims(spec), strides = packed_strides(dims);
+  return g.reshape(scores, g.virtual_tensor("", type, {dims[0], dims[1], dims[3], dims[2]},
+                                            {strides[0], strides[1], 1, dims[3]}));
+}
+
+void add_sink_gradient(GraphBuilder& g, const AttentionSpec& spec, Uid stats, Uid sums) {
+  const Uid sink = add_head_tensor(g, spec, "sink"), d_sink = add_head_tensor(g, spec, "dSink");
+  const Uid shifted = g.pointwise(PointwiseMode::SUB, sink, stats,
+                                  {.into = g.virtual_tensor("", DataType::f32, row_dims(spec))});
+  g.reduce(ReductionOperator::ADD, multiply(g, g.pointwise(PointwiseMode::EXP, shifted), sums), d_sink);
+}
+
 Uid matmul_over_heads(GraphBuilder& g, Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k,
                       const HeadSum& sum) {
   const int64_t heads = g.at(a).dims[1], kept = g.at(c).dims[1];

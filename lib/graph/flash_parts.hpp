@@ -1,4 +1,4 @@
-// Pieces of flash attention that forward and backward graphs share: dropout, the fp8 and MXFP8 scalings.
+// Pieces that forward and backward graphs share: dropout, the fp8 and MXFP8 scalings, gradients.
 #pragma once
 
 #include "attnprobe/graph/attention_tensors.hpp"
@@ -38,5 +38,15 @@ struct HeadSum {
 };
 Uid matmul_over_heads(GraphBuilder& g, Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k,
                       const HeadSum& sum);
+
+/// dQ, dK or dV.
+Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+                 const Dims& dims, const attention::Strides& strides, std::optional<Uid> offset);
+
+/// The scores' transpose {b, h_q, s_kv, s_q}, virtual: a reshape is it.
+Uid transpose_scores(GraphBuilder& g, const attention::AttentionSpec& spec, Uid scores, DataType type);
+
+/// dSink from the statistics and the row sums of dO O. cuDNN applies the minus sign itself.
+void add_sink_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Uid stats, Uid sums);
 
 }  // namespace attnprobe::graph

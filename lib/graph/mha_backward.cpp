@@ -1,6 +1,7 @@
 // The legacy small-sequence pattern backward ("Fused Attention bprop" of the backend documentation). It reads
 // the S that the forward pass stored, whose sign bit says what dropout dropped.
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
 #include "attnprobe/graph/mha_parts.hpp"
 
 namespace attnprobe::graph {
@@ -20,35 +21,25 @@ class LegacyBackward {
     const double keep = spec_.dropout ? 1.0 - spec_.dropout->probability : 1.0;
     dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);
 
-    const Uid scaled =
-        g_.pointwise(PointwiseMode::MUL, transpose(s_), dropout_scale_, {.into = transposed_io()});
-    const Uid p_t = g_.pointwise(PointwiseMode::ABS, scaled, {}, {.into = transposed_io()});
-    const Uid d_v = gradient("dV", Dims(g_.at(k).dims), dv_strides(spec_));
-    g_.at(d_v).dims[1] = heads_v(spec_);
-    g_.at(d_v).dims[3] = spec_.head_dim_v;
+    const Uid scaled = g_.pointwise(PointwiseMode::MUL, transpose_scores(g_, spec_, s_, spec_.dtype),
+                                    dropout_scale_, {.out = spec_.dtype});
+    const Uid p_t = g_.pointwise(PointwiseMode::ABS, scaled, {}, {.out = spec_.dtype});
+    const Uid d_v =
+        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+                     dv_strides(spec_), {});
     g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
 
     const Uid d_p = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
     g_.matmul(d_o, v, d_p, lengths_.q, lengths_.kv);
     const Uid d_s = score_gradient(d_p);
-    g_.matmul(d_s, k, gradient("dQ", Dims(g_.at(q).dims), dq_strides(spec_)), lengths_.q, {}, lengths_.kv);
-    g_.matmul(transpose(d_s), q, gradient("dK", Dims(g_.at(k).dims), dk_strides(spec_)), lengths_.kv, {},
-              lengths_.q);
+    const Uid d_q = add_gradient(g_, spec_, "dQ", Dims(g_.at(q).dims), dq_strides(spec_), {});
+    g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
+    const Uid d_k = add_gradient(g_, spec_, "dK", Dims(g_.at(k).dims), dk_strides(spec_), {});
+    g_.matmul(transpose_scores(g_, spec_, d_s, spec_.dtype), q, d_k, lengths_.kv, {}, lengths_.q);
     return g_.take();
   }
 
  private:
-  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides) {
-    return g_.tensor(name, gradient_type(spec_), dims, as_dims(strides));
-  }
-
-  Uid transposed_io() {
-    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
-    return g_.virtual_tensor("", spec_.dtype, {dims[0], dims[1], dims[3], dims[2]},
-                             {strides[0], strides[1], 1, dims[3]});
-  }
-  Uid transpose(Uid x) { return g_.reshape(x, transposed_io()); }
-
   // Backward of dropout, softmax, mask and scale.
   Uid score_gradient(Uid d_p) {
     auto full = [&](DataType type) { return g_.virtual_tensor("", type, score_dims(spec_)); };

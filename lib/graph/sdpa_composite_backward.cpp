@@ -41,11 +41,6 @@ class Backward {
  private:
   Uid mul(Uid a, Uid b) { return multiply(g_, a, b); }
 
-  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides,
-               std::optional<Uid> offset) {
-    return with_offset(g_, g_.tensor(name, gradient_type(spec_), dims, as_dims(strides)), offset);
-  }
-
   // D = rowsum(dO O), times 1 - p. It has memory of its own: the caller gives it as a workspace.
   Uid row_sums() {
     // The strides are cudnn-frontend's, a mix of two layouts.
@@ -54,19 +49,11 @@ class Backward {
         PointwiseMode::MUL, d_o_, o_,
         {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), {h * s * d, s * d, h * d, 1})});
     const Uid sums = g_.reduce(ReductionOperator::ADD, product, row_dims(spec_));
-    if (spec_.sink) sink_gradient(sums);
+    if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
     const bool ragged = offsets_.stats && spec_.max_total_seqlen_q;
     const Uid softmax_sum = add_row_tensor(g_, spec_, "softmax_sum", ragged ? offsets_ : RaggedOffsets{});
     const Uid factor = dropout_ ? dropout_->scale_inv : g_.scalar("one", DataType::f32, 1.0);
     return g_.pointwise(PointwiseMode::MUL, sums, factor, {.into = softmax_sum});
-  }
-
-  // cuDNN applies the minus sign itself.
-  void sink_gradient(Uid sums) {
-    const Uid sink = add_head_tensor(g_, spec_, "sink"), d_sink = add_head_tensor(g_, spec_, "dSink");
-    const Uid shifted = g_.pointwise(PointwiseMode::SUB, sink, stats_,
-                                     {.into = g_.virtual_tensor("", DataType::f32, row_dims(spec_))});
-    g_.reduce(ReductionOperator::ADD, mul(g_.pointwise(PointwiseMode::EXP, shifted), sums), d_sink);
   }
 
   Uid probabilities() {
@@ -84,22 +71,17 @@ class Backward {
     return g_.pointwise(PointwiseMode::EXP, score);
   }
 
-  // {b, h_q, s_kv, s_q} in the io type: a reshape is the transpose.
-  Uid transpose(Uid x) {
-    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
-    return g_.reshape(x, g_.virtual_tensor("", spec_.dtype, {dims[0], dims[1], dims[3], dims[2]},
-                                           {strides[0], strides[1], 1, dims[3]}));
-  }
-
   HeadSum head_sum(std::optional<Uid> offset) const {
     return {spec_.dtype, offset && spec_.max_total_seqlen_kv};
   }
 
   void value_gradient(Uid p) {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
-    const Uid d_v = gradient("dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
-                             dv_strides(spec_), offsets_.v);
-    matmul_over_heads(g_, transpose(p), d_o_, d_v, lengths_.kv, lengths_.q, head_sum(offsets_.v));
+    const Uid d_v =
+        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+                     dv_strides(spec_), offsets_.v);
+    matmul_over_heads(g_, transpose_scores(g_, spec_, p, spec_.dtype), d_o_, d_v, lengths_.kv, lengths_.q,
+                      head_sum(offsets_.v));
   }
 
   Uid score_gradient(Uid p, Uid softmax_sum) {
@@ -115,9 +97,11 @@ class Backward {
   }
 
   void key_gradient(Uid d_s) {
-    const Uid d_k = gradient("dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
-                             dk_strides(spec_), offsets_.k);
-    matmul_over_heads(g_, transpose(d_s), q_, d_k, lengths_.kv, lengths_.q, head_sum(offsets_.k));
+    const Uid d_k =
+        add_gradient(g_, spec_, "dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+                     dk_strides(spec_), offsets_.k);
+    matmul_over_heads(g_, transpose_scores(g_, spec_, d_s, spec_.dtype), q_, d_k, lengths_.kv, lengths_.q,
+                      head_sum(offsets_.k));
   }
 
   // Accumulated in f32 memory and then converted; or, where the order of additions must not change from run
@@ -127,7 +111,7 @@ class Backward {
     const Uid k = g_.virtual_tensor("K", DataType::f32, dims, as_dims(k_strides(spec_)));
     g_.reshape(k_, with_offset(g_, k, offsets_.k));
     const Dims q_dims{spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk};
-    const Uid d_q = gradient("dQ", q_dims, dq_strides(spec_), offsets_.q);
+    const Uid d_q = add_gradient(g_, spec_, "dQ", q_dims, dq_strides(spec_), offsets_.q);
     if (spec_.deterministic || (spec_.bias && spec_.bias->grad)) {
       g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
       return;

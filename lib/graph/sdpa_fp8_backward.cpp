@@ -83,18 +83,10 @@ class Fp8Backward {
         {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});
     Uid sums = g_.reduce(ReductionOperator::ADD, product, row_dims(spec_));
     if (!mxfp8_) sums = mul(mul(sums, descale_d_o_), descale_o_);
-    if (spec_.sink) sink_gradient(sums);
+    if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
     if (dropout_) return mul(sums, dropout_->scale_inv);
     // Without this the matcher takes the sink's product for the softmax path.
     return spec_.sink ? mul(sums, g_.scalar("one", DataType::f32, 1.0)) : sums;
-  }
-
-  // cuDNN applies the minus sign itself.
-  void sink_gradient(Uid sums) {
-    const Uid sink = add_head_tensor(g_, spec_, "sink"), d_sink = add_head_tensor(g_, spec_, "dSink");
-    const Uid shifted = g_.pointwise(PointwiseMode::SUB, sink, stats_,
-                                     {.into = g_.virtual_tensor("", DataType::f32, row_dims(spec_))});
-    g_.reduce(ReductionOperator::ADD, mul(g_.pointwise(PointwiseMode::EXP, shifted), sums), d_sink);
   }
 
   Uid probabilities() {
@@ -109,19 +101,6 @@ class Fp8Backward {
     score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(PointwiseMode::EXP, g_.pointwise(PointwiseMode::SUB, score, stats_));
-  }
-
-  // {b, h_q, s_kv, s_q}: a reshape is the transpose.
-  Uid transpose(Uid x, DataType type) {
-    const Dims dims = score_dims(spec_), strides = packed_strides(dims);
-    return g_.reshape(
-        x, g_.virtual_tensor("", mxfp8_ ? DataType::f32 : type, {dims[0], dims[1], dims[3], dims[2]},
-                             {strides[0], strides[1], 1, dims[3]}));
-  }
-
-  Uid gradient(const char* name, const Dims& dims, const attention::Strides& strides,
-               std::optional<Uid> offset) {
-    return with_offset(g_, g_.tensor(name, gradient_type(spec_), dims, as_dims(strides)), offset);
   }
 
   // c = a b with its scales, and its largest value.
@@ -146,12 +125,13 @@ class Fp8Backward {
   void value_gradient(Uid p) {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
     if (!mxfp8_) p = g_.pointwise(PointwiseMode::MUL, p, factor("scale S"), {.out = spec_.dtype});
-    const Uid p_t = transpose(p, spec_.dtype);
+    const Uid p_t = transpose_scores(g_, spec_, p, mxfp8_ ? DataType::f32 : spec_.dtype);
     const Uid d_o =
         mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)))
                : d_o_raw_;
-    const Uid d_v = gradient("dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
-                             dv_strides(spec_), offsets_.v);
+    const Uid d_v =
+        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+                     dv_strides(spec_), offsets_.v);
     scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, "dV", lengths_.kv, lengths_.q);
   }
 
@@ -181,19 +161,21 @@ class Fp8Backward {
       k = with_offset(g_, g_.virtual_tensor("K", DataType::f32, k_dims, k_strides_), offsets_.k);
       g_.reshape(k_raw_, k);
     }
-    const Uid d_q = gradient("dQ", {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
-                             dq_strides(spec_), offsets_.q);
+    const Uid d_q =
+        add_gradient(g_, spec_, "dQ", {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
+                     dq_strides(spec_), offsets_.q);
     scaled_matmul(d_s, k, descale_d_p_, descale_k_, d_q, "dQ", lengths_.q, lengths_.kv);
   }
 
   void key_gradient(Uid d_s) {
-    const Uid d_s_t = transpose(d_s, d_output_type(spec_));
+    const Uid d_s_t = transpose_scores(g_, spec_, d_s, mxfp8_ ? DataType::f32 : d_output_type(spec_));
     Uid q = q_raw_;
     if (mxfp8_)
       q = along_sequence("Q", spec_.dtype, {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
                          as_dims(q_strides(spec_)), BlockAxis::seqlen_spread);
-    const Uid d_k = gradient("dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
-                             dk_strides(spec_), offsets_.k);
+    const Uid d_k =
+        add_gradient(g_, spec_, "dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+                     dk_strides(spec_), offsets_.k);
     scaled_matmul(d_s_t, q, descale_d_p_, descale_q_, d_k, "dK", lengths_.kv, lengths_.q);
   }
 

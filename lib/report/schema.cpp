@@ -174,11 +174,13 @@ Json report_schema() {
                                {"cuda_version", count()},
                                {"files", array_of(file)},
                                {"problems", array_of(type("string"))}});
-  Json schema = object({{"schema", {{"const", "attnprobe/report/1"}}},
-                        {"tool", object({{"name", type("string")}, {"version", type("string")}})},
-                        {"host", type("object")},
-                        {"cudnn", or_null(library)},
-                        {"results", array_of(reference("result"))}});
+  Json schema = object(
+      {{"schema", {{"const", "attnprobe/report/1"}}},
+       {"tool", object({{"name", type("string")}, {"version", type("string")}})},
+       {"host", type("object")},
+       {"cudnn", or_null(library)},
+       {"results", array_of(reference("result"))},
+       {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")}});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "attnprobe report";
   schema["$defs"] = {{"reason", object({{"status", type("string")}, {"reason", type("string")}})},
