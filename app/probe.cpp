@@ -344,15 +344,19 @@ void add_probe(CLI::App& app, Run& run) {
           "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has "
           "no backend on a target")
       ->group("What is asked");
-  for (const auto& field : attention::fields())
-    command
-        ->add_option_function<std::string>(
-            attention::option_of(field.name),
-            [options, name = field.name](const std::string& text) {
-              options->overrides.push_back(attention::parse_override(name, text));
-            },
-            field.help)
-        ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
+  for (const auto& field : attention::fields()) {
+    auto* option =
+        command
+            ->add_option_function<std::string>(
+                attention::option_of(field.name),
+                [options, name = field.name](const std::string& text) {
+                  options->overrides.push_back(attention::parse_override(name, text.empty() ? "true" : text));
+                },
+                field.help)
+            ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
+    // A boolean's option alone is true.
+    if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
+  }
   const std::string where = "Where", how = "How far", output = "Output";
   command
       ->add_option("--target", options->target,

@@ -389,6 +389,32 @@ TEST_CASE("Alternatives are single changes, the smallest first", "[diagnose]") {
                                  "the softmax between the matmuls)"});
 }
 
+TEST_CASE("Features give way one at a time", "[diagnose]") {
+  using Words = std::vector<std::string>;
+  const std::pair<const char*, Words> cases[] = {
+      {R"("head_dim": 64, "dropout": {"probability": 0.5, "seed": "i32"})",
+       {"dropout's seed and offset as 64-bit tensors"}},
+      {R"("head_dim": 64, "sum_exp": true)",
+       {"with the row maxima as an output too", "statistics instead of row maxima and sums"}},
+      {R"("head_dim": 64, "pass": "bprop", "deterministic": true, "bias": {"grad": true}, "softcap": 5)",
+       {"without determinism", "without the bias gradient", "without the softcap (another computation)"}},
+      {R"("head_dim": 64, "dtype": "f32")", {"bf16 instead of f32"}},
+      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16")",
+       {"O in fp8_e4m3, the type of Q, K and V", "bf16 instead of fp8"}},
+      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+       {"one scale a tensor instead of MXFP8", "bf16 instead of fp8"}},
+      {R"("head_dim": 64, "layout": "thd", "mask": "padding")", {"padded instead of ragged tensors"}},
+  };
+  for (const auto& [members, expected] : cases) {
+    INFO(members);
+    CHECK(changes(spec_of(members)) == expected);
+  }
+  // Only where cuDNN wants it.
+  const std::string with_padding = "with a padding mask, whose lengths may be the full ones";
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "mask": "causal")")).front() == with_padding);
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "pass": "bprop")")).front() == with_padding);
+}
+
 TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]") {
   const auto spec = spec_of(R"("head_dim_qk": 100, "head_dim_v": 65)");
   const auto found = alternatives(spec);

@@ -39,8 +39,91 @@ std::vector<Result> probe_file(const std::string& name) {
   return probe_all(text, targets);
 }
 
+// What stopped the engine that got furthest.
+struct Refusal {
+  const char *file, *config, *target, *category, *reason;
+};
+const std::vector<Refusal> refusals{
+    {"masks", "block mask", "h200", "graph_pattern", "Block mask is only supported on Blackwell"},
+    {"softmax-outputs", "sums alone", "h200", "graph_pattern", "Dropout set of ops not configured correctly"},
+    {"softmax-outputs", "sink with maxima and sums", "b200", "graph_pattern",
+     "The matmul should either be an entrance node"},
+    {"dropout", "philox, 32-bit seed", "b200", "dropout",
+     "does not support seed tensor of data type != int64"},
+    {"heads-and-dims", "head dimension 68", "a100", "head_dim", "is not a multiple of 8"},
+    {"backward", "softcap", "l40s", "graph_pattern", "Backward activations are not supported in Ampere"},
+    {"backward", "ragged bias gradient", "a100", "deterministic", "non-atomic bprop thd is not supported"},
+    {"backward", "head dimension 256", "b200", "head_dim", "is not less than equal to 128"},
+    {"backward", "MLA, 192 and 128", "rtx5090", "head_dim", "is not less than equal to 128"},
+    {"backward", "f32", "h200", "data_type", "should be half / bf16 / e4m3 / e5m2"},
+    {"fp8", "inference", "a100", "architecture", "MHA only supports FP16/BF16 I/O"},
+    {"fp8", "into bf16, current scaling", "h200", "data_type",
+     "FP8 input with F16 output is only supported on Blackwell"},
+    {"fp8", "dropout", "rtx5090", "dropout", "Dropout is not supported with sm120 prefill backend"},
+    {"fp8", "decode", "h200", "architecture", "s_q=1 on Hopper should go into sm80"},
+    {"fp8", "MLA, 192 and 128", "rtx5090", "head_dim", "is not less than equal to 128"},
+    {"fp8", "MXFP8", "b200", "graph_pattern", "Not supported node in flash fprop"},
+    {"fp8", "backward", "rtx5090", "architecture", "FP8 Flash Attention is not supported for sm_80"},
+    {"fp8", "backward into bf16", "h200", "data_type",
+     "FP8 input with F16 output is only supported on Blackwell"},
+    {"fp8", "backward, 192 and 128", "h200", "head_dim", "Only D=128 for BPROP fp8 FMHA"},
+    {"fp8", "backward, MXFP8", "b200", "graph_pattern", "There need to be two matmul without any producers"},
+    {"legacy", "padding", "l40s", "shared_memory", "exceeding the shared memory in the GPU"},
+    {"legacy", "causal alone", "a100", "graph_pattern", "Mask set of ops not configured correctly"},
+    {"legacy", "head dimension 80", "h200", "head_dim", "MHA needs hidden dims to be 64"},
+    {"legacy", "length 1024", "h200", "sequence_length", "Seq length > 512 not supported"},
+    {"legacy", "backward, no mask", "a100", "layout", "dp should be reordered"},
+};
+
+// A change that was probed and offered.
+struct WayOut {
+  const char *file, *config, *target, *advice;
+};
+const std::vector<WayOut> ways_out{
+    {"dropout", "philox, 32-bit seed", "b200", "dropout's seed and offset as 64-bit tensors"},
+    {"fp8", "inference", "a100", "bf16 instead of fp8"},
+    {"fp8", "into bf16, current scaling", "h200", "O in fp8_e4m3, the type of Q, K and V"},
+    {"fp8", "MXFP8", "b200", "one scale a tensor instead of MXFP8"},
+    {"backward", "ragged bias gradient", "a100", "padded instead of ragged tensors"},
+    {"backward", "ragged bias gradient", "b200", "without the bias gradient"},
+    {"backward", "f32", "h200", "bf16 instead of f32"},
+    {"backward", "softcap", "l40s", "without the softcap"},
+    {"softmax-outputs", "sums alone", "h200", "with the row maxima as an output too"},
+    {"softmax-outputs", "sink with maxima and sums", "h200", "statistics instead of row maxima and sums"},
+    {"legacy", "causal alone", "a100", "with a padding mask"},
+    {"legacy", "padding", "l40s", "pattern \"sdpa\" instead of \"mha\""},
+};
+
+const Result& cell(const std::vector<Result>& results, const std::string& config, const std::string& target) {
+  for (const auto& result : results)
+    if (result.config.spec.name == config && result.target.id == target) return result;
+  throw std::runtime_error("no result of " + config + " on " + target);
+}
+
+void check_refusals(const std::string& name, const std::vector<Result>& results) {
+  for (const auto& refusal : refusals) {
+    if (refusal.file != name) continue;
+    INFO(name << ": " << refusal.config << " on " << refusal.target);
+    const Result& result = cell(results, refusal.config, refusal.target);
+    REQUIRE(result.root_cause);
+    CHECK(result.root_cause->category == refusal.category);
+    CHECK(contains(result.root_cause->reason, refusal.reason));
+  }
+  for (const auto& way : ways_out) {
+    if (way.file != name) continue;
+    INFO(name << ": " << way.config << " on " << way.target);
+    const Result& result = cell(results, way.config, way.target);
+    REQUIRE(result.root_cause);
+    const auto& advice = result.root_cause->advice;
+    CHECK(std::any_of(advice.begin(), advice.end(), [&](const std::string& text) {
+      return contains(text, way.advice) && contains(text, "supported here, by engine");
+    }));
+  }
+}
+
 void check_file(const std::string& name) {
-  for (const Result& result : probe_file(name)) {
+  const std::vector<Result> results = probe_file(name);
+  for (const Result& result : results) {
     if (result.cudnn_version / 100 != 919) {
       WARN("SKIPPED: the expectations are of cuDNN 9.19, this is " << result.cudnn_version);
       return;
@@ -56,11 +139,8 @@ void check_file(const std::string& name) {
     CHECK_FALSE(result.root_cause->reason.empty());
     CHECK(diagnose::find_reason({result.root_cause->status, result.root_cause->reason}) != nullptr);
   }
+  check_refusals(name, results);
 }
-
-struct Refusal {
-  const char *file, *config, *target, *category, *reason;
-};
 
 }  // namespace
 
@@ -90,59 +170,6 @@ TEST_CASE("features on six GPUs: fp8", "[features]") {
 }
 TEST_CASE("features on six GPUs: legacy", "[features]") {
   check_file("legacy");
-}
-
-TEST_CASE("where a feature is not supported, the reason is the one that stopped it", "[features]") {
-  const std::vector<Refusal> refusals{
-      {"masks", "block mask", "h200", "graph_pattern", "Block mask is only supported on Blackwell"},
-      {"softmax-outputs", "sums alone", "h200", "graph_pattern",
-       "Dropout set of ops not configured correctly"},
-      {"softmax-outputs", "sink with maxima and sums", "b200", "graph_pattern",
-       "The matmul should either be an entrance node"},
-      {"dropout", "philox, 32-bit seed", "b200", "dropout",
-       "does not support seed tensor of data type != int64"},
-      {"heads-and-dims", "head dimension 68", "a100", "head_dim", "is not a multiple of 8"},
-      {"backward", "softcap", "l40s", "graph_pattern", "Backward activations are not supported in Ampere"},
-      {"backward", "ragged bias gradient", "a100", "deterministic", "non-atomic bprop thd is not supported"},
-      {"backward", "head dimension 256", "b200", "head_dim", "is not less than equal to 128"},
-      {"backward", "MLA, 192 and 128", "rtx5090", "head_dim", "is not less than equal to 128"},
-      {"backward", "f32", "h200", "data_type", "should be half / bf16 / e4m3 / e5m2"},
-      {"fp8", "inference", "a100", "architecture", "MHA only supports FP16/BF16 I/O"},
-      {"fp8", "into bf16, current scaling", "h200", "data_type",
-       "FP8 input with F16 output is only supported on Blackwell"},
-      {"fp8", "dropout", "rtx5090", "dropout", "Dropout is not supported with sm120 prefill backend"},
-      {"fp8", "decode", "h200", "architecture", "s_q=1 on Hopper should go into sm80"},
-      {"fp8", "MLA, 192 and 128", "rtx5090", "head_dim", "is not less than equal to 128"},
-      {"fp8", "MXFP8", "b200", "graph_pattern", "Not supported node in flash fprop"},
-      {"fp8", "backward", "rtx5090", "architecture", "FP8 Flash Attention is not supported for sm_80"},
-      {"fp8", "backward into bf16", "h200", "data_type",
-       "FP8 input with F16 output is only supported on Blackwell"},
-      {"fp8", "backward, 192 and 128", "h200", "head_dim", "Only D=128 for BPROP fp8 FMHA"},
-      {"fp8", "backward, MXFP8", "b200", "graph_pattern",
-       "There need to be two matmul without any producers"},
-      {"legacy", "padding", "l40s", "shared_memory", "exceeding the shared memory in the GPU"},
-      {"legacy", "causal alone", "a100", "graph_pattern", "Mask set of ops not configured correctly"},
-      {"legacy", "head dimension 80", "h200", "head_dim", "MHA needs hidden dims to be 64"},
-      {"legacy", "length 1024", "h200", "sequence_length", "Seq length > 512 not supported"},
-      {"legacy", "backward, no mask", "a100", "layout", "dp should be reordered"},
-  };
-  std::map<std::string, std::vector<Result>> results;
-  for (const auto& refusal : refusals) {
-    auto& file = results[refusal.file];
-    if (file.empty()) file = probe_file(refusal.file);
-    if (file.front().cudnn_version / 100 != 919) {
-      WARN("SKIPPED: the reasons are of cuDNN 9.19, this is " << file.front().cudnn_version);
-      return;
-    }
-    INFO(refusal.file << ": " << refusal.config << " on " << refusal.target);
-    const auto found = std::find_if(file.begin(), file.end(), [&](const Result& result) {
-      return result.config.spec.name == refusal.config && result.target.id == refusal.target;
-    });
-    REQUIRE(found != file.end());
-    REQUIRE(found->root_cause);
-    CHECK(found->root_cause->category == refusal.category);
-    CHECK(contains(found->root_cause->reason, refusal.reason));
-  }
 }
 
 TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cuDNN's condition",

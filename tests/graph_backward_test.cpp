@@ -622,7 +622,7 @@ TEST_CASE("The single backward operation has a port for each feature", "[backwar
     for (const auto& op : graph.score_operations) names.push_back(operation_name(op));
     CHECK(names == score_operations);
   }
-  const auto& op = operation<SdpaBackward>(
+  const auto op = operation<SdpaBackward>(
       graph_of(
           R"("pattern": "sdpa_unified", "layout": "thd", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11,
                   "dropout": 0.25)"),
