@@ -10,15 +10,16 @@
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/graph/build.hpp"
 #include "catch.hpp"
+#include "graph_text.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
 using namespace attnprobe::graph;
+using namespace attnprobe::test;
 
 namespace {
 
 using Dims = std::vector<int64_t>;
-using Words = std::vector<std::string>;
 
 // Every extent differs but the heads, whose sums over groups are cases of their own.
 AttentionSpec spec_with(const std::string& members) {
@@ -32,53 +33,6 @@ AttentionSpec spec_with(const std::string& members) {
 
 OpGraph graph_of(const std::string& members, int64_t version = 91900) {
   return build(spec_with(members), {version}).graph;
-}
-
-Words operations(const OpGraph& graph) {
-  Words names;
-  for (const auto& operation : graph.operations) names.push_back(operation_name(operation));
-  return names;
-}
-
-size_t count(const OpGraph& graph) {
-  return graph.operations.size();
-}
-
-const Tensor& named_tensor(const OpGraph& graph, const std::string& name, size_t which = 0) {
-  for (const auto& t : graph.tensors)
-    if (t.name == name && which-- == 0) return t;
-  throw std::runtime_error("no tensor " + name);
-}
-
-bool has_tensor(const OpGraph& graph, const std::string& name) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                     [&](const Tensor& t) { return t.name == name; });
-}
-
-std::string text(const OpGraph& graph, const Tensor& t) {
-  std::string all =
-      fmt::format("{} {} {}", name_of(t.data_type), fmt::join(t.dims, "x"), fmt::join(t.strides, ","));
-  if (t.is_virtual) all += " virtual";
-  if (t.by_value) all += fmt::format(" = {:.6g}", t.value.value());
-  if (t.reordering != Reordering::NONE) all += fmt::format(" {}", name_of(t.reordering));
-  if (t.ragged_offset) all += " at " + tensor(graph, *t.ragged_offset).name;
-  return all;
-}
-
-std::string text(const OpGraph& graph, const std::string& name) {
-  return text(graph, named_tensor(graph, name));
-}
-
-std::string ports_text(const Operation& operation) {
-  std::string words;
-  for (const auto& port : ports(operation))
-    words += (words.empty() ? "" : " ") + port.name + (port.is_output ? "!" : "");
-  return words;
-}
-
-template <class Op>
-const Op& operation(const OpGraph& graph, size_t index) {
-  return std::get<Op>(graph.operations.at(index));
 }
 
 // "Q x K^T -> S (m seq_len_q, n seq_len_kv)" for each matmul; tensors without a name by their type.

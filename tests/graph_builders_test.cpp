@@ -14,15 +14,16 @@
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/attention/fields.hpp"
 #include "catch.hpp"
+#include "graph_text.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
 using namespace attnprobe::graph;
+using namespace attnprobe::test;
 
 namespace {
 
 using Dims = std::vector<int64_t>;
-using Words = std::vector<std::string>;
 
 // Every extent differs, so that a mixed-up one shows.
 AttentionSpec spec_of(Pattern pattern = Pattern::sdpa_composite) {
@@ -84,51 +85,6 @@ Words names_of_operations(const std::vector<Operation>& operations) {
   Words names;
   for (const auto& operation : operations) names.push_back(operation_name(operation));
   return names;
-}
-
-Words operations(const OpGraph& graph) {
-  return names_of_operations(graph.operations);
-}
-
-// "q k scale o!": the ports that are set, outputs marked.
-std::string ports_text(const Operation& operation) {
-  std::string text;
-  for (const auto& port : ports(operation))
-    text += (text.empty() ? "" : " ") + port.name + (port.is_output ? "!" : "");
-  return text;
-}
-
-size_t count(const OpGraph& graph) {
-  return graph.operations.size();
-}
-
-const Tensor& named_tensor(const OpGraph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                                  [&](const Tensor& t) { return t.name == name; });
-  if (found == graph.tensors.end()) throw std::runtime_error("no tensor " + name);
-  return *found;
-}
-
-bool has_tensor(const OpGraph& graph, const std::string& name) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                     [&](const Tensor& t) { return t.name == name; });
-}
-
-// "f16 2x6x5x16 480,16,96,1 virtual at offsets of Q": everything that cuDNN is told about a tensor.
-std::string text(const OpGraph& graph, const std::string& name) {
-  const Tensor& t = named_tensor(graph, name);
-  std::string all =
-      fmt::format("{} {} {}", name_of(t.data_type), fmt::join(t.dims, "x"), fmt::join(t.strides, ","));
-  if (t.is_virtual) all += " virtual";
-  if (t.by_value) all += fmt::format(" = {:.6g}", t.value.value());
-  if (t.reordering != Reordering::NONE) all += fmt::format(" {}", name_of(t.reordering));
-  if (t.ragged_offset) all += " at " + tensor(graph, *t.ragged_offset).name;
-  return all;
-}
-
-template <class Op>
-const Op& operation(const OpGraph& graph, size_t index) {
-  return std::get<Op>(graph.operations.at(index));
 }
 
 // Values of the by-value scalars that operations of this mode read.

@@ -5,6 +5,7 @@
 
 #include "attnprobe/attention/transformer_engine.hpp"
 #include "catch.hpp"
+#include "transformer_engine_calls.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
@@ -15,30 +16,9 @@ namespace {
 using Query = TransformerEngineQuery;
 constexpr TransformerEngineDevice h200{90, 91900}, a100{80, 91900}, rtx5090{120, 91900};
 
-// A call that trains, with these members in place of its own.
-Json call_with(const std::string& members = "") {
-  Json call = Json::parse(R"({"is_training": true, "batch_size": 2, "qkv_dtype": "bf16", "o_dtype": "bf16",
-    "qkv_layout": "bshd_bshd_bshd", "o_format": "bshd", "do_format": "bshd", "dqkv_layout": "bshd_bshd_bshd",
-    "bias_type": "no_bias", "attn_mask_type": "no_mask", "dropout": 0, "num_attn_heads": 6, "num_gqa_groups": 6,
-    "max_seqlen_q": 256, "max_seqlen_kv": 256, "head_dim_qk": 64, "head_dim_v": 64})");
-  call.update(Json::parse("{" + members + "}"));
-  return call;
-}
-
-Query query_with(const std::string& members = "") {
-  return parse_transformer_engine(call_with(members).dump(), "te.json").at(0);
-}
-
 TransformerEngineGraphs graphs_with(const std::string& members,
                                     const TransformerEngineDevice& device = h200) {
   return transformer_engine_graphs(query_with(members), device);
-}
-
-const TransformerEngineNote* note_on(const std::vector<TransformerEngineNote>& notes,
-                                     const std::string& field) {
-  const auto found =
-      std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.field == field; });
-  return found == notes.end() ? nullptr : &*found;
 }
 
 std::string first_rule(const std::string& members, const TransformerEngineDevice& device) {

@@ -9,6 +9,7 @@
 #include "attnprobe/attention/transformer_engine.hpp"
 #include "catch.hpp"
 #include "support.hpp"
+#include "transformer_engine_calls.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
@@ -18,33 +19,12 @@ namespace {
 
 using Query = TransformerEngineQuery;
 
-// A call that trains, with these members in place of its own.
-Json call_with(const std::string& members = "") {
-  Json call = Json::parse(R"({"is_training": true, "batch_size": 2, "qkv_dtype": "bf16", "o_dtype": "bf16",
-    "qkv_layout": "bshd_bshd_bshd", "o_format": "bshd", "do_format": "bshd", "dqkv_layout": "bshd_bshd_bshd",
-    "bias_type": "no_bias", "attn_mask_type": "no_mask", "dropout": 0, "num_attn_heads": 6, "num_gqa_groups": 6,
-    "max_seqlen_q": 256, "max_seqlen_kv": 256, "head_dim_qk": 64, "head_dim_v": 64})");
-  call.update(Json::parse("{" + members + "}"));
-  return call;
-}
-
-Query query_with(const std::string& members = "") {
-  return parse_transformer_engine(call_with(members).dump(), "te.json").at(0);
-}
-
 std::string refusal(const Json& call) {
   return usage_error([&] { parse_transformer_engine(call.dump(), "te.json"); });
 }
 
 std::string log_refusal(const std::string& text) {
   return usage_error([&] { parse_transformer_engine(text, "log.txt"); });
-}
-
-const TransformerEngineNote* note_on(const std::vector<TransformerEngineNote>& notes,
-                                     const std::string& field) {
-  const auto found =
-      std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.field == field; });
-  return found == notes.end() ? nullptr : &*found;
 }
 
 // The answers of `probe --te`, by call and target.

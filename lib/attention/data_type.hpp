@@ -22,6 +22,11 @@ enum class DataType {
   fp4_e2m1
 };
 
+/// The element types of fp8 attention; not fp8_e8m0, which block scales have.
+constexpr bool is_fp8(DataType type) {
+  return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
+}
+
 template <>
 struct EnumNames<DataType> {
   static constexpr std::array<std::pair<DataType, std::string_view>, 13> table{{

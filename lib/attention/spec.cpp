@@ -76,14 +76,13 @@ int64_t heads_v(const AttentionSpec& spec) {
 }
 
 bool is_fp8(const AttentionSpec& spec) {
-  return spec.dtype == DataType::fp8_e4m3 || spec.dtype == DataType::fp8_e5m2;
+  return is_fp8(spec.dtype);
 }
 
 Fp8Scaling fp8_scaling(const AttentionSpec& spec) {
   if (spec.fp8) return *spec.fp8;
   const DataType o = output_type(spec);
-  const bool o_is_fp8 = o == DataType::fp8_e4m3 || o == DataType::fp8_e5m2;
-  return o_is_fp8 ? Fp8Scaling::delayed : Fp8Scaling::current;
+  return is_fp8(o) ? Fp8Scaling::delayed : Fp8Scaling::current;
 }
 
 SeedForm seed_form(const AttentionSpec& spec) {

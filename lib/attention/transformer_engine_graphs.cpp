@@ -213,7 +213,7 @@ class Builder {
   // An FP8 output (forward) or gradient (backward) means scales from earlier steps.
   Fp8Scaling scaling(DataType result) const {
     if (query_.scaling_mode == NvteScaling::mxfp8_1d_scaling) return Fp8Scaling::mxfp8;
-    const bool fp8 = result == DataType::fp8_e4m3 || result == DataType::fp8_e5m2;
+    const bool fp8 = is_fp8(result);
     return fp8 ? Fp8Scaling::delayed : Fp8Scaling::current;
   }
 
@@ -377,7 +377,7 @@ bool causal_bottom_right(const TransformerEngineQuery& query) {
          query.attn_mask_type == NvteMask::padding_causal_bottom_right;
 }
 bool is_fp8(const TransformerEngineQuery& query) {
-  return query.q_dtype == DataType::fp8_e4m3 || query.q_dtype == DataType::fp8_e5m2;
+  return is_fp8(query.q_dtype);
 }
 
 bool packs_tokens(const TransformerEngineDevice& device) {

@@ -83,7 +83,7 @@ class Rules {
   }
 
   void check_recipe(DataType result, const std::string& what, const std::string& pass) {
-    const bool fp8 = result == DataType::fp8_e4m3 || result == DataType::fp8_e5m2;
+    const bool fp8 = is_fp8(result);
     const bool tensor =
         query_.scaling_mode == NvteScaling::delayed_tensor_scaling && (fp8 || is_16_bit(result));
     const bool blocks = query_.scaling_mode == NvteScaling::mxfp8_1d_scaling && is_16_bit(result);

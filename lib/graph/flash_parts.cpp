@@ -28,13 +28,12 @@ DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool back
   const double keep = 1.0 - dropout.probability;
   Rng rng;
   rng.probability = keep;
-  const SeedForm seed = seed_form(spec);
-  if (seed == SeedForm::constant) {
+  if (seed_form(spec) == SeedForm::constant) {
     rng.constant_seed = constant_seed;
   } else {
-    const DataType type = seed == SeedForm::i64 ? DataType::i64 : DataType::i32;
-    rng.seed = g.one_element("seed", type);
-    rng.offset = g.one_element("offset", type);
+    const SeedTensors tensors_of_seed = add_seed(g, spec);
+    rng.seed = tensors_of_seed.seed;
+    rng.offset = tensors_of_seed.offset;
   }
   tensors.mask = dropout.dump ? g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims))
                               : g.virtual_tensor("dropout mask", DataType::f32, dims);
@@ -42,6 +41,14 @@ DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool back
   g.add(rng);
   tensors.scale = g.scalar("dropout scale", DataType::f32, 1.0 / keep);
   if (backward) tensors.scale_inv = g.scalar("dropout scale inverse", DataType::f32, keep);
+  return tensors;
+}
+
+SeedTensors add_seed(GraphBuilder& g, const AttentionSpec& spec) {
+  const DataType type = seed_form(spec) == SeedForm::i64 ? DataType::i64 : DataType::i32;
+  SeedTensors tensors;
+  tensors.seed = g.one_element("seed", type);
+  tensors.offset = g.one_element("offset", type);
   return tensors;
 }
 
@@ -87,6 +94,11 @@ Uid dequantize(GraphBuilder& g, Uid x, const std::string& name, BlockAxis axis, 
   op.block_size = {1, block};
   g.add(op);
   return op.y;
+}
+
+Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
+                        std::optional<Uid> offset) {
+  return with_offset(g, g.tensor(name, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
 }
 
 Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, const Dims& dims,

@@ -14,6 +14,12 @@ struct DropoutTensors {
 /// Adds the RNG operation where the mask is drawn. Precondition: the spec has dropout.
 DropoutTensors add_dropout(GraphBuilder& g, const attention::AttentionSpec& spec, bool backward);
 
+/// Where the random numbers of dropout start, one element each: i64 if the spec asks for it, else i32.
+struct SeedTensors {
+  Uid seed = 0, offset = 0;
+};
+SeedTensors add_seed(GraphBuilder& g, const attention::AttentionSpec& spec);
+
 /// x times a one-element tensor of that name.
 Uid multiply(GraphBuilder& g, Uid x, Uid factor);
 
@@ -38,6 +44,10 @@ struct HeadSum {
 };
 Uid matmul_over_heads(GraphBuilder& g, Uid a, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k,
                       const HeadSum& sum);
+
+/// dO, with O's shape and ragged offsets.
+Uid add_output_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+                        DataType type, std::optional<Uid> offset);
 
 /// dQ, dK or dV.
 Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,

@@ -16,7 +16,7 @@ class LegacyBackward {
 
   OpGraph build() {
     const Uid q = add_q(g_, spec_, {}), k = add_k(g_, spec_, {}), v = transposed(g_, add_v(g_, spec_, {}));
-    const Uid d_o = g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)));
+    const Uid d_o = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), {});
     s_ = add_legacy_scores(g_, spec_, "S", spec_.dtype, false);
     const double keep = spec_.dropout ? 1.0 - spec_.dropout->probability : 1.0;
     dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);

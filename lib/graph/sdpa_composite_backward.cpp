@@ -23,9 +23,7 @@ class Backward {
     k_ = transposed(g_, add_k(g_, spec_, offsets_));
     v_ = transposed(g_, add_v(g_, spec_, offsets_));
     o_ = add_o(g_, spec_, offsets_);
-    d_o_ = with_offset(g_,
-                       g_.tensor("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))),
-                       offsets_.o);
+    d_o_ = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), offsets_.o);
     stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
     scale_ = add_scale(g_, spec_);
     if (spec_.dropout) dropout_ = add_dropout(g_, spec_, true);

@@ -41,7 +41,7 @@ class Fp8Backward {
     k_ = k_raw_ = transposed(g_, add_k(g_, spec_, offsets_));
     v_ = transposed(g_, add_v(g_, spec_, offsets_));
     o_ = add_o(g_, spec_, offsets_);
-    d_o_ = d_o_raw_ = output_gradient("dO", d_output_type(spec_));
+    d_o_ = d_o_raw_ = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), offsets_.o);
     stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
     scale_ = add_scale(g_, spec_);
     if (mxfp8_) {
@@ -55,18 +55,11 @@ class Fp8Backward {
     descale_k_ = factor("descale K");
     descale_v_ = factor("descale V");
     // A 16-bit O needs no scale; current scaling gives it as the value 1.
-    const bool plain_o = fp8_scaling(spec_) == Fp8Scaling::current && !is_fp8_type(output_type(spec_));
+    const bool plain_o = fp8_scaling(spec_) == Fp8Scaling::current && !is_fp8(output_type(spec_));
     descale_o_ = plain_o ? g_.scalar("descale O", DataType::f32, 1.0) : factor("descale O");
     descale_d_o_ = factor("descale dO");
     descale_s_ = factor("descale S");
     descale_d_p_ = factor("descale dP");
-  }
-
-  static bool is_fp8_type(DataType type) { return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2; }
-
-  Uid output_gradient(const char* name, DataType type) {
-    return with_offset(g_, g_.tensor(name, type, output_dims(spec_), as_dims(d_o_strides(spec_))),
-                       offsets_.o);
   }
 
   // A tensor that is also given quantised along the sequence.
@@ -77,7 +70,8 @@ class Fp8Backward {
   }
 
   Uid row_sums() {
-    const Uid d_o = mxfp8_ ? output_gradient("dO in 16 bits", output_type(spec_)) : d_o_raw_;
+    const Uid d_o =
+        mxfp8_ ? add_output_gradient(g_, spec_, "dO in 16 bits", output_type(spec_), offsets_.o) : d_o_raw_;
     const Uid product = g_.pointwise(
         PointwiseMode::MUL, d_o, o_,
         {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});

@@ -1,6 +1,7 @@
 // cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older
 // cuDNN has no attribute for is set all the same: cuDNN then names it in its refusal.
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/graph/flash_parts.hpp"
 #include "attnprobe/graph/scores.hpp"
 #include "attnprobe/graph/softmax.hpp"
 
@@ -76,9 +77,9 @@ OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext& contex
   add_score_graph(g, spec, lengths, context.cudnn_version, op);
   if (spec.dropout) {
     op.dropout_probability = spec.dropout->probability;
-    const DataType type_of_seed = seed_form(spec) == attention::SeedForm::i64 ? DataType::i64 : DataType::i32;
-    op.seed = g.one_element("seed", type_of_seed);
-    op.offset = g.one_element("offset", type_of_seed);
+    const SeedTensors tensors = add_seed(g, spec);
+    op.seed = tensors.seed;
+    op.offset = tensors.offset;
     if (spec.dropout->dump) {
       const Dims dims = score_dims(spec);
       op.rng_dump = g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims));
@@ -92,24 +93,19 @@ OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const BuildContex
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
   const RaggedOffsets offsets = add_ragged_offsets(g, spec);
-  auto gradient = [&](const char* name, const Dims& dims, const attention::Strides& strides, DataType type,
-                      std::optional<Uid> offset) {
-    return with_offset(g, g.tensor(name, type, dims, Dims(strides.begin(), strides.end())), offset);
-  };
-  const DataType type = gradient_type(spec);
   SdpaBackward op;
   op.q = add_q(g, spec, offsets);
   op.k = add_k(g, spec, offsets);
   op.v = add_v(g, spec, offsets);
   op.o = add_o(g, spec, offsets);
-  op.d_o = gradient("dO", output_dims(spec), d_o_strides(spec), d_output_type(spec), offsets.o);
+  op.d_o = add_output_gradient(g, spec, "dO", d_output_type(spec), offsets.o);
   op.stats = add_row_tensor(g, spec, "Stats", offsets);
   op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
-  op.dq = gradient("dQ", Dims(g.at(op.q).dims), dq_strides(spec), type, offsets.q);
-  op.dk = gradient("dK", Dims(g.at(op.k).dims), dk_strides(spec), type, offsets.k);
-  op.dv = gradient("dV", Dims(g.at(op.v).dims), dv_strides(spec), type, offsets.v);
+  op.dq = add_gradient(g, spec, "dQ", Dims(g.at(op.q).dims), dq_strides(spec), offsets.q);
+  op.dk = add_gradient(g, spec, "dK", Dims(g.at(op.k).dims), dk_strides(spec), offsets.k);
+  op.dv = add_gradient(g, spec, "dV", Dims(g.at(op.v).dims), dv_strides(spec), offsets.v);
   op.max_total_seqlen_q = spec.max_total_seqlen_q;
   op.max_total_seqlen_kv = spec.max_total_seqlen_kv;
   if (spec.sink) {
@@ -120,9 +116,9 @@ OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const BuildContex
   if (spec.bias && spec.bias->grad) op.d_bias = add_bias_tensor(g, spec, "dBias");
   if (spec.dropout) {
     op.dropout_probability = spec.dropout->probability;
-    const DataType type_of_seed = seed_form(spec) == attention::SeedForm::i64 ? DataType::i64 : DataType::i32;
-    op.seed = g.one_element("seed", type_of_seed);
-    op.offset = g.one_element("offset", type_of_seed);
+    const SeedTensors tensors = add_seed(g, spec);
+    op.seed = tensors.seed;
+    op.offset = tensors.offset;
   }
   g.add(op);
   return g.take();

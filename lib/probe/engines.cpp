@@ -23,6 +23,15 @@ struct Knob {
   int64_t value(int64_t index) const { return range.min + index * std::max<int64_t>(range.stride, 1); }
 };
 
+// Not finalized yet: whether that succeeds is the answer.
+Descriptor engine_of(const WalkState& state, int64_t index) {
+  Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
+  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), index);
+  state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+  return engine;
+}
+
 std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
   std::vector<Knob> knobs;
   for (const Descriptor& info :
@@ -103,10 +112,7 @@ void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descr
 }  // namespace
 
 void check_named_config(WalkState& state, const NamedConfig& named) {
-  Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
-  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), named.engine);
-  state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+  Descriptor engine = engine_of(state, named.engine);
   ModeFindings mode;
   mode.mode = named.mode;
   mode.candidates = 1;
@@ -139,10 +145,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
     progress(fmt::format("engine {}", index), state.findings);
     EngineFindings found;
     found.engine = index;
-    Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-    engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
-    engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), index);
-    state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+    Descriptor engine = engine_of(state, index);
     const auto [status, log] = finalize_logged(state, engine, LogCapture::Level::warnings);
     found.status = state.library().status_name(status);
     found.reasons = cudnn::parse_reasons(log);
