@@ -15,6 +15,7 @@ enum class ErrorKind {
   usage,        ///< bad command line or config: the user corrects it
   environment,  ///< a library, driver or file that the machine lacks: the user installs it
   cudnn,        ///< a cuDNN call failed in a way that is not a verdict
+  cuda,         ///< a CUDA call failed while a plan was run: a finding about the plan
   internal,     ///< a bug of attnprobe or a broken worker
 };
 

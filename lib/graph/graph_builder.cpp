@@ -1,5 +1,11 @@
 #include "attnprobe/graph/graph_builder.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attnprobe/error.hpp"
+
 namespace attnprobe::graph {
 
 Dims packed_strides(const Dims& dims) {
@@ -12,14 +18,25 @@ Dims packed_strides(const Dims& dims) {
   return strides;
 }
 
+GraphBuilder::GraphBuilder(std::vector<Tensor> tensors) {
+  for (const Tensor& t : tensors) last_uid_ = std::max(last_uid_, t.uid);
+  graph_.tensors = std::move(tensors);
+}
+
 Uid GraphBuilder::add_tensor(Tensor t) {
-  t.uid = static_cast<Uid>(graph_.tensors.size()) + 1;
+  t.uid = ++last_uid_;
   graph_.tensors.push_back(std::move(t));
   return graph_.tensors.back().uid;
 }
 
 Tensor& GraphBuilder::at(Uid uid) {
-  return graph_.tensors.at(static_cast<size_t>(uid - 1));
+  // Uids count from 1, but for tensors that were given.
+  const auto guess = static_cast<size_t>(uid - 1);
+  if (guess < graph_.tensors.size() && graph_.tensors[guess].uid == uid) return graph_.tensors[guess];
+  const auto found = std::find_if(graph_.tensors.begin(), graph_.tensors.end(),
+                                  [&](const Tensor& t) { return t.uid == uid; });
+  if (found == graph_.tensors.end()) throw Error(ErrorKind::internal, fmt::format("no tensor {}", uid));
+  return *found;
 }
 
 Uid GraphBuilder::tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {

@@ -15,6 +15,10 @@ Dims packed_strides(const Dims& dims);
 
 class GraphBuilder {
  public:
+  GraphBuilder() = default;
+  /// Goes on from tensors that are there.
+  explicit GraphBuilder(std::vector<Tensor> tensors);
+
   /// A tensor with memory of its own: input or output of the graph.
   Uid tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides);
   /// A tensor inside the fused kernel, packed unless strides are given.
@@ -62,6 +66,7 @@ class GraphBuilder {
   std::vector<Operation>& list() { return inside_sdpa_ ? graph_.score_operations : graph_.operations; }
   Uid add_tensor(Tensor t);
   OpGraph graph_;
+  Uid last_uid_ = 0;
   bool inside_sdpa_ = false;
 };
 

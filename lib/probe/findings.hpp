@@ -9,6 +9,7 @@
 #include "attnprobe/cudnn/log_parse.hpp"
 #include "attnprobe/error.hpp"
 #include "attnprobe/json.hpp"
+#include "attnprobe/probe/run_findings.hpp"
 
 namespace attnprobe::probe {
 
@@ -72,9 +73,11 @@ struct EngineConfigFindings {
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   std::vector<std::string> numerical_notes, behavior_notes;
   std::optional<PlanFindings> plan;
+  std::optional<RunFindings> run;
+  std::optional<TimeFindings> time;
 };
 ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes,
-               shared_memory_bytes, numerical_notes, behavior_notes, plan)
+               shared_memory_bytes, numerical_notes, behavior_notes, plan, run, time)
 
 /// A step that failed so that the walk could not go on: the graph itself, or a call that must not fail.
 struct Failure {
@@ -92,11 +95,12 @@ struct WalkFindings {
   int64_t engine_count = 0;                          ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
   bool swept = false;        ///< engines were asked with knob values too; EngineFindings say how many of all
   bool plans_built = false;  ///< plans were asked for
+  bool plans_run = false;    ///< and their execution
   double walk_ms = 0;        ///< wall time of the whole walk
   std::string log;           ///< raw text of every message about engine configs, where it was asked for
 };
 ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built,
-               walk_ms, log)
+               plans_run, walk_ms, log)
 
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);

@@ -17,10 +17,11 @@
 namespace attnprobe {
 template <>
 struct EnumNames<ErrorKind> {
-  static constexpr std::array<std::pair<ErrorKind, std::string_view>, 4> table{{
+  static constexpr std::array<std::pair<ErrorKind, std::string_view>, 5> table{{
       {ErrorKind::usage, "usage"},
       {ErrorKind::environment, "environment"},
       {ErrorKind::cudnn, "cudnn"},
+      {ErrorKind::cuda, "cuda"},
       {ErrorKind::internal, "internal"},
   }};
 };

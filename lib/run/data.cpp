@@ -1,0 +1,331 @@
+#include "attnprobe/run/data.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "attnprobe/error.hpp"
+#include "attnprobe/text.hpp"
+
+namespace attnprobe::run {
+namespace {
+
+using graph::OpGraph;
+using graph::Tensor;
+using graph::Uid;
+
+// Powers of two, so that scaling and its undoing are exact. P is at most 1 and e4m3 ends at 448; outputs and
+// gradients of standard normal data are well below 8, those through dP below 1.
+constexpr double scale_of_p = 256, scale_of_outputs = 32, scale_of_d_p = 128;
+constexpr double largest_dropout_keep = 0.9;
+constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
+
+bool starts_with(const std::string& text, std::string_view start) {
+  return text.rfind(start, 0) == 0;
+}
+
+class Planner {
+ public:
+  Planner(const OpGraph& graph, const RunOptions& options)
+      : graph_(graph), options_(options), random_(options.seed) {
+    const auto regime = parse_enum<DataRegime>(options.data);
+    if (!regime)
+      throw Error(ErrorKind::usage, fmt::format("--data: there is no \"{}\"; allowed: {}", options.data,
+                                                quoted_list(names_of<DataRegime>())));
+    regime_ = *regime;
+    for (const auto& operation : graph.operations)
+      for (const auto& port : ports(operation)) (port.is_output ? made_ : used_).insert(port.uid);
+    for (const auto& operation : graph.score_operations)
+      for (const auto& port : ports(operation)) (port.is_output ? made_ : used_).insert(port.uid);
+    for (const auto& t : graph.tensors)
+      if (t.ragged_offset) offsets_.insert(*t.ragged_offset);
+    for (const auto& operation : graph.operations)
+      if (const auto* rng = std::get_if<graph::Rng>(&operation)) keep_ = rng->probability.value_or(keep_);
+  }
+
+  GraphData run() {
+    find_shape();
+    choose_lengths();
+    for (const auto& t : graph_.tensors)
+      if (offsets_.count(t.uid) > 0) add(t);
+    for (const auto& t : graph_.tensors)
+      if (offsets_.count(t.uid) == 0 && !t.is_virtual && !t.by_value) add(t);
+    data_.backward = backward_;
+    return std::move(data_);
+  }
+
+ private:
+  const Tensor& at(Uid uid) const { return tensor(graph_, uid); }
+  const Tensor* named(std::initializer_list<const char*> names) const {
+    for (const char* name : names)
+      for (const auto& t : graph_.tensors)
+        if (t.name == name) return &t;
+    return nullptr;
+  }
+
+  // Batch and lengths of Q and K: of the first matrix product, or of the single operation.
+  void find_shape() {
+    for (const auto& operation : graph_.operations) {
+      if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
+        set_shape(at(f->q).dims,
+                  f->page_table_k ? at(*f->page_table_k).dims[2] * at(f->k).dims[2] : at(f->k).dims[2]);
+        return;
+      }
+      if (const auto* b = std::get_if<graph::SdpaBackward>(&operation)) {
+        set_shape(at(b->q).dims, at(b->k).dims[2]);
+        backward_ = true;
+        return;
+      }
+    }
+    for (const auto& operation : graph_.operations)
+      if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) {
+        set_shape(at(matmul->a).dims, at(matmul->b).dims.back());
+        break;
+      }
+    // Only a backward graph is given the output that it is the gradient of.
+    backward_ = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
+                            [&](const Tensor& t) { return t.name == "dO" && !t.is_virtual; });
+  }
+  void set_shape(const std::vector<int64_t>& q, int64_t kv) {
+    if (q.size() != 4)
+      throw Error(ErrorKind::internal, fmt::format("Q has {} dims; attention has four", q.size()));
+    batch_ = q[0];
+    seqlen_q_ = q[2];
+    seqlen_kv_ = kv;
+  }
+
+  std::vector<int32_t> lengths(const std::vector<int64_t>& given, int64_t most, bool vary, const char* name) {
+    std::vector<int32_t> all(static_cast<size_t>(batch_), static_cast<int32_t>(most));
+    if (!given.empty()) {
+      if (given.size() != all.size() || *std::max_element(given.begin(), given.end()) > most)
+        throw Error(ErrorKind::usage,
+                    fmt::format("{}: {} lengths of at most {} expected", name, batch_, most));
+      std::transform(given.begin(), given.end(), all.begin(),
+                     [](int64_t n) { return static_cast<int32_t>(n); });
+      return all;
+    }
+    // The first sequence is whole, so that every row and column is used by one.
+    if (vary)
+      for (size_t i = 1; i < all.size(); ++i)
+        all[i] = static_cast<int32_t>(1 + random_() % static_cast<uint64_t>(most));
+    return all;
+  }
+
+  void choose_lengths() {
+    const bool vary = named({"seq_len_q", "seq_len_kv"}) != nullptr;
+    data_.lengths.kv = lengths(options_.seqlens_kv, seqlen_kv_, vary, "seqlens_kv");
+    // Self-attention has the same lengths on both sides.
+    if (seqlen_q_ == seqlen_kv_ && options_.seqlens_q.empty())
+      data_.lengths.q = data_.lengths.kv;
+    else
+      data_.lengths.q = lengths(options_.seqlens_q, seqlen_q_, vary, "seqlens_q");
+    padded_ = vary;
+  }
+
+  bool is_kv(const std::string& name) const {
+    for (const char* part : {"K^T", "V^T", "K", "V", "dK", "dV", "K container", "V container", "all heads"})
+      if (name == part) return true;
+    return starts_with(name, "K by") || starts_with(name, "V by");
+  }
+
+  void add(const Tensor& t) {
+    TensorData d;
+    d.uid = t.uid;
+    d.reordered = t.reordering == graph::Reordering::F16x16;
+    d.mask_dump = t.name == "dropout mask" && made_.count(t.uid) > 0;
+    d.elements = extent(t);
+    for (const char* scratch : {"dQ sum", "softmax_sum", "all heads"})
+      if (t.name == scratch) d.role = Role::scratch;
+    if (made_.count(t.uid) > 0 && d.role != Role::scratch) d.role = Role::output;
+    const bool has_rows = t.dims.size() == 4 && (padded_ || t.ragged_offset);
+    const bool by_row =
+        has_rows && !starts_with(t.name, "page") && t.name != "dBias" && t.name != "dropout mask";
+    d.sequence_axis =
+        t.strides.size() == 4 && t.dims.size() == 4 && t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2;
+    const int64_t length = t.dims.size() == 4 ? t.dims[static_cast<size_t>(d.sequence_axis)] : 0;
+    if (by_row && t.dims[0] == batch_ && d.role == Role::output &&
+        length == (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) && length > 1)
+      d.rows = is_kv(t.name) ? data_.lengths.kv : data_.lengths.q;
+    if (d.role == Role::input) fill(t, d);
+    data_.tensors.push_back(std::move(d));
+  }
+
+  // Elements from the first to the last.
+  int64_t extent(const Tensor& t) const {
+    if (t.ragged_offset)
+      for (const auto& d : data_.tensors)
+        if (d.uid == *t.ragged_offset) return d.integers.back();
+    int64_t last = 0;
+    for (size_t i = 0; i < t.dims.size(); ++i) last += (t.dims[i] - 1) * t.strides[i];
+    if (t.reordering == graph::Reordering::F16x16) {
+      constexpr int64_t tile = 16;
+      int64_t whole = t.dims[0] * t.dims[1];
+      for (size_t i = 2; i < 4; ++i) whole *= (t.dims[i] + tile - 1) / tile * tile;
+      return std::max(last + 1, whole);
+    }
+    return last + 1;
+  }
+
+  void integers(TensorData& d, const std::vector<int32_t>& values) {
+    d.integers.assign(values.begin(), values.end());
+  }
+
+  // Tokens before each sequence, times the elements from one token to the next.
+  void offsets_of(Uid uid, TensorData& d) {
+    for (const auto& t : graph_.tensors) {
+      if (t.ragged_offset != uid) continue;
+      if (starts_with(t.name, "page table")) {
+        // Packed: the pages of one sequence behind those of the one before.
+        d.integers.assign(1, 0);
+        const int64_t pages = t.dims[2];
+        const int64_t block = (seqlen_kv_ + pages - 1) / pages;
+        for (const int32_t n : data_.lengths.kv)
+          d.integers.push_back(d.integers.back() + (n + block - 1) / block);
+        return;
+      }
+      const size_t axis = t.strides[3] > t.strides[2] ? 3 : 2;
+      d.integers.assign(1, 0);
+      for (const int32_t n : is_kv(t.name) ? data_.lengths.kv : data_.lengths.q)
+        d.integers.push_back(d.integers.back() + n * t.strides[axis]);
+      return;
+    }
+  }
+
+  void page_table(const Tensor& t, TensorData& d) {
+    // Blocks in any order, as a server that has run for a while has them.
+    const Tensor* container = named({t.name == "page table of K" ? "K container" : "V container"});
+    std::vector<int64_t> blocks(static_cast<size_t>(container == nullptr ? d.elements : container->dims[0]));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    // The same order for K and V is what caches have, and any other is as good.
+    std::mt19937_64 order(options_.seed);
+    std::shuffle(blocks.begin(), blocks.end(), order);
+    for (int64_t i = 0; i < d.elements; ++i)
+      d.integers.push_back(blocks[static_cast<size_t>(i) % blocks.size()]);
+  }
+
+  void fill(const Tensor& t, TensorData& d) {
+    d.fill.seed = random_();
+    d.fill.group = 1;
+    auto constant = [&](double value) {
+      d.fill.kind = kernels::fill_constant;
+      d.fill.a = value;
+    };
+    auto normal = [&](double deviation) {
+      d.fill.kind = kernels::fill_normal;
+      d.fill.b = deviation;
+    };
+    auto chance = [&](double probability) {
+      d.fill.kind = kernels::fill_chance;
+      d.fill.a = 1;
+      d.fill.b = regime_ == DataRegime::mask_all_true ? 1 : probability;
+    };
+    const std::string& name = t.name;
+    if (offsets_.count(t.uid) > 0) return offsets_of(t.uid, d);
+    if (name == "seq_len_q") return integers(d, data_.lengths.q);
+    if (name == "seq_len_kv") return integers(d, data_.lengths.kv);
+    if (starts_with(name, "page table")) return page_table(t, d);
+    if (name == "seed") return d.integers.assign(1, 123456789);
+    if (name == "offset") return d.integers.assign(1, 5);
+    if (starts_with(name, "documents")) return documents(d);
+    if (name == "ALiBi slopes") return slopes(t, d);
+    if (backward_ && (name == "Stats" || name == "O")) d.derived = true;
+    if (t.data_type == DataType::fp8_e8m0) return constant(1);
+    if (name == "mask" || name == "dropout mask") return chance(name == "mask" ? 0.8 : keep_);
+    if (name == "block mask") {
+      constexpr double all_bits = 255, some_bits = 0b01010111;
+      return constant(regime_ == DataRegime::mask_all_true ? all_bits : some_bits);
+    }
+    if (name == "bias") return normal(regime_ == DataRegime::mask_all_true ? 0 : deviation_of_bias);
+    if (name == "S" && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
+    if (name == "scale" && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
+    if (d.elements == 1) return constant(factor_of(name, keep_));
+    values(name, d);
+  }
+
+  // Q, K, V, dO and what else there is.
+  void values(const std::string& name, TensorData& d) {
+    d.fill.kind = kernels::fill_normal;
+    d.fill.b = 1;
+    const bool is_q = starts_with(name, "Q"), is_k = starts_with(name, "K");
+    if (regime_ == DataRegime::integers) d.fill.kind = kernels::fill_integers;
+    if (regime_ == DataRegime::large) d.fill.b = factor_of_large;
+    if (regime_ == DataRegime::negative_scores && (is_q || is_k)) {
+      d.fill.kind = kernels::fill_magnitude;
+      d.fill.a = is_q ? 1 : -factor_of_negative;
+    }
+  }
+
+  int64_t head_dim() const {
+    const Tensor* q = named({"Q"});
+    return q == nullptr ? 64 : q->dims[3];
+  }
+
+  // Documents of 48 tokens.
+  static void documents(TensorData& d) {
+    constexpr int64_t tokens = 48;
+    for (int64_t i = 0; i < d.elements; ++i) d.integers.push_back(i / tokens + 1);
+  }
+
+  // Press et al. 2022: 2^(-8 (i + 1) / n) for n a power of two; in between every other one of twice as many.
+  void slopes(const Tensor& t, TensorData& d) {
+    const int64_t heads = t.dims[1];
+    int64_t n = 1;
+    while (2 * n <= heads) n *= 2;
+    for (int64_t i = 0; i < heads; ++i) {
+      const double power = i < n
+                               ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(n)
+                               : -8.0 * (2.0 * static_cast<double>(i - n) + 1) * 0.5 / static_cast<double>(n);
+      d.reals.push_back(std::exp2(power));
+    }
+  }
+
+  const OpGraph& graph_;
+  const RunOptions& options_;
+  DataRegime regime_ = DataRegime::normal;
+  std::mt19937_64 random_;
+  std::set<Uid> made_, used_, offsets_;
+  int64_t batch_ = 1, seqlen_q_ = 1, seqlen_kv_ = 1;
+  double keep_ = largest_dropout_keep;
+  bool backward_ = false, padded_ = false;
+  GraphData data_;
+};
+
+}  // namespace
+
+int64_t element_size(DataType type) {
+  switch (type) {
+    case DataType::f64:
+    case DataType::i64:
+      return 8;
+    case DataType::f32:
+    case DataType::i32:
+      return 4;
+    case DataType::f16:
+    case DataType::bf16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+double factor_of(const std::string& name, double keep) {
+  if (name == "dropout scale") return 1 / keep;
+  if (name == "dropout scale inverse") return keep;
+  if (name == "scale S") return scale_of_p;
+  if (name == "descale S") return 1 / scale_of_p;
+  if (name == "scale dP") return scale_of_d_p;
+  if (name == "descale dP") return 1 / scale_of_d_p;
+  if (name == "descale O") return 1 / scale_of_outputs;
+  if (name == "scale O" || name == "scale dQ" || name == "scale dK" || name == "scale dV")
+    return scale_of_outputs;
+  return 1;  // Q, K, V and dO are as they are
+}
+
+GraphData plan_data(const OpGraph& graph, const RunOptions& options) {
+  return Planner(graph, options).run();
+}
+
+}  // namespace attnprobe::run

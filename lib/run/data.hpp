@@ -1,0 +1,56 @@
+// What the tensors of a graph hold before a run: lengths, offsets, page tables, random values of realistic
+// scale. Decided from the graph alone, by the names that attnprobe's builders give; plain data, no device.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "attnprobe/graph/op_graph.hpp"
+#include "attnprobe/run/kernels.hpp"
+#include "attnprobe/run/run_options.hpp"
+
+namespace attnprobe::run {
+
+/// Sequence lengths of the batch.
+struct Lengths {
+  std::vector<int32_t> q, kv;
+};
+
+enum class Role {
+  input,    ///< given before the run
+  output,   ///< compared after it
+  scratch,  ///< memory that the graph wants from the caller for itself; its content says nothing
+};
+
+/// How one real tensor is filled and how large it is.
+struct TensorData {
+  graph::Uid uid = 0;
+  Role role = Role::input;
+  int64_t elements = 0;           ///< from the first to the last, gaps included
+  std::vector<int64_t> integers;  ///< of lengths, offsets, tables, seeds: what it holds, in memory order
+  std::vector<double> reals;      ///< of ALiBi slopes: f32, in memory order
+  kernels::FillArgs fill{};       ///< where both are empty
+  bool derived = false;           ///< Stats and O of a backward graph: computed from the other inputs
+  bool reordered = false;         ///< in cuDNN's F16x16 order, which is not documented: not compared
+  bool mask_dump = false;         ///< a drawn dropout mask: what is behind the sequences may be left out
+  std::vector<int32_t> rows;      ///< lengths behind which it may hold anything; empty: all count
+  int sequence_axis = 2;          ///< that the rows are of
+};
+
+struct GraphData {
+  Lengths lengths;
+  std::vector<TensorData> tensors;  ///< every real tensor, offsets before what they are offsets of
+  bool backward = false;            ///< gradients are computed
+};
+
+/// Throws Error(usage) for an unknown regime or lengths that do not fit.
+GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
+
+/// Bytes of an element.
+int64_t element_size(DataType type);
+
+/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: "scale S" -> 256.
+double factor_of(const std::string& name, double keep_probability);
+
+}  // namespace attnprobe::run

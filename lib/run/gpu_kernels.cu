@@ -1,0 +1,81 @@
+// What only a GPU runs: the entry points of kernels.hpp's kernels, a matrix product that uses shared memory,
+// and the kernels of a measurement. Compiled by NVRTC at run time, behind kernels.hpp.
+
+#define ATTNPROBE_ENTRY(name, Args)                                                        \
+  extern "C" __global__ void entry_##name(Args args) {                                     \
+    name(args, (Index)blockIdx.x * blockDim.x + threadIdx.x, (Index)gridDim.x * blockDim.x); \
+  }
+ATTNPROBE_KERNELS(ATTNPROBE_ENTRY)
+
+// 64 x 64 elements of C a block of 256 threads, 16 of the depth at a time; gridDim.z: batch x head.
+extern "C" __global__ void tiled_matmul(MatmulArgs g) {
+  __shared__ Real tile_a[16][65], tile_b[16][65];
+  const Index heads = g.c.dims[1];
+  const Index row0 = (Index)blockIdx.y * 64, column0 = (Index)blockIdx.x * 64;
+  const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
+  for (Index z = blockIdx.z; z < g.c.dims[0] * heads; z += gridDim.z) {
+    const Index batch = z / heads, head = z % heads;
+    const Index ha = head * g.a.dims[1] / heads, hb = head * g.b.dims[1] / heads;
+    const Index rows = limit(g.m, batch, g.c.dims[2]), columns = limit(g.n, batch, g.c.dims[3]);
+    const Index depth = limit(g.k, batch, g.a.dims[3]);
+    Real sum[4][4] = {};
+    if (row0 < rows && column0 < columns) {
+      const bool a_along_k = g.a.strides[3] <= g.a.strides[2], b_along_k = g.b.strides[2] < g.b.strides[3];
+      for (Index k0 = 0; k0 < depth; k0 += 16) {
+        for (int i = threadIdx.x; i < 1024; i += 256) {
+          // Neighbouring threads read neighbouring memory, whichever way the matrix lies.
+          const int ak = a_along_k ? i % 16 : i / 64, ar = a_along_k ? i / 16 : i % 64;
+          const int bk = b_along_k ? i % 16 : i / 64, bc = b_along_k ? i / 16 : i % 64;
+          const Place pa = {{batch, ha, row0 + ar, k0 + ak}};
+          const Place pb = {{batch, hb, k0 + bk, column0 + bc}};
+          tile_a[ak][ar] = row0 + ar < rows && k0 + ak < depth ? load(g.a, pa) : (Real)0;
+          tile_b[bk][bc] = column0 + bc < columns && k0 + bk < depth ? load(g.b, pb) : (Real)0;
+        }
+        __syncthreads();
+        for (int k = 0; k < 16; ++k) {
+          Real a[4], b[4];
+          for (int i = 0; i < 4; ++i) a[i] = tile_a[k][ty + 16 * i];
+          for (int i = 0; i < 4; ++i) b[i] = tile_b[k][tx + 16 * i];
+          for (int i = 0; i < 4; ++i)
+            for (int j = 0; j < 4; ++j) sum[i][j] += a[i] * b[j];
+        }
+        __syncthreads();
+      }
+    }
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 4; ++j) {
+        const Place p = {{batch, head, row0 + ty + 16 * i, column0 + tx + 16 * j}};
+        if (p.i[2] < g.c.dims[2] && p.i[3] < g.c.dims[3])
+          store(g.c, p, p.i[2] < rows && p.i[3] < columns ? sum[i][j] : (Real)0);
+      }
+  }
+}
+
+// ---- measuring -----------------------------------------------------------------------------------
+
+__device__ Bits64 nanoseconds() {
+  Bits64 now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+}
+
+// Holds the stream until the host sets the flag, so that everything behind it is queued before it starts. Its
+// own time limit: a plan that waits for the GPU while it is queued would otherwise never come back.
+extern "C" __global__ void hold(volatile int* release, volatile int* gave_up, Bits64 limit_ns) {
+  const Bits64 start = nanoseconds();
+  while (*release == 0)
+    if (nanoseconds() - start > limit_ns) {
+      *gave_up = 1;
+      __threadfence_system();
+      return;
+    }
+}
+
+// Time and cycles of multiprocessor 0; launched with a block for each.
+extern "C" __global__ void stamp(Bits64* out) {
+  unsigned multiprocessor;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));
+  if (multiprocessor != 0) return;
+  out[0] = nanoseconds();
+  out[1] = (Bits64)clock64();
+}

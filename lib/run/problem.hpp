@@ -1,0 +1,86 @@
+// A graph with its data on a device: buffers between guard zones, inputs filled, outputs poisoned, and what
+// the outputs must be.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "attnprobe/probe/run_findings.hpp"
+#include "attnprobe/run/data.hpp"
+#include "attnprobe/run/reference.hpp"
+
+namespace attnprobe::run {
+
+/// Runs the plan once on the problem's buffers; what it queues is ordered with the device's other work.
+using Execute = std::function<void()>;
+
+class Problem {
+ public:
+  /// Allocates and fills. Throws Error(environment) naming both sizes if the GPU is too small; `workspace`:
+  /// bytes that plans will want beside.
+  Problem(Device& device, const OpGraph& graph, const RunOptions& options, int64_t cudnn_version,
+          size_t workspace = 0);
+
+  /// Where each real tensor lies, by-value scalars excepted.
+  std::map<Uid, void*> pointers() const;
+
+  /// Poisons outputs and clears what an old cuDNN wants cleared: before every run whose outputs count.
+  void reset_outputs();
+
+  /// Runs the plan, compares every output with the reference (made at the first call, and again for a plan
+  /// with another dropout mask), and looks for elements that were not written or do not belong to the tensor.
+  /// Then `repeats` runs more, compared bit for bit. Throws what `execute` throws.
+  probe::RunFindings verify(const Execute& execute, int64_t repeats);
+
+  Device& device() { return device_; }
+  const GraphData& data() const { return data_; }
+
+ private:
+  struct Buffer {
+    Memory memory;  // guard, tensor, guard
+    View view{};
+    char* data = nullptr;
+    int64_t size = 0;  // bytes of the tensor
+  };
+
+  const TensorData& data_of(Uid uid) const;
+  void allocate(size_t workspace);
+  void fill(const TensorData& data);
+  void fill_inputs();
+  void derive_forward();
+  const int* lengths(const TensorData& data) const;
+  std::optional<Uid> random_mask() const;
+  void find_mask(Uid mask, const Execute& execute);
+  void make_reference(const Execute& execute);
+  void fill_as(const char* name, int kind, double a, int64_t start = 0, int64_t group = 1, int64_t which = 0);
+  probe::OutputFindings compare(const TensorData& data);
+  void check_memory(const TensorData& data, probe::OutputFindings& findings);
+  const graph::Tensor* find_named(const char* name) const;
+
+  Device& device_;
+  OpGraph graph_, expanded_;
+  RunOptions options_;
+  int64_t cudnn_version_;
+  GraphData data_;
+  std::map<Uid, Buffer> buffers_;
+  Inputs inputs_;
+  Memory lengths_q_, lengths_kv_, mask_memory_, old_mask_;
+  std::map<Uid, Value> reference_;
+  std::string no_reference_;  // why there is none
+};
+
+/// How far an output may be from the reference.
+struct Tolerance {
+  double l2;   ///< ‖out − ref‖ / ‖ref‖
+  double abs;  ///< of an element, in units of the reference's root mean square
+  double rel;  ///< of an element
+};
+
+/// By the coarser of the types that data goes through, and the pass. Sources in the definition.
+Tolerance tolerance(DataType coarsest, bool backward);
+
+/// A forward graph that computes the Stats and O that a backward graph (expanded) takes as inputs, from its
+/// other inputs: std::nullopt where the graph has no such inputs or another form.
+std::optional<OpGraph> forward_of(const OpGraph& backward);
+
+}  // namespace attnprobe::run

@@ -1,0 +1,58 @@
+// How plans are run: plain data, with no need of CUDA.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attnprobe/enum_names.hpp"
+#include "attnprobe/json.hpp"
+
+namespace attnprobe::run {
+
+/// What inputs hold. Each but the first is a case that a known bug of cuDNN needs.
+enum class DataRegime {
+  normal,           ///< standard normal, as activations are
+  integers,         ///< four in five zero, else -2 … 2: sums are exact, slips are visible
+  negative_scores,  ///< Q above and K below zero: every score far below zero
+  large,            ///< eight times as large: softmax is almost one-hot
+  mask_all_true,    ///< explicit masks hide nothing, biases are zero
+};
+
+enum class Timing { none, fast, standard };
+
+struct RunOptions {
+  std::string data = "normal";  ///< of DataRegime
+  uint64_t seed = 1;
+  bool verify = true;
+  std::string timing = "standard";             ///< of Timing
+  bool hot = false;                            ///< also back to back, with the caches warm
+  bool cuda_graph = false;                     ///< also replayed from a CUDA graph
+  int64_t repeat = 1;                          ///< further runs compared bit for bit with the first
+  double flop = 0, bytes = 0;                  ///< of one run, for rates
+  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
+};
+ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, seqlens_q,
+               seqlens_kv)
+
+}  // namespace attnprobe::run
+
+namespace attnprobe {
+template <>
+struct EnumNames<run::DataRegime> {
+  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 5> table{{
+      {run::DataRegime::normal, "normal"},
+      {run::DataRegime::integers, "integers"},
+      {run::DataRegime::negative_scores, "negative_scores"},
+      {run::DataRegime::large, "large"},
+      {run::DataRegime::mask_all_true, "mask_all_true"},
+  }};
+};
+template <>
+struct EnumNames<run::Timing> {
+  static constexpr std::array<std::pair<run::Timing, std::string_view>, 3> table{{
+      {run::Timing::none, "none"},
+      {run::Timing::fast, "fast"},
+      {run::Timing::standard, "standard"},
+  }};
+};
+}  // namespace attnprobe

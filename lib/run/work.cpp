@@ -1,0 +1,156 @@
+#include "attnprobe/run/work.hpp"
+
+#include <algorithm>
+
+namespace attnprobe::run {
+namespace {
+
+using attention::AttentionSpec;
+
+// Pairs of one head of one batch entry.
+int64_t count_pairs(const AttentionSpec& spec, int64_t queries, int64_t keys) {
+  const auto& mask = spec.mask;
+  const bool causal_modifier = spec.score_mod && spec.score_mod->kind == attention::ScoreModifierKind::causal;
+  if (!mask.has_diagonal() && !causal_modifier) return queries * keys;
+  const int64_t shift = mask.alignment == attention::Alignment::bottom_right ? keys - queries : 0;
+  int64_t pairs = 0;
+  for (int64_t row = 0; row < queries; ++row) {
+    int64_t first = 0, last = keys - 1;
+    if (mask.window_left) first = std::max(first, row + shift - *mask.window_left);
+    if (mask.window_right) last = std::min(last, row + shift + *mask.window_right);
+    if (causal_modifier) last = std::min(last, row);  // compares plain indices: top left, always
+    pairs += std::max<int64_t>(0, last - first + 1);
+  }
+  return pairs;
+}
+
+// Of one batch entry.
+int64_t length_of(std::span<const int64_t> at_run_time, const std::vector<int64_t>& of_spec, int64_t full,
+                  size_t entry) {
+  if (!at_run_time.empty()) return at_run_time[entry];
+  return of_spec.empty() ? full : of_spec[entry];
+}
+
+int bits_of(DataType type) {
+  switch (type) {
+    case DataType::f64:
+    case DataType::i64:
+      return 64;
+    case DataType::f32:
+    case DataType::i32:
+      return 32;
+    case DataType::f16:
+    case DataType::bf16:
+      return 16;
+    case DataType::i8:
+    case DataType::u8:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+    case DataType::fp8_e8m0:
+      return 8;
+    case DataType::fp4_e2m1:
+      return 4;
+    // Packed: the boolean of a byte has a type of its own, CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend
+    // pull request 302).
+    case DataType::boolean:
+      return 1;
+  }
+  return 0;
+}
+
+double bytes_of(const graph::Tensor& tensor) {
+  double elements = 1;
+  for (size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+    const bool broadcast = axis < tensor.strides.size() && tensor.strides[axis] == 0;
+    if (!broadcast) elements *= static_cast<double>(tensor.dims[axis]);
+  }
+  return elements * bits_of(tensor.data_type) / 8;
+}
+
+// Multiply-adds per clock and multiprocessor.
+struct Rate {
+  int sm;
+  int tensor_f16;  // dense, f16 or bf16 inputs, f32 accumulation
+  int cuda_f32;
+  bool bf16, fp8;  // whether the tensor cores take them; fp8 at twice the rate
+};
+
+// From NVIDIA's datasheets and architecture whitepapers: dense TFLOPS = multiprocessors × boost clock × 2 ×
+// rate, here for the boards that the rates were computed from. No boost clock is published for B200 and GB10:
+// theirs is the one that gives the datasheet's TFLOPS.
+constexpr Rate rates[] = {
+    {75, 512, 64, false, false},   // T4: 40 × 1.59 GHz: 65 f16, 8.1 f32
+    {80, 1024, 64, true, false},   // A100: 108 × 1.41 GHz: 312 f16, 19.5 f32
+    {86, 512, 128, true, false},   // A10: 72 × 1.695 GHz: 125 f16, 31.2 f32; RTX 3090 (GeForce): 71 f16
+    {87, 1024, 128, true, false},  // AGX Orin: 16 × 1.3 GHz: 170 int8 sparse, f16 a quarter of it; 5.3 f32
+    {89, 512, 128, true, true},    // L40S: 142 × 2.52 GHz: 366 f16, 733 fp8, 92 f32; RTX 4090: 165 f16
+    {90, 2048, 128, true, true},   // H100, H200 SXM: 132 × 1.83 GHz: 989 f16, 1979 fp8; 1.98 GHz: 67 f32
+    {100, 4096, 128, true, true},  // B200: 148 × 1.85 GHz: 2250 f16, 4500 fp8
+    {103, 4096, 128, true, true},  // B300: the same for f16 and fp8
+    {120, 512, 128, true, true},   // RTX PRO 6000: 188 × 2.617 GHz: 504 f16; RTX 5090 (GeForce): 209.5 f16
+    {121, 512, 128, true, true},   // GB10: 48 × 2.5 GHz: 1000 fp4 sparse, f16 an eighth of it
+};
+
+std::optional<int> multiply_adds(const Rate& rate, DataType type, bool geforce) {
+  const int tensor = geforce ? rate.tensor_f16 / 2 : rate.tensor_f16;
+  if (type == DataType::f32) return rate.cuda_f32;
+  if (type == DataType::f16 || (type == DataType::bf16 && rate.bf16)) return tensor;
+  if (is_fp8(type) && rate.fp8) return 2 * tensor;
+  return std::nullopt;
+}
+
+}  // namespace
+
+double unmasked_pairs(const AttentionSpec& spec, std::span<const int64_t> seqlens_q,
+                      std::span<const int64_t> seqlens_kv) {
+  double pairs = 0;
+  for (size_t entry = 0; entry < static_cast<size_t>(spec.batch); ++entry)
+    pairs +=
+        static_cast<double>(count_pairs(spec, length_of(seqlens_q, spec.mask.seqlens_q, spec.seqlen_q, entry),
+                                        length_of(seqlens_kv, spec.mask.seqlens_kv, spec.seqlen_kv, entry)));
+  return pairs;
+}
+
+double attention_flop(const AttentionSpec& spec, std::span<const int64_t> seqlens_q,
+                      std::span<const int64_t> seqlens_kv) {
+  const int64_t per_pair =
+      is_bprop(spec) ? 3 * spec.head_dim_qk + 2 * spec.head_dim_v : spec.head_dim_qk + spec.head_dim_v;
+  return static_cast<double>(spec.heads_q * 2 * per_pair) * unmasked_pairs(spec, seqlens_q, seqlens_kv);
+}
+
+double least_bytes(const graph::OpGraph& graph, double ragged_share) {
+  double bytes = 0;
+  for (const auto& tensor : graph.tensors)
+    if (!tensor.is_virtual && !tensor.by_value)
+      bytes += bytes_of(tensor) * (tensor.ragged_offset ? ragged_share : 1.0);
+  return bytes;
+}
+
+std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type) {
+  const auto rate = std::find_if(std::begin(rates), std::end(rates),
+                                 [&](const Rate& candidate) { return candidate.sm == gpu.sm; });
+  if (rate == std::end(rates) || gpu.multiprocessors <= 0 || gpu.sm_clock_mhz <= 0) return std::nullopt;
+  const auto per_clock = multiply_adds(*rate, type, gpu.geforce);
+  if (!per_clock) return std::nullopt;
+  return gpu.multiprocessors * (gpu.sm_clock_mhz * 1e6) * 2 * *per_clock / 1e12;
+}
+
+double peak_gbytes_per_s(const GpuLimits& gpu) {
+  return 2 * (gpu.memory_clock_mhz * 1e6) * gpu.memory_bus_bits / 8 / 1e9;
+}
+
+void add_rates(probe::TimeFindings& findings, double flop, double bytes, const GpuLimits& gpu,
+               DataType type) {
+  if (!findings.median_ms || *findings.median_ms <= 0) return;
+  const double seconds = *findings.median_ms / 1e3;
+  const auto peak = peak_tflops(gpu, type);
+  const double bandwidth = peak_gbytes_per_s(gpu);
+  findings.tflops = flop / seconds / 1e12;
+  findings.gbytes_per_s = bytes / seconds / 1e9;
+  if (peak) findings.percent_of_peak = 100 * *findings.tflops / *peak;
+  if (bandwidth > 0) findings.percent_of_bandwidth = 100 * *findings.gbytes_per_s / bandwidth;
+  if (peak && bandwidth > 0)
+    findings.bound = flop / (*peak * 1e12) >= bytes / (bandwidth * 1e9) ? "compute" : "memory";
+}
+
+}  // namespace attnprobe::run
