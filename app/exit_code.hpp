@@ -32,8 +32,9 @@ inline int exit_code(const report::Results& results) {
   for (const worker::Result* result : results) {
     using worker::Verdict;
     if (result->environment_broken) at_least(environment_lacks);
-    if (result->verdict == Verdict::wrong_result) at_least(wrong_result);
-    if (result->verdict == Verdict::crashed || result->verdict == Verdict::timeout) at_least(probe_lost);
+    if (result->verdict == Verdict::wrong_result || has_wrong_plan(*result)) at_least(wrong_result);
+    if (result->verdict == Verdict::crashed || result->verdict == Verdict::timeout || has_lost_plan(*result))
+      at_least(probe_lost);
     if (!met_expectation(*result)) at_least(not_met);
   }
   return code;

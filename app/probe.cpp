@@ -11,12 +11,14 @@
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/graph/build.hpp"
+#include "attnprobe/report/errata.hpp"
 #include "attnprobe/report/output.hpp"
 #include "attnprobe/report/report.hpp"
 #include "attnprobe/target/catalogue.hpp"
 #include "attnprobe/text.hpp"
 #include "attnprobe/worker/client.hpp"
 #include "attnprobe/worker/preflight.hpp"
+#include "attnprobe/worker/run_plans.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "transformer_engine.hpp"
@@ -32,7 +34,7 @@ struct Options {
   std::vector<std::string> config_files;
   std::vector<attention::Override> overrides;
   std::string transformer_engine;
-  std::string target, cudnn, output, dump_graph, modes = "A,B,FALLBACK";
+  std::string target, cudnn, output, errata, dump_graph, modes = "A,B,FALLBACK";
   std::vector<std::string> reports;
   std::string format = "table";
   worker::CampaignOptions campaign;
@@ -274,6 +276,17 @@ int dump_graphs(const Options& options) {
   return all_met;
 }
 
+// Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
+void check_can_run(const Options& options, const std::vector<target::Target>& targets) {
+  if (options.campaign.walk.plans != name_of(probe::Plans::run) || worker::test_plans_asked()) return;
+  for (const auto& t : targets)
+    if (t.kind == target::Kind::device) return;
+  throw Error(ErrorKind::usage,
+              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: "
+              "none, build, or a "
+              "--target device:0");
+}
+
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
@@ -295,7 +308,10 @@ int probe(Options options) {
   if (!options.dump_graph.empty()) return dump_graphs(options);
   // Before anything is asked of cuDNN, so that a typo is a usage error even where cuDNN is missing.
   auto files = open_reports(options);
+  std::unique_ptr<report::OutputFile> errata;
+  if (!options.errata.empty()) errata = std::make_unique<report::OutputFile>(options.errata);
   const Work work = plan_work(options);
+  check_can_run(options, work.targets);
   options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
 
   stop_gently();
@@ -321,6 +337,7 @@ int probe(Options options) {
   answers.transformer_engine =
       transformer_engine_answers(work.queries, work.targets, results, work.cudnn_version);
   progress.write(answers);
+  if (errata) errata->replace(json_text(report::errata(results), 2) + "\n");
   if (options.output.empty())
     fmt::print("{}",
                render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
@@ -373,12 +390,38 @@ void add_probe(CLI::App& app, Run& run) {
       ->check(CLI::IsMember(names_of<probe::Engines>()))
       ->group(how);
   command
-      ->add_option("--plans", options->campaign.walk.plans,
-                   "none, or build: compile each plan; default: build on a real GPU, "
-                   "none on a simulated one")
-      ->check(CLI::IsMember({"none", "build"}))
+      ->add_option(
+          "--plans", options->campaign.walk.plans,
+          "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on "
+          "a real GPU, none on a simulated one")
+      ->check(CLI::IsMember(names_of<probe::Plans>()))
       ->group(how);
-  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one target")
+  const std::string running = "Running plans";
+  run::RunOptions& run_options = options->campaign.run;
+  command
+      ->add_option(
+          "--data", run_options.data,
+          "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
+      ->check(CLI::IsMember(names_of<run::DataRegime>()))
+      ->group(running);
+  command->add_option("--seed", run_options.seed, "of the random inputs")->group(running);
+  command->add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")
+      ->group(running);
+  command
+      ->add_option("--timing", run_options.timing,
+                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
+      ->check(CLI::IsMember(names_of<run::Timing>()))
+      ->group(running);
+  command->add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
+  command->add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")
+      ->group(running);
+  command
+      ->add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
+      ->check(CLI::NonNegativeNumber)
+      ->group(running);
+  command
+      ->add_option("--timeout", options->campaign.timeout_seconds,
+                   "seconds for one config on one target, and for each of its plans")
       ->check(CLI::PositiveNumber)
       ->group(how);
   command->add_option("--jobs", options->campaign.jobs, "worker processes at a time; default: the cores")
@@ -389,6 +432,11 @@ void add_probe(CLI::App& app, Run& run) {
       ->group(output);
   command->add_option("-o,--output", options->output, "file for it; default: standard output")->group(output);
   command->add_option("--report", options->reports, "further reports, FORMAT=FILE")->group(output);
+  command
+      ->add_option("--errata", options->errata,
+                   "file for the engine configs that crashed, hung or computed something wrong, in "
+                   "cudnn-frontend's errata format (CUDNN_ERRATA_JSON_FILE)")
+      ->group(output);
   command
       ->add_option("--dump-graph", options->dump_graph,
                    "write the operation graph instead of probing it: json or dot")

@@ -25,7 +25,7 @@ class Fault {
 const char* const two_configs =
     R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
 
-std::vector<Result> run(const std::string& configs, const std::string& targets, double timeout) {
+std::vector<Result> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
   worker::CampaignOptions options;
   options.cudnn = cudnn_path();
   options.timeout_seconds = timeout;
@@ -38,7 +38,7 @@ std::vector<Result> run(const std::string& configs, const std::string& targets, 
 
 TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what was found before", "[worker]") {
   const Fault fault("segfault@mode FALLBACK");
-  const auto results = run(two_configs, "h200,l40s", 60);
+  const auto results = probe_with_fault(two_configs, "h200,l40s", 60);
   REQUIRE(results.size() == 4);
   for (const Result& result : results) {
     CHECK(result.verdict == Verdict::crashed);
@@ -51,31 +51,31 @@ TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what wa
 
 TEST_CASE("an abort is told apart from a segfault", "[worker]") {
   const Fault fault("abort@mode A");
-  CHECK(contains(run(two_configs, "h200", 60).at(1).crash->how, "SIGABRT"));
+  CHECK(contains(probe_with_fault(two_configs, "h200", 60).at(1).crash->how, "SIGABRT"));
 }
 
 TEST_CASE("a worker that exits in the middle is a crash with its exit status", "[worker]") {
   const Fault fault("exit@mode A");
-  CHECK(run(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
+  CHECK(probe_with_fault(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
 }
 
 TEST_CASE("a worker that dies in start-up says so", "[worker]") {
   const Fault fault("segfault@open");
-  const Result result = run(two_configs, "h200", 60).at(0);
+  const Result result = probe_with_fault(two_configs, "h200", 60).at(0);
   CHECK(result.verdict == Verdict::crashed);
   CHECK(contains(result.crash->stage, "start"));
 }
 
 TEST_CASE("a hang ends at the time limit", "[worker]") {
   const Fault fault("hang@mode A");
-  const Result result = run(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
+  const Result result = probe_with_fault(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
   CHECK(result.verdict == Verdict::timeout);
   CHECK(result.crash->stage == "mode A");
   CHECK(contains(result.root_cause->explanation, "did not come back in time"));
 }
 
 TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {
-  const auto results = run(two_configs, "b200,a100,h200", 60);
+  const auto results = probe_with_fault(two_configs, "b200,a100,h200", 60);
   std::vector<std::string> order;
   for (const Result& result : results)
     order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);

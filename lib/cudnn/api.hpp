@@ -14,6 +14,8 @@ struct Api {
   decltype(&::cudnnSetCallback) cudnnSetCallback = nullptr;
   decltype(&::cudnnCreate) cudnnCreate = nullptr;
   decltype(&::cudnnDestroy) cudnnDestroy = nullptr;
+  decltype(&::cudnnSetStream) cudnnSetStream = nullptr;
+  decltype(&::cudnnBackendExecute) cudnnBackendExecute = nullptr;
   decltype(&::cudnnBackendCreateDescriptor) cudnnBackendCreateDescriptor = nullptr;
   decltype(&::cudnnBackendDestroyDescriptor) cudnnBackendDestroyDescriptor = nullptr;
   decltype(&::cudnnBackendFinalize) cudnnBackendFinalize = nullptr;

@@ -71,6 +71,10 @@ class Descriptor {
     set_raw(attribute, AttributeType<T>::value, static_cast<int64_t>(values.size()), values.data());
   }
   void set_all(Attribute attribute, std::span<const Descriptor> values);
+  /// Of CUDNN_TYPE_VOID_PTR, which as a C++ type is a descriptor too.
+  void set_pointers(Attribute attribute, std::span<void* const> values) {
+    set_raw(attribute, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(values.size()), values.data());
+  }
 
   void finalize();
   /// Finalizes, and leaves the judgement of the status to the caller.

@@ -183,6 +183,8 @@ void bind_all(Api& api, void* handle, const fs::path& path) {
   ATTNPROBE_BIND(cudnnSetCallback);
   ATTNPROBE_BIND(cudnnCreate);
   ATTNPROBE_BIND(cudnnDestroy);
+  ATTNPROBE_BIND(cudnnSetStream);
+  ATTNPROBE_BIND(cudnnBackendExecute);
   ATTNPROBE_BIND(cudnnBackendCreateDescriptor);
   ATTNPROBE_BIND(cudnnBackendDestroyDescriptor);
   ATTNPROBE_BIND(cudnnBackendFinalize);

@@ -109,7 +109,7 @@ RootCause root_cause(const probe::WalkFindings& findings) {
     return std::tuple(config.modes.empty(), !from_a, -progress_of(innermost(config)), rank);
   };
   for (const auto& config : findings.engine_configs) {
-    if (probe::works(config, findings.plans_built)) continue;
+    if (probe::works(config, findings)) continue;
     const auto config_key = key(config);
     if (best != nullptr && !(config_key < best_key)) continue;
     best = &config;

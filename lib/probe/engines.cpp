@@ -24,12 +24,29 @@ struct Knob {
 };
 
 // Not finalized yet: whether that succeeds is the answer.
-Descriptor engine_of(const WalkState& state, int64_t index) {
-  Descriptor engine(state.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
-  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), state.operation_graph);
+Descriptor engine_of(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t index) {
+  Descriptor engine(device.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
+  engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), operation_graph);
   engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX), index);
-  state.device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
+  device.apply(engine, ATTNPROBE_ATTRIBUTE(ENGINE_DEVICEPROP));
   return engine;
+}
+
+// Not finalized yet either.
+Descriptor config_of(const cudnn::Library& library, const Descriptor& engine, const Knobs& knobs) {
+  std::vector<Descriptor> choices;
+  for (const auto& [name, value] : knobs) {
+    Descriptor choice(library, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE), knob_type(name));
+    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE), value);
+    choice.finalize();
+    choices.push_back(std::move(choice));
+  }
+  Descriptor config(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+  config.set(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), engine);
+  if (!choices.empty())
+    config.set_all(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), std::span<const Descriptor>(choices));
+  return config;
 }
 
 std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
@@ -51,21 +68,10 @@ std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
 void check_config(WalkState& state, EngineFindings& engine_findings, const Descriptor& engine,
                   const std::vector<Knob>& knobs, const std::vector<int64_t>& values, bool list_fallen) {
   Knobs named;
-  std::vector<Descriptor> choices;
-  for (size_t i = 0; i < values.size(); ++i) {
-    Descriptor choice(state.library(), CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
-    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE), knobs[i].type);
-    choice.set(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE), values[i]);
-    choice.finalize();
-    named[knobs[i].range.knob] = values[i];
-    choices.push_back(std::move(choice));
-  }
-  Descriptor config(state.library(), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-  config.set(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), engine);
-  if (!choices.empty())
-    config.set_all(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), std::span<const Descriptor>(choices));
+  for (size_t i = 0; i < values.size(); ++i) named[knobs[i].range.knob] = values[i];
+  Descriptor config = config_of(state.library(), engine, named);
   ++engine_findings.tried;
-  const auto [status, log] = finalize_logged(state, config, LogCapture::Level::warnings);
+  const auto [status, log] = finalize_logged(state.library(), config, LogCapture::Level::warnings);
   if (state.keep_log) state.findings.log += log;
   const bool passes = status == CUDNN_STATUS_SUCCESS;
   engine_findings.viable += passes ? 1 : 0;
@@ -111,12 +117,27 @@ void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descr
 
 }  // namespace
 
+EngineConfig make_config(const cudnn::DeviceContext& device, const Descriptor& operation_graph,
+                         int64_t engine, const Knobs& knobs) {
+  EngineConfig made;
+  made.engine = engine_of(device, operation_graph, engine);
+  const Finalized of_engine = finalize_logged(device.library(), *made.engine, LogCapture::Level::warnings);
+  made.status = of_engine.status;
+  made.log = of_engine.log;
+  if (made.status != CUDNN_STATUS_SUCCESS) return made;
+  made.config = config_of(device.library(), *made.engine, knobs);
+  const Finalized of_config = finalize_logged(device.library(), *made.config, LogCapture::Level::warnings);
+  made.status = of_config.status;
+  made.log = of_config.log;
+  return made;
+}
+
 void check_named_config(WalkState& state, const NamedConfig& named) {
-  Descriptor engine = engine_of(state, named.engine);
+  Descriptor engine = engine_of(state.device, state.operation_graph, named.engine);
   ModeFindings mode;
   mode.mode = named.mode;
   mode.candidates = 1;
-  const auto [status, log] = finalize_logged(state, engine, LogCapture::Level::warnings);
+  const auto [status, log] = finalize_logged(state.library(), engine, LogCapture::Level::warnings);
   mode.status = state.library().status_name(status);
   mode.reasons = cudnn::parse_reasons(log);
   EngineFindings found;
@@ -145,8 +166,8 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
     progress(fmt::format("engine {}", index), state.findings);
     EngineFindings found;
     found.engine = index;
-    Descriptor engine = engine_of(state, index);
-    const auto [status, log] = finalize_logged(state, engine, LogCapture::Level::warnings);
+    Descriptor engine = engine_of(state.device, state.operation_graph, index);
+    const auto [status, log] = finalize_logged(state.library(), engine, LogCapture::Level::warnings);
     found.status = state.library().status_name(status);
     found.reasons = cudnn::parse_reasons(log);
     if (status == CUDNN_STATUS_SUCCESS) {

@@ -106,6 +106,13 @@ ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_cou
 bool has_working_config(const WalkFindings& findings);
 
 /// Whether this engine config does.
-bool works(const EngineConfigFindings& config, bool plans_built);
+bool works(const EngineConfigFindings& config, const WalkFindings& findings);
+/// Whether the plan ran to its end and nothing is known to be wrong with what it computed.
+bool ran(const RunFindings& run);
+/// "plan of engine 2 {"KERNEL_CFG":7}": what a worker says before it builds one.
+std::string stage_of_plan(int64_t engine, const Knobs& knobs);
+
+/// Whether its plan is there.
+bool is_built(const EngineConfigFindings& config);
 
 }  // namespace attnprobe::probe

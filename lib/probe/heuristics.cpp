@@ -100,7 +100,7 @@ void query_heuristic(WalkState& state, const std::string& mode) {
   heuristics.set(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_OPERATION_GRAPH), state.operation_graph);
   heuristics.set(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_MODE), heuristic_mode(mode));
   state.device.apply(heuristics, ATTNPROBE_ATTRIBUTE(ENGINEHEUR_DEVICEPROP));
-  const auto [status, log] = finalize_logged(state, heuristics, LogCapture::Level::info);
+  const auto [status, log] = finalize_logged(state.library(), heuristics, LogCapture::Level::info);
   found.status = state.library().status_name(status);
   found.notes = cudnn::parse_notes(log);
   if (state.keep_log) state.findings.log += log;

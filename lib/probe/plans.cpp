@@ -9,29 +9,53 @@ namespace attnprobe::probe {
 using cudnn::Descriptor;
 using cudnn::LogCapture;
 
+namespace {
+
+// Finalizes the plan of an engine config; `into` says how that went.
+Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& config, PlanFindings& into,
+                         std::string* kept_log) {
+  const cudnn::Library& library = device.library();
+  Descriptor plan(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+  plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), config);
+  // Always the device the config was made for: a second plan without it fails to compile (measured, 9.19).
+  device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
+  if (device.handle() != nullptr) plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), device.handle());
+  const auto start = std::chrono::steady_clock::now();
+  const auto [status, log] = finalize_logged(library, plan, LogCapture::Level::warnings);
+  into.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  into.status = library.status_name(status);
+  into.reasons = cudnn::parse_reasons(log);
+  into.loaded = status == CUDNN_STATUS_SUCCESS && !device.is_simulated();
+  if (kept_log != nullptr) *kept_log += log;
+  return plan;
+}
+
+}  // namespace
+
 void build_plans(WalkState& state, const Progress& progress) {
   for (size_t i = 0; i < state.findings.engine_configs.size(); ++i) {
     EngineConfigFindings& config = state.findings.engine_configs[i];
     if (!config.check.supported || !state.configs[i] || config.plan) continue;
-    progress(fmt::format("plan of engine {} {}", config.engine, Json(config.knobs).dump()), state.findings);
-    Descriptor plan(state.library(), CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
-    plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), *state.configs[i]);
-    // Always the device the config was made for: a second plan without it fails to compile (measured, 9.19).
-    state.device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
-    if (state.device.handle() != nullptr)
-      plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), state.device.handle());
+    progress(stage_of_plan(config.engine, config.knobs), state.findings);
     PlanFindings found;
-    const auto start = std::chrono::steady_clock::now();
-    const auto [status, log] = finalize_logged(state, plan, LogCapture::Level::warnings);
-    found.build_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    found.status = state.library().status_name(status);
-    found.reasons = cudnn::parse_reasons(log);
-    found.loaded = status == CUDNN_STATUS_SUCCESS && !state.device.is_simulated();
-    if (state.keep_log) state.findings.log += log;
+    finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
     config.plan = std::move(found);
   }
   state.findings.plans_built = true;
+}
+
+BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t engine,
+                     const Knobs& knobs) {
+  BuiltPlan built;
+  const EngineConfig config = make_config(device, operation_graph, engine, knobs);
+  built.findings.status = device.library().status_name(config.status);
+  built.findings.reasons = cudnn::parse_reasons(config.log);
+  if (config.status != CUDNN_STATUS_SUCCESS) return built;
+  Descriptor plan = finalize_plan(device, *config.config, built.findings, nullptr);
+  if (built.findings.status != "CUDNN_STATUS_SUCCESS") return built;
+  built.workspace_bytes = plan.get<int64_t>(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_WORKSPACE_SIZE));
+  built.plan = std::move(plan);
+  return built;
 }
 
 }  // namespace attnprobe::probe

@@ -5,6 +5,7 @@
 
 #include "attnprobe/cudnn/device_context.hpp"
 #include "attnprobe/cudnn/lowering.hpp"
+#include "attnprobe/probe/plan.hpp"
 #include "attnprobe/probe/walk.hpp"
 
 namespace attnprobe::probe {
@@ -30,8 +31,18 @@ struct Finalized {
   cudnnStatus_t status;
   std::string log;
 };
-Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
+Finalized finalize_logged(const cudnn::Library& library, cudnn::Descriptor& descriptor,
                           cudnn::LogCapture::Level level);
+
+/// An engine config by the engine's global index and its knobs; `config` where all of it finalized, else the
+/// status of what did not.
+struct EngineConfig {
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+  std::string log;
+  std::optional<cudnn::Descriptor> engine, config;
+};
+EngineConfig make_config(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph,
+                         int64_t engine, const Knobs& knobs);
 
 /// Queries one heuristic mode and adds its candidates to the findings.
 void query_heuristic(WalkState& state, const std::string& mode);

@@ -175,9 +175,9 @@ size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs) {
   return place->second;
 }
 
-Finalized finalize_logged(const WalkState& state, cudnn::Descriptor& descriptor,
+Finalized finalize_logged(const cudnn::Library& library, cudnn::Descriptor& descriptor,
                           cudnn::LogCapture::Level level) {
-  const cudnn::LogCapture capture(state.library(), level);
+  const cudnn::LogCapture capture(library, level);
   const cudnnStatus_t status = descriptor.try_finalize();
   return {status, capture.text()};
 }

@@ -16,7 +16,11 @@ enum class Engines {
   knobs,      ///< also every engine with every combination of legal knob values
 };
 
-enum class Plans { none, build };
+enum class Plans {
+  none,
+  build,  ///< finalized: the kernel compiled, and loaded where there is a GPU
+  run,    ///< executed, verified, timed; by the campaign, a walk itself only builds
+};
 
 /// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of
 /// that name.
@@ -50,9 +54,10 @@ struct EnumNames<probe::Engines> {
 };
 template <>
 struct EnumNames<probe::Plans> {
-  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 2> table{{
+  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 3> table{{
       {probe::Plans::none, "none"},
       {probe::Plans::build, "build"},
+      {probe::Plans::run, "run"},
   }};
 };
 }  // namespace attnprobe

@@ -59,7 +59,9 @@ Json to_json(const worker::Result& result) {
   json["warnings"] = result.warnings;
   json["frontend"] = result.frontend ? Json(*result.frontend) : Json();
   const probe::WalkFindings& findings = result.findings;
-  json["stages"] = findings.plans_built ? Json{"check", "plan"} : Json{"check"};
+  json["stages"] = Json{"check"};
+  if (findings.plans_built) json["stages"].push_back("plan");
+  if (findings.plans_run) json["stages"].push_back("run");
   json["failure"] = findings.failure ? Json(*findings.failure) : Json();
   json["modes"] = findings.modes;
   json["engine_configs"] = findings.engine_configs;

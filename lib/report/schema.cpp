@@ -56,7 +56,88 @@ Json engine_config() {
                  {"shared_memory_bytes", or_null(type("integer"))},
                  {"numerical_notes", array_of(type("string"))},
                  {"behavior_notes", array_of(type("string"))},
-                 {"plan", or_null(plan)}});
+                 {"plan", or_null(plan)},
+                 {"run?", or_null(reference("run"))},
+                 {"time?", or_null(reference("time"))}});
+}
+
+Json described(Json schema, const char* text) {
+  schema["description"] = text;
+  return schema;
+}
+
+Json number() {
+  return or_null(type("number"));
+}
+
+Json output() {
+  return object({{"tensor", type("string")},
+                 {"data_type", type("string")},
+                 {"elements", described(count(), "compared; rows of padding are not")},
+                 {"max_abs_err", number()},
+                 {"max_rel_err", number()},
+                 {"relative_l2", described(number(), "norm of the error / norm of the reference")},
+                 {"allowed_l2", type("number")},
+                 {"allowed_abs", type("number")},
+                 {"allowed_rel", type("number")},
+                 {"nan", count()},
+                 {"inf", count()},
+                 {"wrong", described(count(), "elements beyond what is allowed")},
+                 {"unwritten", count()},
+                 {"outside", described(count(), "elements written that are not the tensor's")},
+                 {"first_wrong", array_of(type("integer"))},
+                 {"first_wrong_value", number()},
+                 {"first_wrong_reference", number()},
+                 {"right", type("boolean")}});
+}
+
+Json run() {
+  Json status = type("string");
+  status["enum"] = {"ok",          "wrong_result", "not_verified", "out_of_memory", "cuda_error",
+                    "cudnn_error", "crashed",      "timeout",      "not_run"};
+  return object({{"status", status},
+                 {"message", type("string")},
+                 {"max_abs_err", number()},
+                 {"max_rel_err", number()},
+                 {"relative_l2", number()},
+                 {"reference", type("string")},
+                 {"outputs", array_of(reference("output"))},
+                 {"repeats", count()},
+                 {"deterministic", or_null(type("boolean"))},
+                 {"data", type("string")},
+                 {"context_lost", type("boolean")}});
+}
+
+Json time() {
+  Json status = type("string");
+  status["enum"] = {"ok", "unstable", "no_accepted_samples"};
+  return object({{"status", status},
+                 {"method", type("string")},
+                 {"profile", type("string")},
+                 {"median_ms", number()},
+                 {"min_ms", number()},
+                 {"mean_ms", number()},
+                 {"max_ms", number()},
+                 {"stdev_ms", number()},
+                 {"q1_ms", number()},
+                 {"q3_ms", number()},
+                 {"iqr_ms", number()},
+                 {"noise", described(number(), "stdev / mean")},
+                 {"samples", count()},
+                 {"discarded", described(count(), "because the clock was throttled")},
+                 {"outliers", described(count(), "kept, but far from the median")},
+                 {"enqueue_ms", described(number(), "host time of cudnnBackendExecute")},
+                 {"clock_mhz", number()},
+                 {"hot_ms", described(number(), "back to back, L2 not flushed")},
+                 {"graph_ms", described(number(), "replayed from a CUDA graph")},
+                 {"graph_status", type("string")},
+                 {"tflops", number()},
+                 {"percent_of_peak", number()},
+                 {"gbytes_per_s", number()},
+                 {"percent_of_bandwidth", number()},
+                 {"bound", type("string")},
+                 {"advice", array_of(type("string"))},
+                 {"raw_ms", array_of(type("number"))}});
 }
 
 Json mode() {
@@ -91,11 +172,6 @@ Json root_cause() {
                  {"explanation", type("string")},
                  {"in_general", type("string")},
                  {"advice", array_of(type("string"))}});
-}
-
-Json described(Json schema, const char* text) {
-  schema["description"] = text;
-  return schema;
 }
 
 Json requirement() {
@@ -187,6 +263,9 @@ Json report_schema() {
                      {"engine_config", engine_config()},
                      {"engine", engine()},
                      {"mode", mode()},
+                     {"output", output()},
+                     {"run", run()},
+                     {"time", time()},
                      {"root_cause", root_cause()},
                      {"source", object({{"text", type("string")}, {"url", type("string")}})},
                      {"requirement", requirement()},

@@ -8,6 +8,7 @@
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/report/notes.hpp"
 #include "attnprobe/report/report.hpp"
+#include "attnprobe/report/run_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -74,11 +75,11 @@ class Writer {
 std::string working_summary(const Result& result) {
   std::vector<const EngineConfigFindings*> working;
   for (const auto& config : result.findings.engine_configs)
-    if (probe::works(config, result.findings.plans_built)) working.push_back(&config);
+    if (probe::works(config, result.findings)) working.push_back(&config);
   if (working.empty()) return "";
   const EngineConfigFindings& first = *working.front();
-  std::string text = fmt::format("engine {}", first.engine);
-  if (!first.knobs.empty()) text += " " + knobs_text(first.knobs);
+  if (const std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
+  std::string text = engine_config_name(first);
   if (working.size() > 1) text += fmt::format(", {} more", working.size() - 1);
   if (first.modes.empty()) text += " (outside the heuristics)";
   return text;
@@ -120,6 +121,7 @@ std::string plan_cell(const EngineConfigFindings& config) {
 }
 
 std::string detail_cell(const EngineConfigFindings& config) {
+  if (const std::string problem = run_problem(config); !problem.empty()) return problem;
   if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
       config.plan->status != "CUDNN_STATUS_SUCCESS")
     return config.plan->reasons.front().reason;
@@ -133,12 +135,15 @@ std::string detail_cell(const EngineConfigFindings& config) {
 void add_engine_configs(std::string& out, const Result& result) {
   const bool plans = result.findings.plans_built;
   std::vector<std::vector<std::string>> rows{{"proposed by", "engine", "knobs", "check"}};
+  const bool runs = result.findings.plans_run;
   if (plans) rows[0].push_back("plan");
+  if (runs) rows[0].insert(rows[0].end(), {"run", "time"});
   rows[0].push_back("why / what");
   for (const auto& config : result.findings.engine_configs) {
     std::vector<std::string> row{ranks_text(config), std::to_string(config.engine), knobs_text(config.knobs),
                                  check_cell(config)};
     if (plans) row.push_back(plan_cell(config));
+    if (runs) row.insert(row.end(), {run_cell(config), time_cell(config)});
     row.push_back(detail_cell(config));
     rows.push_back(std::move(row));
   }
@@ -196,6 +201,9 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   add_modes(out, result);
   add_engine_configs(out, result);
   add_sweep(out, result);
+  if (const std::string fastest = fastest_summary(result); !fastest.empty()) out += "  " + fastest + "\n";
+  out += run_notes(result, style);
+  if (result.findings.plans_run) out += "\n";
   add_cause(out, result, {&result}, writer, style);
   if (!result.findings.plans_built && result.verdict == Verdict::supported)
     out += "  Plans were not built: this is cuDNN's support check. --plans build compiles the kernels too.\n";

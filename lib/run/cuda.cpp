@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "attnprobe/error.hpp"
 #include "attnprobe/run/kernels.hpp"
@@ -96,6 +97,13 @@ int CudaDevice::attribute(CUdevice_attribute attribute) const {
   int value = 0;
   api_.check(api_.cuDeviceGetAttribute(&value, attribute, device_), "cuDeviceGetAttribute");
   return value;
+}
+
+std::string CudaDevice::name() const {
+  std::array<char, 256> name{};
+  api_.check(api_.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device_),
+             "cuDeviceGetName");
+  return name.data();
 }
 
 CUfunction CudaDevice::function(const char* name) const {

@@ -155,7 +155,7 @@ void Problem::fill_inputs() {
 void Problem::derive_forward() {
   const auto forward = forward_of(expanded_);
   // A dropout mask that only the plan knows is not there yet: then O is made when it is.
-  if (!forward || (random_mask() && inputs_.count(*random_mask()) == 0)) {
+  if (!forward || (random_mask() && !mask_known_)) {
     for (const auto& d : data_.tensors)
       if (d.derived) fill(d);
     return;
@@ -266,6 +266,7 @@ void Problem::make_reference(const Execute& execute) {
         known = false;
       }
       device_.copy(old_mask_.data(), mask_memory_.data(), mask_memory_.bytes());
+      mask_known_ = true;
       if (data_.backward) derive_forward();
     } else if (mask) {
       // The graph has the mask as an output: it is what the plan says it used, and O shows whether that is
@@ -273,6 +274,8 @@ void Problem::make_reference(const Execute& execute) {
       reset_outputs();
       execute();
       device_.wait();
+      mask_known_ = true;
+      if (data_.backward) derive_forward();
       known = false;
     }
     if (known) return;

@@ -65,6 +65,7 @@ class Problem {
   std::map<Uid, Buffer> buffers_;
   Inputs inputs_;
   Memory lengths_q_, lengths_kv_, mask_memory_, old_mask_;
+  bool mask_known_ = false;
   std::map<Uid, Value> reference_;
   std::string no_reference_;  // why there is none
 };

@@ -29,10 +29,11 @@ struct RunOptions {
   bool cuda_graph = false;                     ///< also replayed from a CUDA graph
   int64_t repeat = 1;                          ///< further runs compared bit for bit with the first
   double flop = 0, bytes = 0;                  ///< of one run, for rates
+  std::string data_type = "f16";               ///< of the matrix products, for the peak
   std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
 };
-ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, seqlens_q,
-               seqlens_kv)
+ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type,
+               seqlens_q, seqlens_kv)
 
 }  // namespace attnprobe::run
 

@@ -9,8 +9,10 @@
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/diagnose/alternatives.hpp"
+#include "attnprobe/run/work.hpp"
 #include "attnprobe/text.hpp"
 #include "attnprobe/worker/client.hpp"
+#include "attnprobe/worker/run_plans.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -27,6 +29,7 @@ std::string reproduce_command(const attention::AttentionSpec& spec, const target
   }
   if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
   if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
+  if (options.run.data != run::RunOptions().data) command += " --data " + options.run.data;
   return command + " --cudnn " + shell_word(options.cudnn);
 }
 
@@ -35,8 +38,13 @@ class TargetRun {
  public:
   TargetRun(const target::Target& target, const CampaignOptions& options)
       : target_(target), options_(options), walk_(options.walk) {
+    const bool can_run = target.kind == target::Kind::device || test_plans_asked();
     if (walk_.plans == "auto")
-      walk_.plans = name_of(target.kind == target::Kind::device ? probe::Plans::build : probe::Plans::none);
+      walk_.plans = name_of(target.kind == target::Kind::device ? probe::Plans::run : probe::Plans::none);
+    if (walk_.plans == name_of(probe::Plans::run)) {
+      runs_ = can_run;
+      walk_.plans = name_of(can_run ? probe::Plans::none : probe::Plans::build);
+    }
   }
 
   Result run(const attention::AttentionConfig& config) {
@@ -49,12 +57,16 @@ class TargetRun {
       open();
       result.cudnn_version = library_->version;
       result.graph = graph::build(config.spec, {library_->version, target_.sm});
-      result.findings = client_->walk(result.graph.graph, walk_of(result.graph, walk_));
+      walk(result);
+      if (runs_ && !result.findings.failure) run_plans(result);
       judge(result);
       if (result.verdict == Verdict::unsupported) probe_alternatives(result);
     } catch (const WorkerLost& lost) {
       client_.reset();
-      lose(result, lost);
+      if (lost.stage == start_stage)
+        lose_at_start(result, lost);
+      else
+        lose(result, lost);
     } catch (const Error& e) {
       result.verdict = Verdict::error;
       result.environment_broken = e.kind() == ErrorKind::environment;
@@ -71,15 +83,66 @@ class TargetRun {
 
  private:
   void open() {
-    if (client_) return;
-    client_ = std::make_unique<Client>(target_, Client::Seconds(options_.timeout_seconds));
+    if (!client_) client_ = start();
+  }
+  // A half-open worker (cuDNN loaded, no device) is never taken for one that is ready. Builders start theirs
+  // side by side.
+  std::unique_ptr<Client> start() {
+    auto client = std::make_unique<Client>(target_, Client::Seconds(options_.timeout_seconds));
+    const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
+    const std::lock_guard lock(mutex_);
+    library_ = library;
+    return client;
+  }
+
+  void walk(Result& result) {
+    const probe::WalkOptions options = walk_of(result.graph, walk_);
     try {
-      library_ = client_->open(options_.cudnn, target_);
-    } catch (...) {
-      // A half-open worker (cuDNN loaded, no device) must not be taken for one that is ready.
+      result.findings = client_->walk(result.graph.graph, options);
+    } catch (const WorkerLost& lost) {
+      // One plan that takes its process down costs itself; the walk before it is whole.
+      if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null()) throw;
       client_.reset();
-      throw;
+      result.findings = lost.findings.get<probe::WalkFindings>();
+      for (auto& config : result.findings.engine_configs)
+        if (lost.stage == probe::stage_of_plan(config.engine, config.knobs)) config.plan = lost_plan(lost);
+      build_plans(result.findings, result.graph.graph, client_, [&] { return start(); });
     }
+  }
+
+  void run_plans(Result& result) {
+    RunPlan plan;
+    plan.options = options_.run;
+    const auto& spec = result.config.spec;
+    plan.options.seqlens_q = spec.mask.seqlens_q;
+    plan.options.seqlens_kv = spec.mask.seqlens_kv;
+    plan.options.flop = run::attention_flop(spec);
+    plan.options.bytes = run::least_bytes(result.graph.graph);
+    plan.options.data_type = name_of(spec.dtype);
+    constexpr size_t most_builders = 8;  // each holds a context of its own on the GPU
+    plan.builders = std::min<size_t>(
+        options_.jobs > 0 ? static_cast<size_t>(options_.jobs) : std::thread::hardware_concurrency(),
+        most_builders);
+    plan.stop = [this] { return options_.stop != nullptr && *options_.stop; };
+    const StartWorker start_one = [this] { return start(); };
+    worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
+    if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept ||
+        plan.stop())
+      return;
+    // None of what the heuristics propose works: what else is there?
+    if (!client_) client_ = start();
+    probe::WalkOptions wider = walk_of(result.graph, walk_);
+    wider.engines = name_of(probe::Engines::all);
+    const auto found = client_->walk(result.graph.graph, wider);
+    for (const auto& config : found.engine_configs) {
+      const auto& known = result.findings.engine_configs;
+      const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& other) {
+        return other.engine == config.engine && other.knobs == config.knobs;
+      });
+      if (is_new) result.findings.engine_configs.push_back(config);
+    }
+    result.findings.engines = found.engines;
+    worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
   }
 
   // What cudnn-frontend builds without asking a heuristic is asked too.
@@ -115,8 +178,23 @@ class TargetRun {
 
   static int64_t first_working_engine(const Result& result) {
     for (const auto& config : result.findings.engine_configs)
-      if (probe::works(config, result.findings.plans_built)) return config.engine;
+      if (probe::works(config, result.findings)) return config.engine;
     return -1;
+  }
+
+  // Before cuDNN was asked anything: no word on the graph.
+  static void lose_at_start(Result& result, const WorkerLost& lost) {
+    result.verdict = Verdict::error;
+    result.environment_broken = true;
+    result.crash = Crash{lost.end.text(), lost.stage, lost.output};
+    diagnose::RootCause cause;
+    cause.category = "environment";
+    cause.reason = lost.what();
+    cause.explanation = fmt::format(
+        "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked "
+        "about any graph: this machine's cuDNN or driver is broken (`attnprobe doctor`).",
+        lost.timed_out ? "hung" : "died", lost.end.text());
+    result.root_cause = cause;
   }
 
   static void lose(Result& result, const WorkerLost& lost) {
@@ -137,7 +215,9 @@ class TargetRun {
   const target::Target& target_;
   const CampaignOptions& options_;
   probe::WalkOptions walk_;
+  bool runs_ = false;
   std::unique_ptr<Client> client_;
+  std::mutex mutex_;
   std::optional<cudnn::LibraryInfo> library_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/probe/walk_options.hpp"
+#include "attnprobe/run/run_options.hpp"
 #include "attnprobe/target/driver.hpp"
 #include "attnprobe/worker/result.hpp"
 
@@ -14,7 +15,8 @@ namespace attnprobe::worker {
 
 struct CampaignOptions {
   std::string cudnn;                        ///< path of a libcudnn.so.9
-  probe::WalkOptions walk;                  ///< plans "auto": build on a device, none on a simulated target
+  probe::WalkOptions walk;                  ///< plans "auto": run on a device, none on a simulated target
+  run::RunOptions run;                      ///< for plans "run"
   double timeout_seconds = 120;             ///< for one config on one target
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun

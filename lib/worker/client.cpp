@@ -97,13 +97,27 @@ cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Tar
   const bool simulated = target.kind == target::Kind::simulated;
   const Json answer =
       request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
-              "start (loading cuDNN)");
+              start_stage);
   return answer["library"].get<cudnn::LibraryInfo>();
 }
 
 probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const Json answer = request({{"do", "walk"}, {"graph", to_json(graph)}, {"options", options}}, "start");
   return answer["findings"].get<probe::WalkFindings>();
+}
+
+probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe::Knobs& knobs) {
+  const Json answer =
+      request({{"do", "build"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}}, "operation graph");
+  return answer["plan"].get<probe::PlanFindings>();
+}
+
+run::Outcome Client::run(const Json& graph, int64_t engine, const probe::Knobs& knobs,
+                         const run::RunOptions& options) {
+  const Json answer =
+      request({{"do", "run"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}, {"options", options}},
+              "start of a run");
+  return answer["outcome"].get<run::Outcome>();
 }
 
 std::string Client::device_properties() {

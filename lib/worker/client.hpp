@@ -10,6 +10,8 @@
 #include "attnprobe/graph/op_graph.hpp"
 #include "attnprobe/probe/findings.hpp"
 #include "attnprobe/probe/walk_options.hpp"
+#include "attnprobe/run/outcome.hpp"
+#include "attnprobe/run/run_options.hpp"
 #include "attnprobe/target/driver.hpp"
 #include "attnprobe/target/target.hpp"
 #include "attnprobe/worker/process.hpp"
@@ -32,6 +34,9 @@ class WorkerLost : public std::runtime_error {
   Json findings;       ///< the findings so far; null if there are none
 };
 
+/// The stage of a worker that has not answered anything yet.
+inline constexpr const char* start_stage = "start (loading cuDNN)";
+
 class Client {
  public:
   using Seconds = std::chrono::duration<double>;
@@ -45,6 +50,11 @@ class Client {
   target::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const target::Target& target);
   probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  /// Builds the plan of one engine config and keeps it in the worker.
+  probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs);
+  /// Builds it if need be, executes, verifies and times it.
+  run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs,
+                   const run::RunOptions& options);
   std::string device_properties();
 
  private:

@@ -5,6 +5,11 @@
 //   {"do": "walk", "graph": OpGraph, "options": WalkOptions}
 //          -> {"answer": "stage", "stage": TEXT, "findings": WalkFindings} …, {"answer": "walk", "findings":
 //          …}
+//   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}}  -> {"answer": "stage", …} …, {"answer":
+//   "built", "plan":
+//          PlanFindings}
+//   {"do": "run", "graph": …, "engine": …, "knobs": …, "options": RunOptions}
+//          -> {"answer": "stage", …} …, {"answer": "ran", "outcome": Outcome}; plans that were built are kept
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is

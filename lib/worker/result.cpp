@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attnprobe/cudnn/status.hpp"
 #include "attnprobe/target/catalogue.hpp"
 
@@ -22,11 +24,43 @@ Verdict verdict_of_failure(const probe::Failure& failure) {
   }
 }
 
+bool is_lost(const std::string& status) {
+  return status == "crashed" || status == "timeout";
+}
+
 // A mode that failed with anything but "not supported" leaves the question open.
 bool a_mode_broke(const probe::WalkFindings& findings) {
   for (const auto& mode : findings.modes) {
     const StatusFamily family = cudnn::family_of(mode.status);
     if (family != StatusFamily::success && family != StatusFamily::not_supported) return true;
+  }
+  return false;
+}
+
+// Engine configs that pass cuDNN's check and none of which runs right: what became of the first says it.
+bool judge_runs(Result& result) {
+  for (const auto& config : result.findings.engine_configs) {
+    if (!config.run && !(config.plan && is_lost(config.plan->status))) continue;
+    const std::string& status = config.run ? config.run->status : config.plan->status;
+    result.verdict = status == "wrong_result" ? Verdict::wrong_result
+                     : status == "crashed"    ? Verdict::crashed
+                     : status == "timeout"    ? Verdict::timeout
+                                              : Verdict::error;
+    diagnose::RootCause cause;
+    cause.category = status == "out_of_memory" ? "memory" : status;
+    cause.status = config.plan ? config.plan->status : "";
+    cause.reason = config.run                     ? config.run->message
+                   : config.plan->reasons.empty() ? ""
+                                                  : config.plan->reasons.front().reason;
+    cause.engine = config.engine;
+    if (!config.modes.empty()) cause.mode = config.modes.front();
+    cause.explanation = status == "wrong_result" ? "cuDNN supports this graph and builds a plan for it, but "
+                                                   "the plan computes something else than the graph says."
+                        : status == "out_of_memory"
+                            ? "cuDNN supports this graph, but the GPU has not the memory to run it."
+                            : "cuDNN supports this graph by its own word, but no plan runs to its end.";
+    result.root_cause = cause;
+    return true;
   }
   return false;
 }
@@ -39,6 +73,7 @@ void judge(Result& result) {
     result.verdict = Verdict::supported;
     return;
   }
+  if (findings.plans_run && !findings.failure && judge_runs(result)) return;
   result.root_cause = diagnose::root_cause(findings);
   if (diagnose::speaks_of_environment(findings)) {
     result.verdict = Verdict::error;
@@ -59,6 +94,20 @@ void add_version_rules(Result& result) {
     result.requirements = diagnose::unmet_requirements(spec, result.cudnn_version, result.target.sm);
   result.warnings = diagnose::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = diagnose::frontend_answer(spec, result.cudnn_version, result.target.sm);
+}
+
+bool has_wrong_plan(const Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  return std::any_of(configs.begin(), configs.end(),
+                     [](const auto& config) { return config.run && config.run->status == "wrong_result"; });
+}
+
+bool has_lost_plan(const Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
+    return (config.plan && is_lost(config.plan->status)) ||
+           (config.run && (is_lost(config.run->status) || config.run->status == "cuda_error"));
+  });
 }
 
 attention::ExpectedVerdict expected(const Result& result) {

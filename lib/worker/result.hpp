@@ -51,6 +51,11 @@ void judge(Result& result);
 /// loaded.
 void add_version_rules(Result& result);
 
+/// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down.
+/// Either may be so of a supported result: another plan works.
+bool has_wrong_plan(const Result& result);
+bool has_lost_plan(const Result& result);
+
 attention::ExpectedVerdict expected(const Result& result);
 bool met_expectation(const Result& result);
 

@@ -17,6 +17,8 @@
 #include "attnprobe/text.hpp"
 #include "attnprobe/worker/process.hpp"
 #include "attnprobe/worker/protocol.hpp"
+#include "attnprobe/worker/run_plans.hpp"
+#include "attnprobe/worker/test_plans.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -50,14 +52,19 @@ class Channel {
   std::string buffer_;
 };
 
-// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>.
+// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>. A
+// stage that ends in * stands for all that begin so.
 void inject_fault(const std::string& stage) {
   const char* fault = std::getenv("ATTNPROBE_TEST_FAULT");
   if (fault == nullptr) return;
   const std::string text = fault;
   const size_t at = text.find('@');
-  if (at == std::string::npos || text.substr(at + 1) != stage) return;
-  const std::string kind = text.substr(0, at);
+  if (at == std::string::npos) return;
+  const std::string kind = text.substr(0, at), place = text.substr(at + 1);
+  const bool meant = !place.empty() && place.back() == '*'
+                         ? stage.compare(0, place.size() - 1, place, 0, place.size() - 1) == 0
+                         : stage == place;
+  if (!meant) return;
   if (kind == "segfault") ::raise(SIGSEGV);
   if (kind == "abort") std::abort();
   if (kind == "exit") std::_Exit(7);
@@ -90,6 +97,7 @@ class Server {
     if (!library_)
       throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
     if (what == "walk") return walk(request);
+    if (what == "build" || what == "run") return run(request, what == "build");
     if (what == "device_properties")
       return {{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}};
     throw Error(ErrorKind::internal, "unknown request \"" + what + "\"");
@@ -124,9 +132,25 @@ class Server {
     }
   }
 
+  Json run(const Json& request, bool only_build) {
+    if (!runner_) runner_ = test_plans_asked() ? test_runner(*device_) : run::gpu_runner(*device_);
+    const auto graph = graph::from_json(request.at("graph"));
+    const auto engine = request.at("engine").get<int64_t>();
+    const auto knobs = request.at("knobs").get<probe::Knobs>();
+    const auto stage = [&](const std::string& text) {
+      channel_.write({{"answer", "stage"}, {"stage", text}, {"findings", nullptr}});
+      inject_fault(text);
+    };
+    if (only_build) return {{"answer", "built"}, {"plan", runner_->build(graph, engine, knobs, stage)}};
+    return {
+        {"answer", "ran"},
+        {"outcome", runner_->run(graph, engine, knobs, request.at("options").get<run::RunOptions>(), stage)}};
+  }
+
   Channel channel_;
   std::unique_ptr<cudnn::Library> library_;
   std::optional<cudnn::DeviceContext> device_;
+  std::unique_ptr<run::Runner> runner_;
 };
 
 }  // namespace

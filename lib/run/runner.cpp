@@ -1,0 +1,120 @@
+#include "attnprobe/run/runner.hpp"
+
+#include <fmt/format.h>
+
+#include "attnprobe/cudnn/lowering.hpp"
+#include "attnprobe/error.hpp"
+#include "attnprobe/probe/plan.hpp"
+#include "attnprobe/run/execution.hpp"
+#include "attnprobe/run/timing.hpp"
+
+namespace attnprobe::run {
+namespace {
+
+constexpr unsigned char poison = 0xff;
+
+class GpuRunner : public Runner {
+ public:
+  explicit GpuRunner(const cudnn::DeviceContext& device) : device_(device) {
+    if (device.library().api().cudnnSetStream(device.handle(), gpu_.stream()) != CUDNN_STATUS_SUCCESS)
+      throw Error(ErrorKind::environment, "cudnnSetStream failed");
+  }
+
+  probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                            const Stage& stage) override {
+    return plan(graph, engine, knobs, stage).findings;
+  }
+
+  Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+              const RunOptions& options, const Stage& stage) override {
+    const probe::BuiltPlan& built = plan(graph, engine, knobs, stage);
+    Outcome outcome;
+    outcome.plan = built.findings;
+    if (!built.plan) return outcome;
+    outcome.run.emplace();
+    outcome.run->data = options.data;
+    const auto at = [&](const char* what) {
+      stage(fmt::format("{} of engine {} {}", what, engine, Json(knobs).dump()));
+    };
+    guarded(*outcome.run, [&] {
+      at("data");
+      prepare(graph, options, static_cast<size_t>(built.workspace_bytes));
+      const Memory workspace(gpu_, static_cast<size_t>(built.workspace_bytes));
+      if (workspace.bytes() > 0) gpu_.set_bytes(workspace.data(), poison, workspace.bytes());
+      const Execution execution(device_, *built.plan, graph, problem_->pointers(), workspace.data());
+      at("run");
+      outcome.run = problem_->verify([&] { execution(); }, options.repeat);
+      if (options.timing == name_of(Timing::none) || !probe::ran(*outcome.run)) return;
+      at("timing");
+      outcome.time = time_plan(
+          gpu_, [&] { execution(); }, options);
+    });
+    if (!probe::ran(*outcome.run)) problem_.reset();
+    return outcome;
+  }
+
+ private:
+  // The operation graph of the last request, and its plans.
+  const probe::BuiltPlan& plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                               const Stage& stage) {
+    const std::string key = to_json(graph).dump();
+    if (key != key_) {
+      plans_.clear();
+      problem_.reset();
+      stage("operation graph");
+      lowered_.emplace(cudnn::lower(device_.library(), graph, device_.handle()));
+      key_ = key;
+    }
+    const auto place = std::pair(engine, knobs);
+    if (const auto it = plans_.find(place); it != plans_.end()) return it->second;
+    stage(probe::stage_of_plan(engine, knobs));
+    return plans_.emplace(place, probe::build_plan(device_, lowered_->operation_graph(), engine, knobs))
+        .first->second;
+  }
+
+  void prepare(const graph::OpGraph& graph, const RunOptions& options, size_t workspace) {
+    const std::string key = Json(options).dump();
+    if (problem_ && key == problem_key_) return;
+    problem_.reset();
+    problem_ = std::make_unique<Problem>(gpu_, graph, options, device_.library().version(), workspace);
+    problem_key_ = key;
+  }
+
+  const cudnn::DeviceContext& device_;
+  CudaDevice gpu_;
+  std::string key_, problem_key_;
+  std::optional<cudnn::LoweredGraph> lowered_;
+  std::map<std::pair<int64_t, probe::Knobs>, probe::BuiltPlan> plans_;
+  std::unique_ptr<Problem> problem_;
+};
+
+}  // namespace
+
+void guarded(probe::RunFindings& findings, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const Error& e) {
+    findings.message = e.what();
+    switch (e.kind()) {
+      case ErrorKind::cuda:
+        // Errors of kernels stay with the context; one that would not cannot be told from them.
+        findings.status = "cuda_error";
+        findings.context_lost = true;
+        break;
+      case ErrorKind::cudnn:
+        findings.status = "cudnn_error";
+        break;
+      case ErrorKind::environment:
+        findings.status = "out_of_memory";
+        break;
+      default:
+        findings.status = "not_run";
+    }
+  }
+}
+
+std::unique_ptr<Runner> gpu_runner(const cudnn::DeviceContext& device) {
+  return std::make_unique<GpuRunner>(device);
+}
+
+}  // namespace attnprobe::run

@@ -1,0 +1,34 @@
+// The worker's side of running: one graph at a time with its data and reference, its plans one by one.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "attnprobe/cudnn/device_context.hpp"
+#include "attnprobe/graph/op_graph.hpp"
+#include "attnprobe/run/outcome.hpp"
+#include "attnprobe/run/run_options.hpp"
+
+namespace attnprobe::run {
+
+/// Called before each step that may take the process down.
+using Stage = std::function<void(const std::string& stage)>;
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// Builds the plan, and keeps it for run(). Never throws for what cuDNN says of the plan.
+  virtual probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                                    const Stage& stage) = 0;
+  /// Builds the plan if it is not there yet, executes, verifies and times it. What goes wrong is a finding.
+  virtual Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                      const RunOptions& options, const Stage& stage) = 0;
+};
+
+/// Of the GPU that `device` is a handle on. Throws Error(environment), Error(cuda).
+std::unique_ptr<Runner> gpu_runner(const cudnn::DeviceContext& device);
+
+/// Runs `work` and says in `findings` what it throws: "cuda_error", "cudnn_error", "out_of_memory".
+void guarded(probe::RunFindings& findings, const std::function<void()>& work);
+
+}  // namespace attnprobe::run

@@ -1,0 +1,125 @@
+#include "attnprobe/worker/run_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+namespace attnprobe::worker {
+namespace {
+
+using probe::EngineConfigFindings;
+
+// A plan takes some 0.3 s to build and a process as long to start, so that few plans are not worth a second.
+constexpr size_t plans_a_builder = 4;
+
+bool is_plan_stage(const std::string& stage) {
+  return stage.rfind("plan of engine", 0) == 0 || stage == "operation graph";
+}
+
+std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
+  std::vector<EngineConfigFindings*> configs;
+  for (auto& config : findings.engine_configs)
+    if (config.check.supported && !config.run && (!config.plan || probe::is_built(config)))
+      configs.push_back(&config);
+  return configs;
+}
+
+probe::RunFindings lost_run(const WorkerLost& lost) {
+  probe::RunFindings run;
+  run.status = lost.timed_out ? "timeout" : "crashed";
+  run.message = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage);
+  return run;
+}
+
+// Builds the plan of one engine config in a worker, a new one if there is none.
+void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
+           const StartWorker& start) {
+  try {
+    if (!client) client = start();
+    config.plan = client->build(graph, config.engine, config.knobs);
+  } catch (const WorkerLost& lost) {
+    client.reset();
+    config.plan = lost_plan(lost);
+  }
+}
+
+void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
+         const StartWorker& start, const run::RunOptions& options) {
+  try {
+    if (!client) client = start();
+    run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
+    if (!config.plan) config.plan = std::move(outcome.plan);
+    config.run = std::move(outcome.run);
+    config.time = std::move(outcome.time);
+    if (config.run && config.run->context_lost) client.reset();
+  } catch (const WorkerLost& lost) {
+    client.reset();
+    if (is_plan_stage(lost.stage) && !config.plan)
+      config.plan = lost_plan(lost);
+    else
+      config.run = lost_run(lost);
+  }
+}
+
+}  // namespace
+
+probe::PlanFindings lost_plan(const WorkerLost& lost) {
+  probe::PlanFindings plan;
+  plan.status = lost.timed_out ? "timeout" : "crashed";
+  plan.reasons.push_back({plan.status, fmt::format("{}; it was at: {}", lost.end.text(), lost.stage)});
+  return plan;
+}
+
+bool test_plans_asked() {
+  return std::getenv("ATTNPROBE_TEST_PLANS") != nullptr;
+}
+
+void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
+                 const StartWorker& start) {
+  const Json json = to_json(graph);
+  for (auto& config : findings.engine_configs)
+    if (config.check.supported && !config.plan) build(config, json, client, start);
+  findings.plans_built = true;
+}
+
+void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
+               const StartWorker& start, const RunPlan& plan) {
+  const Json json = to_json(graph);
+  findings.plans_built = findings.plans_run = true;
+  const auto configs = waiting(findings);
+  const size_t builders =
+      std::clamp<size_t>(configs.size() / plans_a_builder, 1, std::max<size_t>(plan.builders, 1));
+  const auto stopped = [&] { return plan.stop && plan.stop(); };
+  if (builders == 1) {
+    for (auto* config : configs)
+      if (!stopped()) run(*config, json, client, start, plan.options);
+    return;
+  }
+  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile.
+  std::vector<std::unique_ptr<Client>> clients(builders);
+  clients[0] = std::move(client);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t b = 0; b < builders; ++b)
+      threads.emplace_back([&, b] {
+        for (size_t i = b; i < configs.size() && !stopped(); i += builders) {
+          try {
+            build(*configs[i], json, clients[b], start);
+          } catch (const std::exception&) {
+            return;  // no worker starts: the run below says so
+          }
+        }
+      });
+  }
+  for (size_t b = builders; b-- > 0;) {
+    for (size_t i = b; i < configs.size() && !stopped(); i += builders)
+      if (!configs[i]->plan || probe::is_built(*configs[i]))
+        run(*configs[i], json, clients[b], start, plan.options);
+    if (b > 0) clients[b].reset();
+  }
+  client = std::move(clients[0]);
+}
+
+}  // namespace attnprobe::worker

@@ -1,0 +1,94 @@
+#include "attnprobe/worker/test_plans.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "attnprobe/cudnn/lowering.hpp"
+#include "attnprobe/error.hpp"
+#include "attnprobe/probe/plan.hpp"
+#include "attnprobe/run/problem.hpp"
+#include "attnprobe/text.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+class TestRunner : public run::Runner {
+ public:
+  explicit TestRunner(const cudnn::DeviceContext& device) : device_(device), cpu_(run::cpu_device()) {
+    const auto words = split(std::getenv("ATTNPROBE_TEST_PLANS"), '@');
+    fault_ = words[0];
+    if (words.size() > 1) faulty_engine_ = std::atoll(words[1].c_str());
+  }
+
+  probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                            const run::Stage& stage) override {
+    stage(probe::stage_of_plan(engine, knobs));
+    const cudnn::LoweredGraph lowered = cudnn::lower(device_.library(), graph, device_.handle());
+    return probe::build_plan(device_, lowered.operation_graph(), engine, knobs).findings;
+  }
+
+  run::Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                   const run::RunOptions& options, const run::Stage& stage) override {
+    run::Outcome outcome;
+    outcome.plan = build(graph, engine, knobs, stage);
+    if (outcome.plan.status != "CUDNN_STATUS_SUCCESS") return outcome;
+    outcome.run.emplace();
+    run::guarded(*outcome.run, [&] {
+      stage(fmt::format("run of engine {} {}", engine, Json(knobs).dump()));
+      const std::string fault = engine == faulty_engine_ ? fault_ : "";
+      if (fault == "cuda_error")
+        throw Error(ErrorKind::cuda, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)");
+      if (fault == "out_of_memory")
+        throw Error(ErrorKind::environment, "the GPU is too small for this (injected by a test)");
+      run::Problem problem(*cpu_, graph, options, device_.library().version());
+      int runs = 0;
+      outcome.run = problem.verify([&] { execute(graph, problem, fault, runs++); }, options.repeat);
+      if (!probe::ran(*outcome.run) || options.timing == name_of(run::Timing::none)) return;
+      // No clock has anything to say about a plan that did not run on a GPU.
+      outcome.time.emplace();
+      outcome.time->status = "no_accepted_samples";
+      outcome.time->method = "none: a test's stand-in for a plan";
+    });
+    return outcome;
+  }
+
+ private:
+  void execute(const graph::OpGraph& graph, const run::Problem& problem, const std::string& fault, int runs) {
+    run::Inputs inputs;
+    const auto pointers = problem.pointers();
+    for (const auto& d : problem.data().tensors)
+      inputs[d.uid] =
+          run::view_of(graph, tensor(graph, d.uid), static_cast<char*>(pointers.at(d.uid)), inputs);
+    run::Inputs given = inputs;
+    for (const auto& d : problem.data().tensors)
+      if (d.role != run::Role::input) given.erase(d.uid);
+    const auto results = run::evaluate(*cpu_, run::expand(graph), given, size_t{8} << 30);
+    for (const auto& [uid, value] : results) {
+      const run::View& out = inputs.at(uid);
+      for (int64_t i = 0; i < run::kernels::elements(out); ++i) {
+        const run::kernels::Place p = run::kernels::place(out, i);
+        double x = run::kernels::load(value.view, p);
+        if (i == 1 && fault == "wrong") x += 3;
+        if (i == 1 && fault == "nan") x = std::nan("");
+        if (i == 1 && fault == "unwritten") continue;
+        if (i == 1 && fault == "changing") x *= 1 + 0.001 * runs;
+        run::kernels::store(out, p, x);
+      }
+      if (fault == "outside") out.data[-2] = 0;
+    }
+  }
+
+  const cudnn::DeviceContext& device_;
+  std::unique_ptr<run::Device> cpu_;
+  std::string fault_;
+  int64_t faulty_engine_ = -1;
+};
+
+}  // namespace
+
+std::unique_ptr<run::Runner> test_runner(const cudnn::DeviceContext& device) {
+  return std::make_unique<TestRunner>(device);
+}
+
+}  // namespace attnprobe::worker
