@@ -258,8 +258,7 @@ class Plain {
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv, dqk = s_.head_dim_qk, dv = s_.head_dim_v;
     double sum = 0;
     for (I d = 0; d < dv; ++d) sum += d_o(b, h, i, d) * value(dropped, b, hv, d);
-    if (s_.sink)
-      d_sink_[static_cast<size_t>(h)] += std::exp(sink - stats) * sum;  // cuDNN leaves the sign to itself
+    if (s_.sink) d_sink_[static_cast<size_t>(h)] -= std::exp(sink - stats) * sum;
     for (I j = 0; j < columns(b); ++j) {
       const auto jj = static_cast<size_t>(j);
       double d_p = 0;

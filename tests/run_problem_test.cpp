@@ -313,6 +313,23 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
   }
 }
 
+TEST_CASE("interleaved tensors lie in one memory, as frameworks have them", "[run]") {
+  const Case together(
+      R"({"pattern": "sdpa_composite", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bs3hd"})");
+  CHECK(together.memory("K^T") - together.memory("Q") == 4 * 8 * 2);
+  CHECK(together.memory("V") - together.memory("Q") == 2 * 4 * 8 * 2);
+  const Case by_head(
+      R"({"pattern": "sdpa_composite", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bsh3d"})");
+  CHECK(by_head.memory("K^T") - by_head.memory("Q") == 8 * 2);
+  for (const char* layout : {"bs3hd", "bsh3d", "sb3hd", "bshd_bs2hd"})
+    for (const char* pass : {"fprop", "bprop"})
+      check_config(fmt::format(
+          R"({{"pattern": "sdpa_composite", "pass": "{}", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "{}"}})",
+          pass, layout));
+  check_config(
+      R"({"pattern": "mha", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bs3hd"})");
+}
+
 TEST_CASE("data regimes", "[run]") {
   run::RunOptions options;
   const std::string config = fmt::format(R"({{"pattern": "sdpa_composite", "bias": "1hss", {}}})", small);

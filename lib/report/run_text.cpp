@@ -60,6 +60,8 @@ std::string time_cell(const EngineConfigFindings& config) {
   if (!config.time->median_ms) return config.time->status;
   std::string text = fmt::format("{:.4g} ms", *config.time->median_ms);
   if (config.time->noise) text += fmt::format(" +-{:.1f}%", 100 * *config.time->noise);
+  if (config.time->hot_ms) text += fmt::format(", hot {:.4g} ms", *config.time->hot_ms);
+  if (config.time->graph_ms) text += fmt::format(", CUDA graph {:.4g} ms", *config.time->graph_ms);
   const std::string rate = rate_text(*config.time);
   return rate.empty() ? text : text + ", " + rate;
 }
@@ -100,7 +102,9 @@ std::string run_notes(const worker::Result& result, const TextStyle& style) {
                       engine_config_name(config)));
     if (config.time)
       for (const auto& advice : config.time->advice)
-        say(fmt::format("{}: {}", engine_config_name(config), advice));
+        // Noise and outliers that did not spoil the figure are in the JSON report.
+        if (advice.rfind("noisy", 0) != 0 && advice.rfind("outliers", 0) != 0)
+          say(fmt::format("{}: {}", engine_config_name(config), advice));
   }
   return text;
 }

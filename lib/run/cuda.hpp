@@ -16,14 +16,15 @@ struct CudaApi {
   X(cuDeviceGet)                                                                                            \
   X(cuDeviceGetAttribute)                                                                                   \
   X(cuDeviceGetName)                                                                                        \
-  X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemGetInfo) X(cuMemAlloc) \
-      X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync)             \
-          X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuStreamCreate) X(cuStreamDestroy)                      \
-              X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate)         \
-                  X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime) X(cuModuleLoadData)              \
-                      X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel)                            \
-                          X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphDestroy)                 \
-                              X(cuGraphExecDestroy) X(cuGetErrorName) X(cuGetErrorString)
+  X(cuDevicePrimaryCtxRetain)                                                                               \
+  X(cuDevicePrimaryCtxRelease)                                                                              \
+  X(cuCtxSetCurrent) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)          \
+      X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuStreamCreate)   \
+          X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture)           \
+              X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime) X(cuModuleLoadData) \
+                  X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) X(cuGraphInstantiateWithFlags) \
+                      X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuGetErrorName)            \
+                          X(cuGetErrorString)
 #define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_MEMBER)
 #undef ATTNPROBE_MEMBER

@@ -53,6 +53,8 @@ class Planner {
       if (offsets_.count(t.uid) > 0) add(t);
     for (const auto& t : graph_.tensors)
       if (offsets_.count(t.uid) == 0 && !t.is_virtual && !t.by_value) add(t);
+    share({"Q"}, {"K^T", "K"}, {"V", "V^T"});
+    share({"dQ"}, {"dK"}, {"dV"});
     data_.backward = backward_;
     return std::move(data_);
   }
@@ -64,6 +66,40 @@ class Planner {
       for (const auto& t : graph_.tensors)
         if (t.name == name) return &t;
     return nullptr;
+  }
+
+  // Elements of one tensor that lie together where its strides leave room for one or two more of its kind
+  // ("bs2hd", "bsh3d"); 0 where they don't. `parts`: how many there is room for.
+  static int64_t interleaved(const Tensor& t, int64_t& parts) {
+    if (t.dims.size() != 4) return 0;
+    auto dims = t.dims, strides = t.strides;
+    if (strides[3] > strides[2]) {
+      std::swap(dims[2], dims[3]);
+      std::swap(strides[2], strides[3]);
+    }
+    const int64_t d = dims[3], heads = dims[1] * d;
+    const int64_t row = dims[0] > 1 ? std::min(strides[0], strides[2]) : strides[2];
+    for (parts = 2; parts <= 3; ++parts) {
+      if (strides[1] == d && row == parts * heads) return heads;
+      if (strides[1] == parts * d && row == parts * heads) return d;
+    }
+    return 0;
+  }
+
+  // Frameworks give interleaved tensors as pointers into one buffer, and cuDNN's legacy engine counts on it:
+  // it takes the first pointer for all three (measured, 9.19).
+  void share(std::initializer_list<const char*> q_names, std::initializer_list<const char*> k_names,
+             std::initializer_list<const char*> v_names) {
+    std::vector<const Tensor*> group{named(q_names), named(k_names), named(v_names)};
+    if (group[1] == nullptr || group[2] == nullptr) return;
+    int64_t parts = 0, parts_v = 0;
+    const int64_t together = interleaved(*group[1], parts);
+    if (together == 0 || interleaved(*group[2], parts_v) != together || parts_v != parts) return;
+    if (parts == 2) group.erase(group.begin());
+    if (group[0] == nullptr || interleaved(*group[0], parts_v) != together || parts_v != parts) return;
+    for (size_t i = 1; i < group.size(); ++i)
+      for (auto& d : data_.tensors)
+        if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
   // Batch and lengths of Q and K: of the first matrix product, or of the single operation.
@@ -131,14 +167,17 @@ class Planner {
     return starts_with(name, "K by") || starts_with(name, "V by");
   }
 
+  static bool is_scratch(const std::string& name) {
+    return name == "dQ sum" || name == "softmax_sum" || name == "all heads";
+  }
+
   void add(const Tensor& t) {
     TensorData d;
     d.uid = t.uid;
     d.reordered = t.reordering == graph::Reordering::F16x16;
     d.mask_dump = t.name == "dropout mask" && made_.count(t.uid) > 0;
     d.elements = extent(t);
-    for (const char* scratch : {"dQ sum", "softmax_sum", "all heads"})
-      if (t.name == scratch) d.role = Role::scratch;
+    if (is_scratch(t.name)) d.role = Role::scratch;
     if (made_.count(t.uid) > 0 && d.role != Role::scratch) d.role = Role::output;
     const bool has_rows = t.dims.size() == 4 && (padded_ || t.ragged_offset);
     const bool by_row =
@@ -153,8 +192,11 @@ class Planner {
     data_.tensors.push_back(std::move(d));
   }
 
-  // Elements from the first to the last.
+  // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of
+  // the longest batch, four bytes an element whatever the type.
   int64_t extent(const Tensor& t) const {
+    if (t.ragged_offset && is_scratch(t.name))
+      return batch_ * (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
     if (t.ragged_offset)
       for (const auto& d : data_.tensors)
         if (d.uid == *t.ragged_offset) return d.integers.back();

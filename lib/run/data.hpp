@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,18 @@ enum class Role {
   scratch,  ///< memory that the graph wants from the caller for itself; its content says nothing
 };
 
+/// Interleaved tensors ("bs3hd") lie in one memory: this one begins so many elements into the first one's.
+struct Sharing {
+  graph::Uid first = 0;
+  int64_t offset = 0;
+};
+
 /// How one real tensor is filled and how large it is.
 struct TensorData {
   graph::Uid uid = 0;
   Role role = Role::input;
   int64_t elements = 0;           ///< from the first to the last, gaps included
+  std::optional<Sharing> shares;  ///< none: memory of its own
   std::vector<int64_t> integers;  ///< of lengths, offsets, tables, seeds: what it holds, in memory order
   std::vector<double> reals;      ///< of ALiBi slopes: f32, in memory order
   kernels::FillArgs fill{};       ///< where both are empty

@@ -65,7 +65,34 @@ class Expansion {
     if (const auto* softmax = std::get_if<graph::Softmax>(&operation)) return single_softmax(*softmax);
     if (const auto* forward = std::get_if<graph::SdpaForward>(&operation)) return sdpa(*forward);
     if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
+    if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
+        reduction != nullptr && is_sink_gradient(*reduction)) {
+      // cuDNN sees the pattern and puts the minus sign that the gradient has and the graph has not (measured
+      // on an H200, 9.19).
+      graph::Reduction negated = *reduction;
+      negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
+      g_.add(negated);
+      return;
+    }
     g_.add(operation);
+  }
+
+  const graph::Pointwise* maker(Uid uid, PointwiseMode mode) const {
+    for (const auto& operation : graph_.operations)
+      if (const auto* op = std::get_if<graph::Pointwise>(&operation);
+          op != nullptr && op->y == uid && op->mode == mode)
+        return op;
+    return nullptr;
+  }
+  // sum(exp(sink - stats) D), one number a head.
+  bool is_sink_gradient(const graph::Reduction& op) const {
+    const auto& y = tensor(graph_, op.y);
+    if (y.is_virtual || y.dims.size() != 4 || y.dims[0] != 1 || y.dims[2] != 1 || y.dims[3] != 1)
+      return false;
+    const auto* product = maker(op.x, PointwiseMode::MUL);
+    const auto* exp = product == nullptr ? nullptr : maker(product->x.value(), PointwiseMode::EXP);
+    const auto* shifted = exp == nullptr ? nullptr : maker(exp->x.value(), PointwiseMode::SUB);
+    return shifted != nullptr && tensor(graph_, shifted->x.value()).dims == y.dims;
   }
 
   Dims rows_of(Uid scores) {
@@ -210,15 +237,12 @@ class Expansion {
           throw Error(ErrorKind::internal,
                       "the reference has no gradient of a score modifier inside a single backward operation");
     Uid sums = g_.reduce(ReductionOperator::ADD, binary(PointwiseMode::MUL, op.d_o, op.o), rows_of(op.d_o));
-    if (op.d_sink)
-      g_.reduce(ReductionOperator::ADD,
-                binary(PointwiseMode::MUL,
-                       g_.pointwise(
-                           PointwiseMode::EXP,
-                           g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats,
-                                        {.into = g_.virtual_tensor("", DataType::f32, rows_of(op.stats))})),
-                       sums),
-                *op.d_sink);
+    if (op.d_sink) {
+      const Uid shifted =
+          g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats, {.into = virtual_rows(op.stats)});
+      const Uid weighted = binary(PointwiseMode::MUL, g_.pointwise(PointwiseMode::EXP, shifted), sums);
+      g_.reduce(ReductionOperator::ADD, g_.pointwise(PointwiseMode::NEG, weighted), *op.d_sink);
+    }
     const double keep = 1 - op.dropout_probability.value_or(0);
     const Uid score = scores(op, swapped(op.k));
     const Uid p = g_.pointwise(PointwiseMode::EXP, binary(PointwiseMode::SUB, score, op.stats));

@@ -672,7 +672,8 @@ struct CoverArgs {
   View y;
   unsigned char* map;  ///< of Y's first element
   const int* lengths;  ///< null: every row counts
-  int sequence_axis, unused;
+  int sequence_axis;
+  int free;  ///< none has to be written
 };
 
 ATTNPROBE_BOTH bool counts(const CoverArgs& a, const Place& p) {
@@ -684,7 +685,7 @@ ATTNPROBE_BOTH void cover(const CoverArgs& a, Index thread, Index threads) {
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     const Index at = locate(a.y, p);
-    if (at >= 0) a.map[at] = counts(a, p) ? mark_must_be_written : mark_free;
+    if (at >= 0) a.map[at] = a.free == 0 && counts(a, p) ? mark_must_be_written : mark_free;
   }
 }
 
@@ -777,15 +778,17 @@ ATTNPROBE_BOTH void difference(const DifferenceArgs& a, Index thread, Index thre
   a.counts[thread] = found;
 }
 
-#define ATTNPROBE_KERNELS(X)                                                                    \
-  X(pointwise, PointwiseArgs)                                                                   \
-  X(matmul, MatmulArgs)                                                                         \
-  X(reduce_parts, ReduceArgs)                                                                   \
-  X(reduce_join_parts, ReduceArgs)                                                              \
-  X(paged_load, PagedArgs)                                                                      \
-  X(dequantize, DequantizeArgs)                                                                 \
-  X(block_mask, BlockMaskArgs) X(fill, FillArgs) X(read_mask, ReadMaskArgs) X(cover, CoverArgs) \
-      X(check_memory, CheckMemoryArgs) X(compare, CompareArgs) X(difference, DifferenceArgs)
+#define ATTNPROBE_KERNELS(X)                                                                              \
+  X(pointwise, PointwiseArgs)                                                                             \
+  X(matmul, MatmulArgs)                                                                                   \
+  X(reduce_parts, ReduceArgs)                                                                             \
+  X(reduce_join_parts, ReduceArgs)                                                                        \
+  X(paged_load, PagedArgs)                                                                                \
+  X(dequantize, DequantizeArgs)                                                                           \
+  X(block_mask, BlockMaskArgs)                                                                            \
+  X(fill, FillArgs)                                                                                       \
+  X(read_mask, ReadMaskArgs) X(cover, CoverArgs) X(check_memory, CheckMemoryArgs) X(compare, CompareArgs) \
+      X(difference, DifferenceArgs)
 
 #ifndef __CUDACC_RTC__
 }  // namespace attnprobe::run::kernels

@@ -52,6 +52,13 @@ double element(Device& device, View from, const kernels::Place& p) {
   return value;
 }
 
+// The largest of many values is one that rounding has added to: two roundings of e4m3 (cudnn-frontend's tests
+// allow 5 % of the larger of it and 1).
+constexpr double amax_l2 = 0.125;
+bool is_amax(const Tensor& t, DataType coarsest) {
+  return is_fp8(coarsest) && t.data_type == DataType::f32 && t.dims == std::vector<int64_t>{1, 1, 1, 1};
+}
+
 std::optional<double> finite(double x) {
   return std::isfinite(x) ? std::optional(x) : std::nullopt;
 }
@@ -79,25 +86,34 @@ Problem::Problem(Device& device, const OpGraph& graph, const RunOptions& options
 
 void Problem::allocate(size_t workspace) {
   size_t total = workspace;
-  for (const auto& d : data_.tensors)
-    total +=
-        static_cast<size_t>(d.elements * element_size(tensor(graph_, d.uid).data_type)) + 2 * guard_bytes;
+  std::map<Uid, int64_t> sizes;  // of each buffer
+  for (const auto& d : data_.tensors) {
+    const int64_t offset = d.shares ? d.shares->offset : 0;
+    int64_t& size = sizes[d.shares ? d.shares->first : d.uid];
+    size = std::max(size, (offset + d.elements) * element_size(tensor(graph_, d.uid).data_type));
+  }
+  for (const auto& [uid, size] : sizes) total += static_cast<size_t>(size) + 2 * guard_bytes;
   if (total > device_.free_bytes())
     throw Error(ErrorKind::environment,
                 fmt::format("the GPU is too small for this: {} MiB of tensors and workspace, {} MiB free",
                             total >> 20, device_.free_bytes() >> 20));
   lengths_q_ = memory_of(device_, data_.lengths.q);
   lengths_kv_ = memory_of(device_, data_.lengths.kv);
+  for (const auto& [uid, size] : sizes) {
+    Buffer& buffer = buffers_[uid];
+    buffer.size = size;
+    buffer.memory = Memory(device_, static_cast<size_t>(size) + 2 * guard_bytes);
+    device_.set_bytes(buffer.memory.data(), poison, buffer.memory.bytes());
+  }
   for (const auto& d : data_.tensors) {
     const Tensor& t = tensor(graph_, d.uid);
-    Buffer buffer;
-    buffer.size = d.elements * element_size(t.data_type);
-    buffer.memory = Memory(device_, static_cast<size_t>(buffer.size) + 2 * guard_bytes);
-    buffer.data = buffer.memory.data() + guard_bytes;
-    device_.set_bytes(buffer.memory.data(), poison, buffer.memory.bytes());
-    buffer.view = view_of(graph_, t, buffer.data, inputs_);
-    inputs_[d.uid] = buffer.view;
-    buffers_[d.uid] = std::move(buffer);
+    Place place;
+    place.buffer = d.shares ? d.shares->first : d.uid;
+    place.data = buffers_.at(place.buffer).memory.data() + guard_bytes +
+                 (d.shares ? d.shares->offset * element_size(t.data_type) : 0);
+    place.view = view_of(graph_, t, place.data, inputs_);
+    inputs_[d.uid] = place.view;
+    places_[d.uid] = place;
   }
 }
 
@@ -108,18 +124,18 @@ const TensorData& Problem::data_of(Uid uid) const {
 
 const Tensor* Problem::find_named(const char* name) const {
   for (const auto& t : graph_.tensors)
-    if (t.name == name && buffers_.count(t.uid) > 0) return &t;
+    if (t.name == name && places_.count(t.uid) > 0) return &t;
   return nullptr;
 }
 
 std::map<Uid, void*> Problem::pointers() const {
   std::map<Uid, void*> pointers;
-  for (const auto& [uid, buffer] : buffers_) pointers[uid] = buffer.data;
+  for (const auto& [uid, place] : places_) pointers[uid] = place.data;
   return pointers;
 }
 
 void Problem::fill(const TensorData& d) {
-  const Buffer& buffer = buffers_.at(d.uid);
+  const Place& buffer = places_.at(d.uid);
   const DataType type = tensor(graph_, d.uid).data_type;
   if (!d.integers.empty()) {
     if (type == DataType::i32) {
@@ -168,17 +184,17 @@ void Problem::derive_forward() {
                std::min(most_reference_bytes,
                         static_cast<size_t>(share_of_memory * static_cast<double>(device_.free_bytes()))));
   for (const auto& d : data_.tensors)
-    if (d.derived) convert(device_, results.at(d.uid).view, buffers_.at(d.uid).view);
+    if (d.derived) convert(device_, results.at(d.uid).view, places_.at(d.uid).view);
   device_.wait();
 }
 
 void Problem::reset_outputs() {
   for (const auto& d : data_.tensors) {
     if (d.role == Role::input) continue;
-    const Buffer& buffer = buffers_.at(d.uid);
+    const Buffer& buffer = buffers_.at(places_.at(d.uid).buffer);
     device_.set_bytes(buffer.memory.data(), poison, buffer.memory.bytes());
     if (d.role == Role::scratch && cudnn_version_ < first_that_clears)
-      device_.set_bytes(buffer.data, 0, static_cast<size_t>(buffer.size));
+      device_.set_bytes(places_.at(d.uid).data, 0, static_cast<size_t>(buffer.size));
   }
 }
 
@@ -197,7 +213,7 @@ void Problem::fill_as(const char* name, int kind, double a, int64_t start, int64
   const Tensor* t = find_named(name);
   if (t == nullptr) return;
   kernels::FillArgs args{};
-  args.y = buffers_.at(t->uid).view;
+  args.y = places_.at(t->uid).view;
   args.kind = kind;
   args.a = a;
   args.start = start;
@@ -228,7 +244,7 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
     throw Error(ErrorKind::internal, "the dropout mask cannot be read off this graph's outputs");
   for (const char* name : {"Q", "K^T", "K", "Stats"}) fill_as(name, kernels::fill_constant, 0);
   kernels::ReadMaskArgs args{};
-  args.from = buffers_.at(from->uid).view;
+  args.from = places_.at(from->uid).view;
   args.mask = view;
   args.backward = data_.backward ? 1 : 0;
   args.group = data_.backward ? dims[1] / from->dims[1] : 1;
@@ -250,7 +266,7 @@ void Problem::make_reference(const Execute& execute) {
   try {
     const auto mask = random_mask();
     bool known = !reference_.empty();
-    if (mask && buffers_.count(*mask) == 0) {
+    if (mask && places_.count(*mask) == 0) {
       find_mask(*mask, execute);
       if (old_mask_.bytes() != 0) {
         const auto counts = counted<kernels::Index>(device_, [&](kernels::Index* places, int64_t threads) {
@@ -292,20 +308,28 @@ void Problem::make_reference(const Execute& execute) {
 }
 
 void Problem::check_memory(const TensorData& d, probe::OutputFindings& findings) {
-  const Buffer& buffer = buffers_.at(d.uid);
+  const Place& place = places_.at(d.uid);
+  const Buffer& buffer = buffers_.at(place.buffer);
   const int64_t size = element_size(tensor(graph_, d.uid).data_type);
-  const int64_t guard = static_cast<int64_t>(guard_bytes) / size, total = d.elements + 2 * guard;
+  const int64_t guard = static_cast<int64_t>(guard_bytes) / size, total = buffer.size / size + 2 * guard;
   const Memory map(device_, static_cast<size_t>(total));
   device_.set_bytes(map.data(), kernels::mark_not_of_tensor, map.bytes());
-  if (d.reordered || d.mask_dump) {
-    device_.set_bytes(map.data() + guard, kernels::mark_free, static_cast<size_t>(d.elements));
+  if (d.reordered || d.mask_dump || d.role == Role::scratch) {
+    device_.set_bytes(map.data() + guard, kernels::mark_free, static_cast<size_t>(buffer.size / size));
   } else {
-    kernels::CoverArgs args{};
-    args.y = buffer.view;
-    args.map = reinterpret_cast<unsigned char*>(map.data()) + guard;
-    args.lengths = lengths(d);
-    args.sequence_axis = d.sequence_axis;
-    device_.launch(Kernel::cover, args, device_.threads_for(kernels::elements(args.y)));
+    auto mark = [&](const TensorData& of, bool free) {
+      kernels::CoverArgs args{};
+      args.y = places_.at(of.uid).view;
+      args.map = reinterpret_cast<unsigned char*>(map.data()) + guard + (of.shares ? of.shares->offset : 0);
+      args.lengths = lengths(of);
+      args.sequence_axis = of.sequence_axis;
+      args.free = free ? 1 : 0;
+      device_.launch(Kernel::cover, args, device_.threads_for(kernels::elements(args.y)));
+    };
+    // Tensors interleaved with this one are checked in their own turn.
+    for (const auto& other : data_.tensors)
+      if (other.uid != d.uid && places_.at(other.uid).buffer == place.buffer) mark(other, true);
+    mark(d, false);
   }
   const auto counts =
       counted<kernels::MemoryCount>(device_, [&](kernels::MemoryCount* places, int64_t threads) {
@@ -336,9 +360,10 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
       const DataType type = tensor(graph_, other.uid).data_type;
       if (tolerance(type, data_.backward).l2 > tolerance(coarsest, data_.backward).l2) coarsest = type;
     }
-    const Tolerance allowed = tolerance(coarsest, data_.backward);
+    Tolerance allowed = tolerance(coarsest, data_.backward);
+    if (is_amax(t, coarsest)) allowed.l2 = std::max(allowed.l2, amax_l2);
     kernels::CompareArgs args{};
-    args.out = buffers_.at(d.uid).view;
+    args.out = places_.at(d.uid).view;
     args.reference = reference->second.view;
     args.lengths = lengths(d);
     args.sequence_axis = d.sequence_axis;
@@ -371,6 +396,8 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     found.max_abs_err = finite(max_abs);
     found.max_rel_err = finite(max_rel);
     found.relative_l2 = finite(reference2 > 0 ? std::sqrt(error2 / reference2) : std::sqrt(error2));
+    // One number that is off by its norm alone is shown too.
+    if (first < 0 && found.elements == 1 && found.relative_l2.value_or(0) > found.allowed_l2) first = 0;
     if (first >= 0) {
       const kernels::Place p = kernels::place(args.out, first);
       found.first_wrong.assign(p.i, p.i + 4);
@@ -430,7 +457,7 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
   std::map<Uid, Memory> first;
   for (const auto& d : data_.tensors)
     if (d.role == Role::output) {
-      const Buffer& buffer = buffers_.at(d.uid);
+      const Buffer& buffer = buffers_.at(places_.at(d.uid).buffer);
       const size_t bytes = buffer.memory.bytes() / sizeof(unsigned) * sizeof(unsigned);
       first[d.uid] = Memory(device_, bytes);
       device_.copy(first[d.uid].data(), buffer.memory.data(), bytes);
@@ -441,9 +468,10 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
     execute();
     for (const auto& [uid, memory] : first) {
       const auto counts = counted<kernels::Index>(device_, [&](kernels::Index* places, int64_t threads) {
-        const kernels::DifferenceArgs args{reinterpret_cast<const unsigned*>(memory.data()),
-                                           reinterpret_cast<const unsigned*>(buffers_.at(uid).memory.data()),
-                                           static_cast<int64_t>(memory.bytes() / sizeof(unsigned)), places};
+        const kernels::DifferenceArgs args{
+            reinterpret_cast<const unsigned*>(memory.data()),
+            reinterpret_cast<const unsigned*>(buffers_.at(places_.at(uid).buffer).memory.data()),
+            static_cast<int64_t>(memory.bytes() / sizeof(unsigned)), places};
         device_.launch(Kernel::difference, args, threads);
       });
       same = same && std::all_of(counts.begin(), counts.end(), [](auto n) { return n == 0; });

@@ -36,11 +36,15 @@ class Problem {
   const GraphData& data() const { return data_; }
 
  private:
+  // Guard zone, tensors, guard zone.
   struct Buffer {
-    Memory memory;  // guard, tensor, guard
+    Memory memory;
+    int64_t size = 0;  // bytes between the guard zones
+  };
+  struct Place {
+    Uid buffer = 0;  // by its first tensor
     View view{};
     char* data = nullptr;
-    int64_t size = 0;  // bytes of the tensor
   };
 
   const TensorData& data_of(Uid uid) const;
@@ -63,6 +67,7 @@ class Problem {
   int64_t cudnn_version_;
   GraphData data_;
   std::map<Uid, Buffer> buffers_;
+  std::map<Uid, Place> places_;
   Inputs inputs_;
   Memory lengths_q_, lengths_kv_, mask_memory_, old_mask_;
   bool mask_known_ = false;
