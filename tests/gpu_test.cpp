@@ -127,9 +127,11 @@ TEST_CASE("the reference is the same on GPU and CPU", "[gpu]") {
       INFO(name);
       double error = 0, norm = 0;
       for (size_t i = 0; i < values.size(); ++i) {
+        if (values[i] == on_gpu.at(name)[i]) continue;  // rows of padding: Stats are -inf
         error += (values[i] - on_gpu.at(name)[i]) * (values[i] - on_gpu.at(name)[i]);
         norm += values[i] * values[i];
       }
+      CHECK(norm > 0);
       CHECK(std::sqrt(error / norm) < 2e-5);
     }
   }
@@ -148,14 +150,15 @@ TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[
         command, {{"ATTNPROBE_TEST_FAULT", std::string(fault) + "@run of engine 2 {\"KERNEL_CFG\":7}"}});
     CHECK(run.exit_code == 4);
     int lost = 0, right = 0;
-    for (const Json& config : run.json()["results"][0]["engine_configs"]) {
+    const Json result = run.json()["results"][0];
+    for (const Json& config : result["engine_configs"]) {
       if (config["run"].is_null()) continue;
       lost += config["run"]["status"] == status ? 1 : 0;
       right += config["run"]["status"] == "ok" ? 1 : 0;
     }
     CHECK(lost == 1);
     CHECK(right >= 1);
-    CHECK(run.json()["results"][0]["verdict"] == "supported");
+    CHECK(result["verdict"] == "supported");
   }
 }
 

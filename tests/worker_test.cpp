@@ -59,11 +59,18 @@ TEST_CASE("a worker that exits in the middle is a crash with its exit status", "
   CHECK(probe_with_fault(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
 }
 
-TEST_CASE("a worker that dies in start-up says so", "[worker]") {
+TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken",
+          "[worker]") {
   const Fault fault("segfault@open");
-  const Result result = probe_with_fault(two_configs, "h200", 60).at(0);
-  CHECK(result.verdict == Verdict::crashed);
-  CHECK(contains(result.crash->stage, "start"));
+  for (const Result& result : probe_with_fault(two_configs, "h200", 60)) {
+    CHECK(result.verdict == Verdict::error);
+    CHECK(result.environment_broken);
+    CHECK(contains(result.crash->how, "SIGSEGV"));
+    CHECK(result.crash->stage == worker::start_stage);
+    CHECK(result.root_cause->category == "environment");
+    CHECK(contains(result.root_cause->explanation, "died while it loaded cuDNN"));
+    CHECK(contains(result.root_cause->explanation, "SIGSEGV"));
+  }
 }
 
 TEST_CASE("a hang ends at the time limit", "[worker]") {

@@ -12,9 +12,6 @@ using attention::DropoutForm;
 
 namespace {
 
-// What the mask writes into hidden scores; the legacy pattern wants a finite value.
-constexpr double masked_score = -1e30;
-
 // P, in the io type and F16x16 order; for training it is the S output.
 Uid softmax(GraphBuilder& g, const AttentionSpec& spec, Uid score) {
   const Dims rows = row_dims(spec);
@@ -46,7 +43,7 @@ bool has_legacy_mask(const attention::Mask& mask) {
 }
 
 Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths,
-                    std::optional<Uid> into) {
+                    double hidden_value, std::optional<Uid> into) {
   const Uid row = g.index(score, 2, DataType::f32, DataType::f32);
   const Uid column = g.index(score, 3, DataType::f32, DataType::f32);
   std::optional<Uid> visible;
@@ -58,7 +55,7 @@ Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, con
     also(g.compare(PointwiseMode::CMP_LT, column, *lengths.kv, DataType::f32));
   }
   if (mask.window_right) also(g.compare(PointwiseMode::CMP_GE, row, column, DataType::f32));
-  const Uid hidden = g.scalar("hidden", DataType::f32, masked_score);
+  const Uid hidden = g.scalar("hidden", DataType::f32, hidden_value);
   return g.pointwise(PointwiseMode::BINARY_SELECT, score, hidden, {.into = into, .mask = visible});
 }
 
@@ -97,7 +94,8 @@ OpGraph build_mha(const AttentionSpec& spec) {
   if (spec.bias)
     score = g.pointwise(PointwiseMode::ADD, score, add_bias_tensor(g, spec, "bias"),
                         {.into = score_tensor("biased", !masked)});
-  if (masked) score = add_legacy_mask(g, spec.mask, score, lengths, score_tensor("masked", true));
+  if (masked)
+    score = add_legacy_mask(g, spec.mask, score, lengths, legacy_hidden_score, score_tensor("masked", true));
   if (spec.softmax) score = softmax(g, spec, score);
   if (spec.dropout) score = dropout(g, spec, score);
   const Uid v = add_v(g, spec, {}), o = add_o(g, spec, {});

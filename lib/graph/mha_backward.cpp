@@ -57,7 +57,7 @@ class LegacyBackward {
     auto last = [&](bool is_last) { return is_last ? d_s : full(DataType::f32); };
     x = g_.pointwise(PointwiseMode::MUL, p, x, {.into = last(!masked && !scale)});
     if (scale) x = g_.pointwise(PointwiseMode::MUL, x, *scale, {.into = last(!masked)});
-    if (masked) add_legacy_mask(g_, spec_.mask, x, lengths_, d_s);
+    if (masked) add_legacy_mask(g_, spec_.mask, x, lengths_, 0, d_s);
     if (spec_.bias && spec_.bias->grad) bias_gradient(d_s);
     return d_s;
   }

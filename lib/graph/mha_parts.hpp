@@ -6,9 +6,14 @@
 namespace attnprobe::graph {
 
 /// Hides scores by padding and causal mask, in one select with indices in FLOAT (unlike flash attention's),
-/// into a new tensor or an existing one. Precondition: the mask has one of the two.
+/// into a new tensor or an existing one. `hidden`: what takes their place. Precondition: the mask has one of
+/// the two.
 Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, Uid score, const SequenceLengths& lengths,
-                    std::optional<Uid> into = {});
+                    double hidden, std::optional<Uid> into = {});
+
+/// In place of hidden scores before the softmax (the legacy pattern wants a finite value); of gradients it is
+/// 0.
+inline constexpr double legacy_hidden_score = -1e30;
 
 bool has_legacy_mask(const attention::Mask& mask);
 

@@ -59,6 +59,7 @@ struct TimeFindings {
   std::optional<double> noise;         ///< stdev / mean
   int64_t samples = 0, discarded = 0;  ///< accepted; discarded because the clock was throttled
   int64_t outliers = 0;                ///< kept, but far from the median
+  std::optional<double> overhead_ms;   ///< of the events, measured around an empty kernel; not in the times
   std::optional<double> enqueue_ms;    ///< median host time of cudnnBackendExecute
   std::optional<double> clock_mhz;     ///< median SM clock during the samples
   std::optional<double> hot_ms;        ///< median back to back, L2 not flushed, where it was asked for
@@ -71,8 +72,8 @@ struct TimeFindings {
   std::vector<double> raw_ms;       ///< every accepted sample
 };
 ATTNPROBE_JSON(TimeFindings, status, method, profile, median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms,
-               q3_ms, iqr_ms, noise, samples, discarded, outliers, enqueue_ms, clock_mhz, hot_ms, graph_ms,
-               graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound, advice,
-               raw_ms)
+               q3_ms, iqr_ms, noise, samples, discarded, outliers, overhead_ms, enqueue_ms, clock_mhz, hot_ms,
+               graph_ms, graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound,
+               advice, raw_ms)
 
 }  // namespace attnprobe::probe

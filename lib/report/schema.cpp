@@ -126,6 +126,8 @@ Json time() {
                  {"samples", count()},
                  {"discarded", described(count(), "because the clock was throttled")},
                  {"outliers", described(count(), "kept, but far from the median")},
+                 {"overhead_ms",
+                  described(number(), "of the events, measured around an empty kernel; not in the times")},
                  {"enqueue_ms", described(number(), "host time of cudnnBackendExecute")},
                  {"clock_mhz", number()},
                  {"hot_ms", described(number(), "back to back, L2 not flushed")},

@@ -116,11 +116,15 @@ class Planner {
         return;
       }
     }
-    for (const auto& operation : graph_.operations)
-      if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) {
-        set_shape(at(matmul->a).dims, at(matmul->b).dims.back());
-        break;
-      }
+    const Tensor *q = named({"Q"}), *k = named({"K^T", "K"});
+    if (q != nullptr && k != nullptr && k->dims.size() == 4)
+      set_shape(q->dims, k->name == "K^T" ? k->dims[3] : k->dims[2]);
+    else
+      for (const auto& operation : graph_.operations)
+        if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) {
+          set_shape(at(matmul->a).dims, at(matmul->b).dims.back());
+          break;
+        }
     // Only a backward graph is given the output that it is the gradient of.
     backward_ = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
                             [&](const Tensor& t) { return t.name == "dO" && !t.is_virtual; });

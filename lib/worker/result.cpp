@@ -37,32 +37,46 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
   return false;
 }
 
-// Engine configs that pass cuDNN's check and none of which runs right: what became of the first says it.
-bool judge_runs(Result& result) {
-  for (const auto& config : result.findings.engine_configs) {
+// The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is
+// too small for only where there is no other.
+const probe::EngineConfigFindings* telling_config(const probe::WalkFindings& findings) {
+  const probe::EngineConfigFindings* too_large = nullptr;
+  for (const auto& config : findings.engine_configs) {
     if (!config.run && !(config.plan && is_lost(config.plan->status))) continue;
-    const std::string& status = config.run ? config.run->status : config.plan->status;
-    result.verdict = status == "wrong_result" ? Verdict::wrong_result
-                     : status == "crashed"    ? Verdict::crashed
-                     : status == "timeout"    ? Verdict::timeout
-                                              : Verdict::error;
-    diagnose::RootCause cause;
-    cause.category = status == "out_of_memory" ? "memory" : status;
-    cause.status = config.plan ? config.plan->status : "";
-    cause.reason = config.run                     ? config.run->message
-                   : config.plan->reasons.empty() ? ""
-                                                  : config.plan->reasons.front().reason;
-    cause.engine = config.engine;
-    if (!config.modes.empty()) cause.mode = config.modes.front();
-    cause.explanation = status == "wrong_result" ? "cuDNN supports this graph and builds a plan for it, but "
-                                                   "the plan computes something else than the graph says."
-                        : status == "out_of_memory"
-                            ? "cuDNN supports this graph, but the GPU has not the memory to run it."
-                            : "cuDNN supports this graph by its own word, but no plan runs to its end.";
-    result.root_cause = cause;
-    return true;
+    if (!config.run || config.run->status != "out_of_memory") return &config;
+    if (too_large == nullptr) too_large = &config;
   }
-  return false;
+  return too_large;
+}
+
+Verdict verdict_of_run(const std::string& status) {
+  if (status == "wrong_result") return Verdict::wrong_result;
+  if (status == "crashed") return Verdict::crashed;
+  return status == "timeout" ? Verdict::timeout : Verdict::error;
+}
+
+// None of the plans runs right: what became of one says it.
+bool judge_runs(Result& result) {
+  const probe::EngineConfigFindings* config = telling_config(result.findings);
+  if (config == nullptr) return false;
+  const std::string& status = config->run ? config->run->status : config->plan->status;
+  result.verdict = verdict_of_run(status);
+  result.environment_broken = status == "out_of_memory";
+  diagnose::RootCause cause;
+  cause.category = status == "out_of_memory" ? "memory" : status == "crashed" ? "crash" : status;
+  cause.status = config->plan ? config->plan->status : "";
+  cause.reason = config->run                     ? config->run->message
+                 : config->plan->reasons.empty() ? ""
+                                                 : config->plan->reasons.front().reason;
+  cause.engine = config->engine;
+  if (!config->modes.empty()) cause.mode = config->modes.front();
+  cause.explanation = status == "wrong_result" ? "cuDNN supports this graph and builds a plan for it, but "
+                                                 "the plan computes something else than the graph says."
+                      : status == "out_of_memory"
+                          ? "cuDNN supports this graph, but the GPU has not the memory to run it."
+                          : "cuDNN supports this graph by its own word, but no plan runs to its end.";
+  result.root_cause = cause;
+  return true;
 }
 
 }  // namespace
@@ -73,7 +87,7 @@ void judge(Result& result) {
     result.verdict = Verdict::supported;
     return;
   }
-  if (findings.plans_run && !findings.failure && judge_runs(result)) return;
+  if (findings.plans_built && !findings.failure && judge_runs(result)) return;
   result.root_cause = diagnose::root_cause(findings);
   if (diagnose::speaks_of_environment(findings)) {
     result.verdict = Verdict::error;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <map>
+#include <optional>
+#include <tuple>
 
 #include "attnprobe/cudnn/lowering.hpp"
 #include "attnprobe/error.hpp"
@@ -23,9 +26,12 @@ class TestRunner : public run::Runner {
 
   probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                             const run::Stage& stage) override {
+    const std::tuple key(to_json(graph).dump(), engine, knobs);
+    if (const auto it = plans_.find(key); it != plans_.end()) return it->second;
     stage(probe::stage_of_plan(engine, knobs));
     const cudnn::LoweredGraph lowered = cudnn::lower(device_.library(), graph, device_.handle());
-    return probe::build_plan(device_, lowered.operation_graph(), engine, knobs).findings;
+    const auto built = probe::build_plan(device_, lowered.operation_graph(), engine, knobs);
+    return plans_[key] = built.findings;
   }
 
   run::Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
@@ -36,7 +42,7 @@ class TestRunner : public run::Runner {
     outcome.run.emplace();
     run::guarded(*outcome.run, [&] {
       stage(fmt::format("run of engine {} {}", engine, Json(knobs).dump()));
-      const std::string fault = engine == faulty_engine_ ? fault_ : "";
+      const std::string fault = engine == faulty_engine_.value_or(engine) ? fault_ : "";
       if (fault == "cuda_error")
         throw Error(ErrorKind::cuda, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)");
       if (fault == "out_of_memory")
@@ -82,7 +88,8 @@ class TestRunner : public run::Runner {
   const cudnn::DeviceContext& device_;
   std::unique_ptr<run::Device> cpu_;
   std::string fault_;
-  int64_t faulty_engine_ = -1;
+  std::optional<int64_t> faulty_engine_;                                                 // none: every engine
+  std::map<std::tuple<std::string, int64_t, probe::Knobs>, probe::PlanFindings> plans_;  // built ones
 };
 
 }  // namespace
