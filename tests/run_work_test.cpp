@@ -73,8 +73,8 @@ graph::Tensor tensor(DataType type, std::vector<int64_t> dims) {
   return result;
 }
 
-double bytes_of(const graph::Tensor& one, double ragged_share = 1) {
-  return least_bytes({.tensors = {one}, .operations = {}, .score_operations = {}}, ragged_share);
+double bytes_of(const graph::Tensor& one, const TokenShare& share = {}) {
+  return least_bytes({.tensors = {one}, .operations = {}, .score_operations = {}}, share);
 }
 
 const GpuLimits h100{.sm = 90,
@@ -181,12 +181,14 @@ TEST_CASE("Bytes of tensors by type and extent", "[work]") {
   CHECK(bytes_of(broadcast) == 2 * 96);
 }
 
-TEST_CASE("Only tensors in memory count, ragged ones by their share", "[work]") {
+TEST_CASE("Only tensors in memory count, sequences by their share of tokens", "[work]") {
   graph::Tensor one = tensor(DataType::f16, {2, 3, 4, 8});
-  CHECK(bytes_of(one, 0.5) == 384);
-  one.ragged_offset = 5;
-  CHECK(bytes_of(one, 0.5) == 192);
   CHECK(bytes_of(one) == 384);
+  CHECK(bytes_of(one, {.seqlen_q = 4, .seqlen_kv = 16, .q = 0.5, .kv = 0.25}) == 192);
+  CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 4, .q = 0.5, .kv = 0.25}) == 96);
+  CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 32, .q = 0.5, .kv = 0.25}) == 384);
+  one.name = "K container";
+  CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 32, .q = 0.5, .kv = 0.25}) == 96);
   one.is_virtual = true;
   CHECK(bytes_of(one) == 0);
   one.is_virtual = false;

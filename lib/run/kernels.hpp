@@ -778,17 +778,17 @@ ATTNPROBE_BOTH void difference(const DifferenceArgs& a, Index thread, Index thre
   a.counts[thread] = found;
 }
 
-#define ATTNPROBE_KERNELS(X)                                                                              \
-  X(pointwise, PointwiseArgs)                                                                             \
-  X(matmul, MatmulArgs)                                                                                   \
-  X(reduce_parts, ReduceArgs)                                                                             \
-  X(reduce_join_parts, ReduceArgs)                                                                        \
-  X(paged_load, PagedArgs)                                                                                \
-  X(dequantize, DequantizeArgs)                                                                           \
-  X(block_mask, BlockMaskArgs)                                                                            \
-  X(fill, FillArgs)                                                                                       \
-  X(read_mask, ReadMaskArgs) X(cover, CoverArgs) X(check_memory, CheckMemoryArgs) X(compare, CompareArgs) \
-      X(difference, DifferenceArgs)
+#define ATTNPROBE_KERNELS(X)       \
+  X(pointwise, PointwiseArgs)      \
+  X(matmul, MatmulArgs)            \
+  X(reduce_parts, ReduceArgs)      \
+  X(reduce_join_parts, ReduceArgs) \
+  X(paged_load, PagedArgs)         \
+  X(dequantize, DequantizeArgs)    \
+  X(block_mask, BlockMaskArgs)     \
+  X(fill, FillArgs)                \
+  X(read_mask, ReadMaskArgs)       \
+  X(cover, CoverArgs) X(check_memory, CheckMemoryArgs) X(compare, CompareArgs) X(difference, DifferenceArgs)
 
 #ifndef __CUDACC_RTC__
 }  // namespace attnprobe::run::kernels

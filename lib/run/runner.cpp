@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "attnprobe/cudnn/lowering.hpp"
 #include "attnprobe/error.hpp"
-#include "attnprobe/probe/plan.hpp"
 #include "attnprobe/run/execution.hpp"
 #include "attnprobe/run/timing.hpp"
 
@@ -20,14 +18,9 @@ class GpuRunner : public Runner {
       throw Error(ErrorKind::environment, "cudnnSetStream failed");
   }
 
-  probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                            const Stage& stage) override {
-    return plan(graph, engine, knobs, stage).findings;
-  }
-
-  Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+  Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
               const RunOptions& options, const Stage& stage) override {
-    const probe::BuiltPlan& built = plan(graph, engine, knobs, stage);
+    const probe::BuiltPlan& built = plans.plan(graph, engine, knobs, stage);
     Outcome outcome;
     outcome.plan = built.findings;
     if (!built.plan) return outcome;
@@ -54,26 +47,8 @@ class GpuRunner : public Runner {
   }
 
  private:
-  // The operation graph of the last request, and its plans.
-  const probe::BuiltPlan& plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                               const Stage& stage) {
-    const std::string key = to_json(graph).dump();
-    if (key != key_) {
-      plans_.clear();
-      problem_.reset();
-      stage("operation graph");
-      lowered_.emplace(cudnn::lower(device_.library(), graph, device_.handle()));
-      key_ = key;
-    }
-    const auto place = std::pair(engine, knobs);
-    if (const auto it = plans_.find(place); it != plans_.end()) return it->second;
-    stage(probe::stage_of_plan(engine, knobs));
-    return plans_.emplace(place, probe::build_plan(device_, lowered_->operation_graph(), engine, knobs))
-        .first->second;
-  }
-
   void prepare(const graph::OpGraph& graph, const RunOptions& options, size_t workspace) {
-    const std::string key = Json(options).dump();
+    const std::string key = to_json(graph).dump() + Json(options).dump();
     if (problem_ && key == problem_key_) return;
     problem_.reset();
     problem_ = std::make_unique<Problem>(gpu_, graph, options, device_.library().version(), workspace);
@@ -82,9 +57,7 @@ class GpuRunner : public Runner {
 
   const cudnn::DeviceContext& device_;
   CudaDevice gpu_;
-  std::string key_, problem_key_;
-  std::optional<cudnn::LoweredGraph> lowered_;
-  std::map<std::pair<int64_t, probe::Knobs>, probe::BuiltPlan> plans_;
+  std::string problem_key_;
   std::unique_ptr<Problem> problem_;
 };
 

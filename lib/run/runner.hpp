@@ -7,22 +7,17 @@
 #include "attnprobe/cudnn/device_context.hpp"
 #include "attnprobe/graph/op_graph.hpp"
 #include "attnprobe/run/outcome.hpp"
+#include "attnprobe/run/plan_keeper.hpp"
 #include "attnprobe/run/run_options.hpp"
 
 namespace attnprobe::run {
 
-/// Called before each step that may take the process down.
-using Stage = std::function<void(const std::string& stage)>;
-
 class Runner {
  public:
   virtual ~Runner() = default;
-  /// Builds the plan, and keeps it for run(). Never throws for what cuDNN says of the plan.
-  virtual probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                                    const Stage& stage) = 0;
   /// Builds the plan if it is not there yet, executes, verifies and times it. What goes wrong is a finding.
-  virtual Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                      const RunOptions& options, const Stage& stage) = 0;
+  virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine,
+                      const probe::Knobs& knobs, const RunOptions& options, const Stage& stage) = 0;
 };
 
 /// Of the GPU that `device` is a handle on. Throws Error(environment), Error(cuda).

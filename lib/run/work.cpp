@@ -118,11 +118,16 @@ double attention_flop(const AttentionSpec& spec, std::span<const int64_t> seqlen
   return static_cast<double>(spec.heads_q * 2 * per_pair) * unmasked_pairs(spec, seqlens_q, seqlens_kv);
 }
 
-double least_bytes(const graph::OpGraph& graph, double ragged_share) {
+double least_bytes(const graph::OpGraph& graph, const TokenShare& share) {
+  auto share_of = [&](const graph::Tensor& t) {
+    if (t.name.find("container") != std::string::npos) return share.kv;
+    if (t.dims.size() != 4) return 1.0;
+    const int64_t length = t.dims[t.strides[3] > t.strides[2] ? 3 : 2];
+    return length == share.seqlen_kv ? share.kv : length == share.seqlen_q ? share.q : 1.0;
+  };
   double bytes = 0;
   for (const auto& tensor : graph.tensors)
-    if (!tensor.is_virtual && !tensor.by_value)
-      bytes += bytes_of(tensor) * (tensor.ragged_offset ? ragged_share : 1.0);
+    if (!tensor.is_virtual && !tensor.by_value) bytes += bytes_of(tensor) * share_of(tensor);
   return bytes;
 }
 

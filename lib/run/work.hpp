@@ -31,10 +31,16 @@ double unmasked_pairs(const attention::AttentionSpec& spec, std::span<const int6
 double attention_flop(const attention::AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 
+/// How many of the tokens there could be (batch times the longest sequence) there are.
+struct TokenShare {
+  int64_t seqlen_q = 0, seqlen_kv = 0;  ///< the longest
+  double q = 1, kv = 1;
+};
+
 /// Bytes between GPU and memory if every tensor that is not virtual and no host value moves once. Elements
-/// along an axis of stride 0 are one. Ragged tensors count for `ragged_share` of their extent: the tokens
-/// there are, of batch times the longest sequence. Shorter sequences of other tensors are not taken off.
-double least_bytes(const graph::OpGraph& graph, double ragged_share = 1);
+/// along an axis of stride 0 are one. A tensor whose sequence is that of Q, or of K and V (pages included),
+/// counts for its share of tokens.
+double least_bytes(const graph::OpGraph& graph, const TokenShare& share = {});
 
 /// What of a GPU its peaks depend on.
 struct GpuLimits {

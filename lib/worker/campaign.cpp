@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/diagnose/alternatives.hpp"
+#include "attnprobe/run/data.hpp"
 #include "attnprobe/run/work.hpp"
 #include "attnprobe/text.hpp"
 #include "attnprobe/worker/client.hpp"
@@ -110,14 +112,28 @@ class TargetRun {
     }
   }
 
+  // What there is to compute and to move with the lengths that the data will have.
+  static void add_work(run::RunOptions& options, const attention::AttentionSpec& spec,
+                       const graph::OpGraph& graph) {
+    const run::Lengths lengths = run::plan_data(graph, options).lengths;
+    const std::vector<int64_t> q(lengths.q.begin(), lengths.q.end()),
+        kv(lengths.kv.begin(), lengths.kv.end());
+    auto share = [](const std::vector<int64_t>& tokens, int64_t longest) {
+      return static_cast<double>(std::accumulate(tokens.begin(), tokens.end(), int64_t{0})) /
+             static_cast<double>(static_cast<int64_t>(tokens.size()) * longest);
+    };
+    options.flop = run::attention_flop(spec, q, kv);
+    options.bytes = run::least_bytes(
+        graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
+  }
+
   void run_plans(Result& result) {
     RunPlan plan;
     plan.options = options_.run;
     const auto& spec = result.config.spec;
     plan.options.seqlens_q = spec.mask.seqlens_q;
     plan.options.seqlens_kv = spec.mask.seqlens_kv;
-    plan.options.flop = run::attention_flop(spec);
-    plan.options.bytes = run::least_bytes(result.graph.graph);
+    add_work(plan.options, spec, result.graph.graph);
     plan.options.data_type = name_of(spec.dtype);
     constexpr size_t most_builders = 8;  // each holds a context of its own on the GPU
     plan.builders = std::min<size_t>(
@@ -129,7 +145,18 @@ class TargetRun {
     if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept ||
         plan.stop())
       return;
-    // None of what the heuristics propose works: what else is there?
+    // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
+    // of this.
+    try {
+      search_further(result);
+    } catch (const WorkerLost&) {
+      client_.reset();
+      return;
+    }
+    worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
+  }
+
+  void search_further(Result& result) {
     if (!client_) client_ = start();
     probe::WalkOptions wider = walk_of(result.graph, walk_);
     wider.engines = name_of(probe::Engines::all);
@@ -142,7 +169,6 @@ class TargetRun {
       if (is_new) result.findings.engine_configs.push_back(config);
     }
     result.findings.engines = found.engines;
-    worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
   }
 
   // What cudnn-frontend builds without asking a heuristic is asked too.
@@ -254,8 +280,8 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
         if (stopped()) return;
         Result result = run.run(configs[c]);
         const std::lock_guard lock(mutex);
-        // A worker that the same Ctrl-C ended says nothing about cuDNN.
-        if (stopped() && result.crash) return;
+        // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
+        if (stopped() && (result.crash || result.findings.plans_run)) return;
         finished[c * targets.size() + t] = 1;
         Result& place = campaign.results[c * targets.size() + t];
         place = std::move(result);

@@ -33,22 +33,23 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
   return run;
 }
 
-// Builds the plan of one engine config in a worker, a new one if there is none.
-void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
-           const StartWorker& start) {
+// Builds the plan of one engine config; a worker that is lost over it is gone.
+void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client) {
   try {
-    if (!client) client = start();
     config.plan = client->build(graph, config.engine, config.knobs);
   } catch (const WorkerLost& lost) {
     client.reset();
     config.plan = lost_plan(lost);
+  } catch (const Error&) {
+    // It is asked again when it is to run, and the answer reported there.
   }
 }
 
 void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
          const StartWorker& start, const run::RunOptions& options) {
+  // That no fresh worker starts is no fault of this plan's.
+  if (!client) client = start();
   try {
-    if (!client) client = start();
     run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
     if (!config.plan) config.plan = std::move(outcome.plan);
     config.run = std::move(outcome.run);
@@ -80,7 +81,10 @@ void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std
                  const StartWorker& start) {
   const Json json = to_json(graph);
   for (auto& config : findings.engine_configs)
-    if (config.check.supported && !config.plan) build(config, json, client, start);
+    if (config.check.supported && !config.plan) {
+      if (!client) client = start();
+      build(config, json, client);
+    }
   findings.plans_built = true;
 }
 
@@ -97,20 +101,19 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
       if (!stopped()) run(*config, json, client, start, plan.options);
     return;
   }
-  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile.
+  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. They
+  // are started here: a worker ends with the thread that started it (PR_SET_PDEATHSIG), so that one that is
+  // lost among the builders is not replaced before its turn.
   std::vector<std::unique_ptr<Client>> clients(builders);
   clients[0] = std::move(client);
+  for (auto& each : clients)
+    if (!each) each = start();
   {
     std::vector<std::jthread> threads;
     for (size_t b = 0; b < builders; ++b)
       threads.emplace_back([&, b] {
-        for (size_t i = b; i < configs.size() && !stopped(); i += builders) {
-          try {
-            build(*configs[i], json, clients[b], start);
-          } catch (const std::exception&) {
-            return;  // no worker starts: the run below says so
-          }
-        }
+        for (size_t i = b; i < configs.size() && clients[b] && !stopped(); i += builders)
+          if (!configs[i]->plan) build(*configs[i], json, clients[b]);
       });
   }
   for (size_t b = builders; b-- > 0;) {

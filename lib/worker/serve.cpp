@@ -133,7 +133,6 @@ class Server {
   }
 
   Json run(const Json& request, bool only_build) {
-    if (!runner_) runner_ = test_plans_asked() ? test_runner(*device_) : run::gpu_runner(*device_);
     const auto graph = graph::from_json(request.at("graph"));
     const auto engine = request.at("engine").get<int64_t>();
     const auto knobs = request.at("knobs").get<probe::Knobs>();
@@ -141,15 +140,18 @@ class Server {
       channel_.write({{"answer", "stage"}, {"stage", text}, {"findings", nullptr}});
       inject_fault(text);
     };
-    if (only_build) return {{"answer", "built"}, {"plan", runner_->build(graph, engine, knobs, stage)}};
-    return {
-        {"answer", "ran"},
-        {"outcome", runner_->run(graph, engine, knobs, request.at("options").get<run::RunOptions>(), stage)}};
+    if (!plans_) plans_.emplace(*device_);
+    if (only_build)
+      return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
+    if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
+    const auto options = request.at("options").get<run::RunOptions>();
+    return {{"answer", "ran"}, {"outcome", runner_->run(*plans_, graph, engine, knobs, options, stage)}};
   }
 
   Channel channel_;
   std::unique_ptr<cudnn::Library> library_;
   std::optional<cudnn::DeviceContext> device_;
+  std::optional<run::PlanKeeper> plans_;
   std::unique_ptr<run::Runner> runner_;
 };
 

@@ -7,9 +7,7 @@
 #include <optional>
 #include <tuple>
 
-#include "attnprobe/cudnn/lowering.hpp"
 #include "attnprobe/error.hpp"
-#include "attnprobe/probe/plan.hpp"
 #include "attnprobe/run/problem.hpp"
 #include "attnprobe/text.hpp"
 
@@ -18,26 +16,17 @@ namespace {
 
 class TestRunner : public run::Runner {
  public:
-  explicit TestRunner(const cudnn::DeviceContext& device) : device_(device), cpu_(run::cpu_device()) {
+  TestRunner() : cpu_(run::cpu_device()) {
     const auto words = split(std::getenv("ATTNPROBE_TEST_PLANS"), '@');
     fault_ = words[0];
     if (words.size() > 1) faulty_engine_ = std::atoll(words[1].c_str());
   }
 
-  probe::PlanFindings build(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                            const run::Stage& stage) override {
-    const std::tuple key(to_json(graph).dump(), engine, knobs);
-    if (const auto it = plans_.find(key); it != plans_.end()) return it->second;
-    stage(probe::stage_of_plan(engine, knobs));
-    const cudnn::LoweredGraph lowered = cudnn::lower(device_.library(), graph, device_.handle());
-    const auto built = probe::build_plan(device_, lowered.operation_graph(), engine, knobs);
-    return plans_[key] = built.findings;
-  }
-
-  run::Outcome run(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
-                   const run::RunOptions& options, const run::Stage& stage) override {
+  run::Outcome run(run::PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine,
+                   const probe::Knobs& knobs, const run::RunOptions& options,
+                   const run::Stage& stage) override {
     run::Outcome outcome;
-    outcome.plan = build(graph, engine, knobs, stage);
+    outcome.plan = plans.plan(graph, engine, knobs, stage).findings;
     if (outcome.plan.status != "CUDNN_STATUS_SUCCESS") return outcome;
     outcome.run.emplace();
     run::guarded(*outcome.run, [&] {
@@ -47,7 +36,7 @@ class TestRunner : public run::Runner {
         throw Error(ErrorKind::cuda, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)");
       if (fault == "out_of_memory")
         throw Error(ErrorKind::environment, "the GPU is too small for this (injected by a test)");
-      run::Problem problem(*cpu_, graph, options, device_.library().version());
+      run::Problem problem(*cpu_, graph, options, plans.device().library().version());
       int runs = 0;
       outcome.run = problem.verify([&] { execute(graph, problem, fault, runs++); }, options.repeat);
       if (!probe::ran(*outcome.run) || options.timing == name_of(run::Timing::none)) return;
@@ -85,7 +74,6 @@ class TestRunner : public run::Runner {
     }
   }
 
-  const cudnn::DeviceContext& device_;
   std::unique_ptr<run::Device> cpu_;
   std::string fault_;
   std::optional<int64_t> faulty_engine_;                                                 // none: every engine
@@ -94,8 +82,8 @@ class TestRunner : public run::Runner {
 
 }  // namespace
 
-std::unique_ptr<run::Runner> test_runner(const cudnn::DeviceContext& device) {
-  return std::make_unique<TestRunner>(device);
+std::unique_ptr<run::Runner> test_runner() {
+  return std::make_unique<TestRunner>();
 }
 
 }  // namespace attnprobe::worker

@@ -11,6 +11,6 @@ namespace attnprobe::worker {
 
 /// ATTNPROBE_TEST_PLANS=right, <fault>@<engine>, or <fault> for every engine: wrong, nan, outside, unwritten,
 /// changing (from run to run), cuda_error, out_of_memory.
-std::unique_ptr<run::Runner> test_runner(const cudnn::DeviceContext& device);
+std::unique_ptr<run::Runner> test_runner();
 
 }  // namespace attnprobe::worker

@@ -1,0 +1,218 @@
+// What plans do to the process that builds or runs them, without a GPU: each costs itself alone.
+#include "run_answers.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+
+namespace {
+
+const std::string two_plans = on_h200 + "--mode FALLBACK --plans ";
+
+struct Loss {
+  std::string fault, how, status, options;
+};
+const Loss losses[] = {{"segfault", "SIGSEGV", "crashed", ""},
+                       {"abort", "SIGABRT", "crashed", ""},
+                       {"exit", "exit status 7", "crashed", ""},
+                       {"hang", "SIGKILL", "timeout", " --timeout 4"}};
+
+// "signal 11 (SIGSEGV, Segmentation fault); it was at: run of engine 2 {}".
+void check_words(const std::string& words, const std::string& how, const std::string& what,
+                 const Json& config) {
+  INFO(words);
+  CHECK(contains(words, how));
+  CHECK(words.ends_with(fmt::format("; it was at: {} of engine {} {}", what, config["engine"].get<int64_t>(),
+                                    config["knobs"].dump())));
+}
+
+// A crash or a hang of engine 1's plan, the first, while it is built.
+void check_lost_plan(const Answer& answer, const Loss& loss) {
+  CHECK(answer.exit_code == 4);
+  CHECK(answer.result["verdict"] == "supported");
+  for (const Json& config : viable(answer, 2)) CHECK(config["plan"]["status"] == plan_built);
+  for (const Json& config : viable(answer, 1)) {
+    REQUIRE(config["plan"].is_object());
+    CHECK(config["plan"]["status"] == loss.status);
+    CHECK(config["run"].is_null());
+    REQUIRE(config["plan"]["reasons"].size() == 1);
+    check_words(config["plan"]["reasons"][0]["reason"], loss.how, "plan", config);
+  }
+}
+
+// Configs on one target until the first report is there; then the signal. `to`: "$pid", or "-$pid" for it and
+// its workers, as a terminal does.
+Json interrupted(const std::string& to) {
+  const TemporaryFolder folder;
+  const std::string report = folder.path() / "json", errata = folder.path() / "errata";
+  const Run run =
+      shell(fmt::format(
+                "set -m; {} {} --batch 1,2,3,4,5,6,7,8 --mode A --plans run --format json -o {} --errata {} "
+                "& pid=$!; while kill -0 $pid && ! [ -s {} ]; do sleep 0.05; done; "
+                "kill -INT {}; wait $pid",
+                program(), on_h200, report, errata, report, to),
+            double_with("right"));
+  INFO(run.err);
+  CHECK(run.exit_code == 130);
+  CHECK(contains(run.err, "stopped: "));
+  CHECK(Json::parse(read_text(errata))["rules"].empty());
+  check_schema(folder.path());
+  return Json::parse(read_text(report))["results"];
+}
+
+}  // namespace
+
+TEST_CASE("a worker lost while it runs a plan costs that run; a fresh one goes on", "[run]") {
+  for (const Loss& loss : losses) {
+    INFO(loss.fault);
+    const Answer answer =
+        ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
+    CHECK(answer.exit_code == 4);
+    check_ran(answer, 2);
+    for (const Json& config : viable(answer, 1)) {
+      REQUIRE(config["run"].is_object());
+      CHECK(config["run"]["status"] == loss.status);
+      check_words(config["run"]["message"], loss.how, "run", config);
+    }
+    REQUIRE(answer.errata["rules"].size() == 2);
+    CHECK(answer.errata["rules"][0]["engine"] == 1);
+    CHECK(answer.errata["rules"][0]["seen"][0]["status"] == loss.status);
+  }
+}
+
+TEST_CASE("a worker lost while it builds a plan to run costs that plan; a fresh one goes on", "[run]") {
+  for (const Loss& loss : losses) {
+    INFO(loss.fault);
+    const Answer answer =
+        ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
+    check_lost_plan(answer, loss);
+    check_ran(answer, 2);
+  }
+}
+
+TEST_CASE("a worker lost while plans are only built costs one plan too, with no GPU and no double", "[run]") {
+  for (const Loss& loss : {losses[0], losses[3]}) {
+    INFO(loss.fault);
+    const Answer answer = ask(two_plans + "build" + loss.options,
+                              {{"ATTNPROBE_TEST_FAULT", loss.fault + "@plan of engine 1*"}});
+    check_lost_plan(answer, loss);
+    CHECK(answer.result["stages"] == Json({"check", "plan"}));
+  }
+}
+
+TEST_CASE("where every plan takes its process down, the verdict is crashed, not unsupported", "[run]") {
+  for (const std::string plans : {"run", "build"}) {
+    INFO(plans);
+    const Answer answer = ask(two_plans + plans, worker_fault("segfault@plan of engine *"));
+    CHECK(answer.exit_code == 4);
+    CHECK(answer.result["verdict"] == "crashed");
+    CHECK(answer.result["root_cause"]["category"] == "crash");
+    CHECK(contains(answer.result["root_cause"]["reason"], "SIGSEGV"));
+  }
+}
+
+TEST_CASE("what plans were seen to do stands, whatever becomes of the search for others", "[run]") {
+  const Answer answer = ask(on_h200 + "--mode A --plans run", worker_fault("segfault@engines", "wrong"));
+  CHECK(answer.exit_code == 5);
+  CHECK(answer.result["verdict"] == "wrong_result");
+  for (const Json& config : viable(answer, 2)) {
+    REQUIRE(config["run"].is_object());
+    CHECK(config["run"]["status"] == "wrong_result");
+  }
+}
+
+// ---- several workers build
+
+TEST_CASE("several workers build every plan that passes its check, and each that was built runs", "[run]") {
+  const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
+                            double_with("right"));
+  CHECK(answer.exit_code == 0);
+  CHECK(answer.result["swept"] == true);
+  for (const Json& engine : answer.result["engines"]) CHECK(engine["tried"] == engine["legal"]);
+  size_t ran = 0;
+  for (const Json& config : answer.result["engine_configs"]) {
+    INFO(config.dump());
+    CHECK(config["plan"].is_null() != config["check"]["supported"]);
+    if (config["plan"].is_null()) continue;
+    CHECK(config["plan"]["status"] != "crashed");
+    // A kernel that NVRTC refuses (three in 9.19) is no plan to run.
+    CHECK(config["run"].is_null() != (config["plan"]["status"] == plan_built));
+    if (config["run"].is_null()) continue;
+    check_ran(config);
+    ++ran;
+  }
+  CHECK(ran >= 8);  // fewer would be one worker's
+  CHECK(answer.errata["rules"].empty());
+}
+
+TEST_CASE("of several workers that build, one that a plan took down is replaced, and goes on", "[run]") {
+  const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
+                            worker_fault(R"(abort@plan of engine 1 {"KERNEL_CFG":5})"));
+  CHECK(answer.exit_code == 4);
+  size_t lost = 0, ran = 0;
+  for (const Json& config : viable(answer, 1)) {
+    REQUIRE(config["plan"].is_object());
+    if (config["knobs"] == Json{{"KERNEL_CFG", 5}}) {
+      ++lost;
+      CHECK(config["plan"]["status"] == "crashed");
+      check_words(config["plan"]["reasons"][0]["reason"], "SIGABRT", "plan", config);
+    } else if (config["plan"]["status"] == plan_built) {
+      ++ran;
+      check_ran(config);
+    }
+  }
+  CHECK(lost == 1);
+  CHECK(ran >= 8);
+}
+
+// ---- workers that do not start, and Ctrl-C
+
+TEST_CASE("a worker that dies in start-up is a broken environment, one that dies in a probe a crash",
+          "[run]") {
+  const Answer start = ask(two_plans + "run", worker_fault("segfault@open"));
+  CHECK(start.exit_code == 3);
+  CHECK(start.result["verdict"] == "error");
+  CHECK(start.result["environment_broken"] == true);
+  CHECK(start.result["root_cause"]["category"] == "environment");
+  CHECK(contains(start.text, "died while it loaded cuDNN and opened the GPU (signal 11 (SIGSEGV"));
+  CHECK(start.errata["rules"].empty());
+  const Answer probe = ask(two_plans + "run", worker_fault("segfault@mode FALLBACK"));
+  CHECK(probe.exit_code == 4);
+  CHECK(probe.result["verdict"] == "crashed");
+  CHECK(probe.result["environment_broken"] == false);
+  CHECK(probe.result["crash"]["stage"] == "mode FALLBACK");
+}
+
+TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]") {
+  // The second start fails.
+  const TemporaryFolder folder;
+  const std::string script =
+      folder.file("program", fmt::format("#!/bin/bash\nmkdir {0}/started || kill -SEGV $$\nexec {1} \"$@\"\n",
+                                         folder.path().string(), program()));
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  Environment environment = double_with("cuda_error");
+  environment["ATTNPROBE_PROGRAM"] = script;
+  const Answer answer = ask(two_plans + "run", environment);
+  CHECK(answer.exit_code == 3);
+  CHECK(answer.result["environment_broken"] == true);
+  CHECK(contains(answer.result["root_cause"]["explanation"], "SIGSEGV"));
+  // What had run is still there.
+  std::string statuses;
+  for (const Json& config : answer.result["engine_configs"])
+    if (!config["run"].is_null()) statuses += config["run"]["status"].get<std::string>() + " ";
+  CHECK(statuses == "cuda_error ");
+  CHECK(answer.errata["rules"].size() == 2);
+}
+
+TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run]") {
+  for (const std::string to : {"$pid", "-$pid"}) {
+    INFO(to);
+    const Json results = interrupted(to);
+    CHECK_FALSE(results.empty());
+    CHECK(results.size() < 8);
+    for (const Json& result : results) {
+      CHECK(result["verdict"] == "supported");
+      for (const Json& config : result["engine_configs"])
+        if (!config["run"].is_null()) check_ran(config);
+    }
+  }
+}
