@@ -41,16 +41,15 @@ void check_lost_plan(const Answer& answer, const Loss& loss) {
 
 // Configs on one target until the first report is there; then the signal. `to`: "$pid", or "-$pid" for it and
 // its workers, as a terminal does.
-Json interrupted(const std::string& to) {
+Json interrupted(const std::string& plans, const std::string& to) {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "json", errata = folder.path() / "errata";
-  const Run run =
-      shell(fmt::format(
-                "set -m; {} {} --batch 1,2,3,4,5,6,7,8 --mode A --plans run --format json -o {} --errata {} "
-                "& pid=$!; while kill -0 $pid && ! [ -s {} ]; do sleep 0.05; done; "
-                "kill -INT {}; wait $pid",
-                program(), on_h200, report, errata, report, to),
-            double_with("right"));
+  const Run run = shell(
+      fmt::format("set -m; {} {} --batch 1,2,3,4,5,6,7,8 --mode A --plans {} --format json -o {} --errata {} "
+                  "& pid=$!; while kill -0 $pid && ! [ -s {} ]; do sleep 0.05; done; "
+                  "kill -INT {}; wait $pid",
+                  program(), on_h200, plans, report, errata, report, to),
+      double_with("right"));
   INFO(run.err);
   CHECK(run.exit_code == 130);
   CHECK(contains(run.err, "stopped: "));
@@ -204,15 +203,20 @@ TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]")
 }
 
 TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run]") {
-  for (const std::string to : {"$pid", "-$pid"}) {
-    INFO(to);
-    const Json results = interrupted(to);
+  const std::pair<std::string, std::string> cases[] = {{"run", "$pid"}, {"run", "-$pid"}, {"build", "-$pid"}};
+  for (const auto& [plans, to] : cases) {
+    INFO(plans << " " << to);
+    const Json results = interrupted(plans, to);
     CHECK_FALSE(results.empty());
     CHECK(results.size() < 8);
     for (const Json& result : results) {
       CHECK(result["verdict"] == "supported");
-      for (const Json& config : result["engine_configs"])
-        if (!config["run"].is_null()) check_ran(config);
+      for (const Json& config : result["engine_configs"]) {
+        if (config["check"]["supported"] == false) continue;
+        REQUIRE(config["plan"].is_object());
+        CHECK(config["plan"]["status"] == plan_built);
+        if (plans == "run") check_ran(config);
+      }
     }
   }
 }

@@ -42,7 +42,18 @@ class GpuRunner : public Runner {
       outcome.time = time_plan(
           gpu_, [&] { execution(); }, options);
     });
-    if (!probe::ran(*outcome.run)) problem_.reset();
+    if (probe::ran(*outcome.run)) return outcome;
+    // cuDNN, too, may be the one to notice that a kernel went wrong: the context is asked, so that the next
+    // plan is not blamed.
+    if (!outcome.run->context_lost) {
+      probe::RunFindings afterwards;
+      guarded(afterwards, [&] { gpu_.wait(); });
+      if (afterwards.context_lost) {
+        outcome.run->status = afterwards.status;
+        outcome.run->context_lost = true;
+      }
+    }
+    problem_.reset();
     return outcome;
   }
 

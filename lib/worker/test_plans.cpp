@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <map>
 #include <optional>
-#include <tuple>
 
 #include "attnprobe/error.hpp"
 #include "attnprobe/run/problem.hpp"
@@ -76,8 +74,7 @@ class TestRunner : public run::Runner {
 
   std::unique_ptr<run::Device> cpu_;
   std::string fault_;
-  std::optional<int64_t> faulty_engine_;                                                 // none: every engine
-  std::map<std::tuple<std::string, int64_t, probe::Knobs>, probe::PlanFindings> plans_;  // built ones
+  std::optional<int64_t> faulty_engine_;  // none: every engine
 };
 
 }  // namespace
