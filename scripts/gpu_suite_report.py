@@ -49,9 +49,11 @@ def run_part(part):
              "the graph in f32 on the same GPU; every output element written, nothing outside of the tensors. "
              f"{len(supported)} configs have a plan that is right; {sum(r['verdict'] == 'unsupported' for r in rows)} are refused by cuDNN.", "",
              "Errors are the norm of the difference over the norm of the reference. Times: CUDA events, L2 flushed before each sample, everything queued before "
-             "the start, less the time of the events around an empty kernel; " + ("models until the noise is below 0.5 % or stable, features 0.1 s each."
+             "the start, less the time of the events around an empty kernel, the GPU at rest for twice as long as it works; " + ("models until the noise is below 0.5 % or stable, features 0.1 s each."
               if any(r["timing"] == "standard" for r in rows) else "0.1 s of GPU time each.") + " FLOP are those of the unmasked scores; the peak is that of the "
              "tensor cores at the highest SM clock that CUDA tells; memory-bound shapes are given in percent of the memory's bandwidth.", ""]
+    if part.get("note"):
+        lines += [part["note"], ""]
     found = list(faults(rows))
     if found:
         lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}, errata in [{part['errata']}]({part['errata']}))", "",

@@ -78,7 +78,7 @@ std::string working_summary(const Result& result) {
     if (probe::works(config, result.findings)) working.push_back(&config);
   if (working.empty()) return "";
   const EngineConfigFindings& first = *working.front();
-  if (const std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
+  if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
   std::string text = engine_config_name(first);
   if (working.size() > 1) text += fmt::format(", {} more", working.size() - 1);
   if (first.modes.empty()) text += " (outside the heuristics)";
@@ -121,7 +121,7 @@ std::string plan_cell(const EngineConfigFindings& config) {
 }
 
 std::string detail_cell(const EngineConfigFindings& config) {
-  if (const std::string problem = run_problem(config); !problem.empty()) return problem;
+  if (std::string problem = run_problem(config); !problem.empty()) return problem;
   if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
       config.plan->status != "CUDNN_STATUS_SUCCESS")
     return config.plan->reasons.front().reason;

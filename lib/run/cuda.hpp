@@ -11,21 +11,22 @@ namespace attnprobe::run {
 
 /// The driver functions that running plans takes, under their CUDA 12 names.
 struct CudaApi {
-#define ATTNPROBE_CUDA_FUNCTIONS(X)                                                                          \
-  X(cuInit)                                                                                                  \
-  X(cuDeviceGet)                                                                                             \
-  X(cuDeviceGetAttribute)                                                                                    \
-  X(cuDeviceGetName)                                                                                         \
-  X(cuDevicePrimaryCtxRetain)                                                                                \
-  X(cuDevicePrimaryCtxRelease)                                                                               \
-  X(cuCtxSetCurrent)                                                                                         \
-  X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoDAsync)         \
-      X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuStreamCreate) X(cuStreamDestroy)      \
-          X(cuStreamSynchronize) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate)              \
-              X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime) X(cuModuleLoadData) X(cuModuleUnload) \
-                  X(cuModuleGetFunction) X(cuLaunchKernel) X(cuGraphInstantiateWithFlags) X(cuGraphLaunch)   \
-                      X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuGetErrorName) X(cuGetErrorString)
-#define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;
+#define ATTNPROBE_CUDA_FUNCTIONS(X)                                                                         \
+  X(cuInit)                                                                                                 \
+  X(cuDeviceGet)                                                                                            \
+  X(cuDeviceGetAttribute)                                                                                   \
+  X(cuDeviceGetName)                                                                                        \
+  X(cuDevicePrimaryCtxRetain)                                                                               \
+  X(cuDevicePrimaryCtxRelease)                                                                              \
+  X(cuCtxSetCurrent)                                                                                        \
+  X(cuMemGetInfo)                                                                                           \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync)   \
+      X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)   \
+          X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
+              X(cuEventElapsedTime) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)            \
+                  X(cuLaunchKernel) X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphDestroy)       \
+                      X(cuGraphExecDestroy) X(cuGetErrorName) X(cuGetErrorString)
+#define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_MEMBER)
 #undef ATTNPROBE_MEMBER
 
@@ -45,6 +46,8 @@ class CudaDevice : public Device {
   /// Throws Error(environment) without a GPU or NVRTC, Error(cuda) otherwise.
   CudaDevice();
   ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
 
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
@@ -55,7 +58,7 @@ class CudaDevice : public Device {
   void copy(void* to, const void* from, size_t bytes) override;
   void wait() override;
   int64_t threads_for(int64_t elements) const override;
-  int64_t counters() const override { return 32 * 1024; }
+  int64_t counters() const override { return int64_t{32} * 1024; }
   DataType real() const override { return DataType::f32; }
 
   CUstream stream() const { return stream_; }

@@ -15,7 +15,7 @@ typedef ATTNPROBE_REAL Real;
 #include "attnprobe/attention/data_type.hpp"
 #include "attnprobe/graph/modes.hpp"
 #define ATTNPROBE_BOTH inline
-#define ATTNPROBE_INFINITY (static_cast<float>(INFINITY))
+#define ATTNPROBE_INFINITY HUGE_VAL
 namespace attnprobe::run::kernels {
 using Real = double;
 #define ATTNPROBE_MODE(name) mode_##name,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "attnprobe/error.hpp"
 
@@ -61,6 +62,17 @@ bool is_amax(const Tensor& t, DataType coarsest) {
 
 std::optional<double> finite(double x) {
   return std::isfinite(x) ? std::optional(x) : std::nullopt;
+}
+
+// How many words of two memories differ.
+int64_t differing_words(Device& device, const Memory& a, const Memory& b) {
+  const auto counts = counted<kernels::Index>(device, [&](kernels::Index* places, int64_t threads) {
+    const kernels::DifferenceArgs args{
+        reinterpret_cast<const unsigned*>(a.data()), reinterpret_cast<const unsigned*>(b.data()),
+        static_cast<int64_t>(std::min(a.bytes(), b.bytes()) / sizeof(unsigned)), places};
+    device.launch(Kernel::difference, args, threads);
+  });
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
 }
 
 }  // namespace
@@ -269,14 +281,7 @@ void Problem::make_reference(const Execute& execute) {
     if (mask && places_.count(*mask) == 0) {
       find_mask(*mask, execute);
       if (old_mask_.bytes() != 0) {
-        const auto counts = counted<kernels::Index>(device_, [&](kernels::Index* places, int64_t threads) {
-          const kernels::DifferenceArgs args{reinterpret_cast<const unsigned*>(old_mask_.data()),
-                                             reinterpret_cast<const unsigned*>(mask_memory_.data()),
-                                             static_cast<int64_t>(mask_memory_.bytes() / sizeof(unsigned)),
-                                             places};
-          device_.launch(Kernel::difference, args, threads);
-        });
-        known = known && std::all_of(counts.begin(), counts.end(), [](auto n) { return n == 0; });
+        known = known && differing_words(device_, old_mask_, mask_memory_) == 0;
       } else {
         old_mask_ = Memory(device_, mask_memory_.bytes());
         known = false;
@@ -410,6 +415,26 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
   return found;
 }
 
+bool Problem::repeats_alike(const Execute& execute, int64_t repeats) {
+  std::map<Uid, Memory> first;  // by buffer
+  for (const auto& d : data_.tensors) {
+    if (d.role != Role::output) continue;
+    const Uid buffer = places_.at(d.uid).buffer;
+    const Memory& memory = buffers_.at(buffer).memory;
+    Memory copy(device_, memory.bytes());
+    device_.copy(copy.data(), memory.data(), memory.bytes());
+    first[buffer] = std::move(copy);
+  }
+  bool alike = true;
+  for (int64_t i = 0; i < repeats; ++i) {
+    reset_outputs();
+    execute();
+    for (const auto& [buffer, memory] : first)
+      alike = differing_words(device_, memory, buffers_.at(buffer).memory) == 0 && alike;
+  }
+  return alike;
+}
+
 probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
   probe::RunFindings findings;
   findings.data = options_.data;
@@ -454,31 +479,8 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
                               output.tensor, output.relative_l2.value_or(0), output.allowed_l2);
   if (repeats <= 0) return findings;
 
-  std::map<Uid, Memory> first;
-  for (const auto& d : data_.tensors)
-    if (d.role == Role::output) {
-      const Buffer& buffer = buffers_.at(places_.at(d.uid).buffer);
-      const size_t bytes = buffer.memory.bytes() / sizeof(unsigned) * sizeof(unsigned);
-      first[d.uid] = Memory(device_, bytes);
-      device_.copy(first[d.uid].data(), buffer.memory.data(), bytes);
-    }
-  bool same = true;
-  for (int64_t i = 0; i < repeats; ++i) {
-    reset_outputs();
-    execute();
-    for (const auto& [uid, memory] : first) {
-      const auto counts = counted<kernels::Index>(device_, [&](kernels::Index* places, int64_t threads) {
-        const kernels::DifferenceArgs args{
-            reinterpret_cast<const unsigned*>(memory.data()),
-            reinterpret_cast<const unsigned*>(buffers_.at(places_.at(uid).buffer).memory.data()),
-            static_cast<int64_t>(memory.bytes() / sizeof(unsigned)), places};
-        device_.launch(Kernel::difference, args, threads);
-      });
-      same = same && std::all_of(counts.begin(), counts.end(), [](auto n) { return n == 0; });
-    }
-  }
+  findings.deterministic = repeats_alike(execute, repeats);
   findings.repeats = repeats;
-  findings.deterministic = same;
   return findings;
 }
 

@@ -57,6 +57,7 @@ class Problem {
   void find_mask(Uid mask, const Execute& execute);
   void make_reference(const Execute& execute);
   void fill_as(const char* name, int kind, double a, int64_t start = 0, int64_t group = 1, int64_t which = 0);
+  bool repeats_alike(const Execute& execute, int64_t repeats);
   probe::OutputFindings compare(const TensorData& data);
   void check_memory(const TensorData& data, probe::OutputFindings& findings);
   const graph::Tensor* find_named(const char* name) const;

@@ -9,7 +9,7 @@
 namespace attnprobe::run {
 namespace {
 
-constexpr unsigned char poison = 0xff;
+constexpr unsigned char unset_workspace = 0xff;
 
 class GpuRunner : public Runner {
  public:
@@ -33,7 +33,7 @@ class GpuRunner : public Runner {
       at("data");
       prepare(graph, options, static_cast<size_t>(built.workspace_bytes));
       const Memory workspace(gpu_, static_cast<size_t>(built.workspace_bytes));
-      if (workspace.bytes() > 0) gpu_.set_bytes(workspace.data(), poison, workspace.bytes());
+      if (workspace.bytes() > 0) gpu_.set_bytes(workspace.data(), unset_workspace, workspace.bytes());
       const Execution execution(device_, *built.plan, graph, problem_->pointers(), workspace.data());
       at("run");
       outcome.run = problem_->verify([&] { execution(); }, options.repeat);

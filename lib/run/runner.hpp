@@ -14,6 +14,9 @@ namespace attnprobe::run {
 
 class Runner {
  public:
+  Runner() = default;
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
   virtual ~Runner() = default;
   /// Builds the plan if it is not there yet, executes, verifies and times it. What goes wrong is a finding.
   virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine,

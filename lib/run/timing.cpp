@@ -108,6 +108,7 @@ class Sampler {
     constexpr int samples = 21;
     const CUfunction nothing = device.function("nothing");
     std::vector<double> times;
+    times.reserve(samples);
     for (int i = 0; i < samples; ++i)
       times.push_back(cold([&] { device.launch_function(nothing, 1, 1, nullptr); }).gpu_ms);
     overhead_ms_ = summarise(times).median;
@@ -225,6 +226,7 @@ void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& exe
       std::clamp(static_cast<int>(batch_ms / std::max(findings.median_ms.value_or(1), 1e-3)), 4, most);
   sampler.hot(execute, count);
   std::vector<double> times;
+  times.reserve(batches);
   for (int i = 0; i < batches; ++i) times.push_back(sampler.hot(execute, count));
   findings.hot_ms = median_of(times);
 }
@@ -235,6 +237,7 @@ void add_graph(probe::TimeFindings& findings, CudaDevice& device, Sampler& sampl
     const Replay replay(device, execute);
     sampler.cold([&] { replay(); });
     std::vector<double> times;
+    times.reserve(samples);
     for (int i = 0; i < samples; ++i) times.push_back(sampler.cold([&] { replay(); }).gpu_ms);
     findings.graph_ms = median_of(times);
     findings.graph_status = "ok";

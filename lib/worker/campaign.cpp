@@ -97,13 +97,16 @@ class TargetRun {
     return client;
   }
 
+  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+
   void walk(Result& result) {
     const probe::WalkOptions options = walk_of(result.graph, walk_);
     try {
       result.findings = client_->walk(result.graph.graph, options);
     } catch (const WorkerLost& lost) {
-      // One plan that takes its process down costs itself; the walk before it is whole.
-      if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null()) throw;
+      // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
+      // down says nothing of the plan.
+      if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null() || stopped()) throw;
       client_.reset();
       result.findings = lost.findings.get<probe::WalkFindings>();
       for (auto& config : result.findings.engine_configs)
@@ -139,7 +142,7 @@ class TargetRun {
     plan.builders = std::min<size_t>(
         options_.jobs > 0 ? static_cast<size_t>(options_.jobs) : std::thread::hardware_concurrency(),
         most_builders);
-    plan.stop = [this] { return options_.stop != nullptr && *options_.stop; };
+    plan.stop = [this] { return stopped(); };
     const StartWorker start_one = [this] { return start(); };
     worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
     if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept ||
@@ -185,6 +188,7 @@ class TargetRun {
     quick.modes = {"A"};
     std::vector<std::string> verified;
     try {
+      open();
       for (const auto& alternative : diagnose::alternatives(result.config.spec)) {
         Result other;
         other.graph = graph::build(alternative.spec, {library_->version, target_.sm});
