@@ -52,7 +52,8 @@ def main():
             continue
         count += 1
         run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=readme.parent, capture_output=True, text=True)
-        if run.returncode in (2, 4):
+        refused = any(line.startswith("attnprobe: error: ") for line in expected)
+        if (run.returncode == 2) != refused or run.returncode == 4:
             print(f"FAILED: {command}\n  exit code {run.returncode}: {run.stderr}")
             failed += 1
             continue

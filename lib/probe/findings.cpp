@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace attnprobe::probe {
 
@@ -27,6 +28,19 @@ bool has_working_config(const WalkFindings& findings) {
 
 std::string stage_of_plan(int64_t engine, const Knobs& knobs) {
   return fmt::format("plan of engine {} {}", engine, Json(knobs).dump());
+}
+
+void sort_engine_configs(WalkFindings& findings, const std::vector<std::string>& modes) {
+  auto place = [&](const EngineConfigFindings& config) {
+    for (size_t i = 0; i < modes.size(); ++i) {
+      if (std::find(config.modes.begin(), config.modes.end(), modes[i]) == config.modes.end()) continue;
+      const auto rank = config.rank.find(modes[i]);
+      return std::pair(i, rank == config.rank.end() ? std::numeric_limits<int64_t>::max() : rank->second);
+    }
+    return std::pair(modes.size(), int64_t{0});
+  };
+  std::stable_sort(findings.engine_configs.begin(), findings.engine_configs.end(),
+                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
 }
 
 }  // namespace attnprobe::probe

@@ -147,20 +147,6 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   if (ask_all(true)) build();
 }
 
-// By the first mode that proposes it and its rank there; what was found outside the heuristics comes last.
-void sort_configs(WalkFindings& findings, const std::vector<std::string>& modes) {
-  auto place = [&](const EngineConfigFindings& config) {
-    for (size_t i = 0; i < modes.size(); ++i) {
-      if (std::find(config.modes.begin(), config.modes.end(), modes[i]) == config.modes.end()) continue;
-      const auto rank = config.rank.find(modes[i]);
-      return std::pair(i, rank == config.rank.end() ? std::numeric_limits<int64_t>::max() : rank->second);
-    }
-    return std::pair(modes.size(), int64_t{0});
-  };
-  std::stable_sort(findings.engine_configs.begin(), findings.engine_configs.end(),
-                   [&](const auto& a, const auto& b) { return place(a) < place(b); });
-}
-
 }  // namespace
 
 size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs) {
@@ -240,7 +226,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     std::vector<std::string> modes;
     for (const auto& named : options.named) modes.push_back(named.mode);
     modes.insert(modes.end(), options.modes.begin(), options.modes.end());
-    sort_configs(findings, modes);
+    sort_engine_configs(findings, modes);
   }
   findings.walk_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

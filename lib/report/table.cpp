@@ -181,7 +181,7 @@ void add_cause(std::string& out, const Result& result, const Results& alike, con
   out += "  " + writer.bold("root cause") +
          fmt::format(": {}{}\n", cause.category, where.empty() ? "" : " (" + where + ")");
   if (!cause.status.empty() || !cause.reason.empty())
-    out += "    cuDNN says\n" +
+    out += (cause.status.empty() ? "    what happened\n" : "    cuDNN says\n") +
            wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
   out += requirement_text(alike, style);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);

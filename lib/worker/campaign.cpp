@@ -109,6 +109,10 @@ class TargetRun {
       if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null() || stopped()) throw;
       client_.reset();
       result.findings = lost.findings.get<probe::WalkFindings>();
+      std::vector<std::string> modes;
+      for (const auto& named : options.named) modes.push_back(named.mode);
+      modes.insert(modes.end(), options.modes.begin(), options.modes.end());
+      probe::sort_engine_configs(result.findings, modes);
       for (auto& config : result.findings.engine_configs)
         if (lost.stage == probe::stage_of_plan(config.engine, config.knobs)) config.plan = lost_plan(lost);
       build_plans(result.findings, result.graph.graph, client_, [&] { return start(); });

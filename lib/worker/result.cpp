@@ -64,7 +64,6 @@ bool judge_runs(Result& result) {
   result.environment_broken = status == "out_of_memory";
   diagnose::RootCause cause;
   cause.category = status == "out_of_memory" ? "memory" : status == "crashed" ? "crash" : status;
-  cause.status = config->plan ? config->plan->status : "";
   cause.reason = config->run                     ? config->run->message
                  : config->plan->reasons.empty() ? ""
                                                  : config->plan->reasons.front().reason;

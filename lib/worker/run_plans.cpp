@@ -14,10 +14,6 @@ using probe::EngineConfigFindings;
 // A plan takes some 0.3 s to build and a process as long to start, so that few plans are not worth a second.
 constexpr size_t plans_a_builder = 4;
 
-bool is_plan_stage(const std::string& stage) {
-  return stage.rfind("plan of engine", 0) == 0 || stage == "operation graph";
-}
-
 std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
   std::vector<EngineConfigFindings*> configs;
   for (auto& config : findings.engine_configs)
@@ -40,8 +36,10 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
   } catch (const WorkerLost& lost) {
     client.reset();
     config.plan = lost_plan(lost);
-  } catch (const Error&) {
-    // It is asked again when it is to run, and the answer reported there.
+  } catch (const Error& e) {
+    config.plan.emplace();
+    config.plan->status = "error";
+    config.plan->reasons.push_back({config.plan->status, e.what()});
   }
 }
 
@@ -49,18 +47,16 @@ void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client
          const StartWorker& start, const run::RunOptions& options) {
   // That no fresh worker starts is no fault of this plan's.
   if (!client) client = start();
+  if (!config.plan) build(config, graph, client);
+  if (!client || !probe::is_built(config)) return;
   try {
     run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
-    if (!config.plan) config.plan = std::move(outcome.plan);
     config.run = std::move(outcome.run);
     config.time = std::move(outcome.time);
     if (config.run && config.run->context_lost) client.reset();
   } catch (const WorkerLost& lost) {
     client.reset();
-    if (is_plan_stage(lost.stage) && !config.plan)
-      config.plan = lost_plan(lost);
-    else
-      config.run = lost_run(lost);
+    config.run = lost_run(lost);
   }
 }
 
