@@ -10,9 +10,10 @@ install(TARGETS attnprobe attnprobe_program EXPORT attnprobe_targets
 install(TARGETS attnprobe_null_driver LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/attnprobe")
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES_MATCHING PATTERN *.json)
 
-# All headers but those that need cuDNN's own, or that only builders of graphs share.
+# All headers but those that need cuDNN's or CUDA's own, or that only builders of graphs share.
 set(_internal_headers
-    cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api) probe/(steps|walk)
+    cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api) probe/(plan|steps|walk)
+    run/(cuda|execution|plan_keeper|runner|timing) worker/test_plans
     attention/(features|json_values|transformer_engine_reading)
     graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax))
 list(JOIN _internal_headers "|" _internal_headers)
