@@ -11,21 +11,17 @@ namespace attnprobe::run {
 
 /// The driver functions that running plans takes, under their CUDA 12 names.
 struct CudaApi {
-#define ATTNPROBE_CUDA_FUNCTIONS(X)                                                                         \
-  X(cuInit)                                                                                                 \
-  X(cuDeviceGet)                                                                                            \
-  X(cuDeviceGetAttribute)                                                                                   \
-  X(cuDeviceGetName)                                                                                        \
-  X(cuDevicePrimaryCtxRetain)                                                                               \
-  X(cuDevicePrimaryCtxRelease)                                                                              \
-  X(cuCtxSetCurrent)                                                                                        \
-  X(cuMemGetInfo)                                                                                           \
-  X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync)   \
-      X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)   \
-          X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
-              X(cuEventElapsedTime) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)            \
-                  X(cuLaunchKernel) X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphDestroy)       \
-                      X(cuGraphExecDestroy) X(cuGetErrorName) X(cuGetErrorString)
+// clang-format off
+#define ATTNPROBE_CUDA_FUNCTIONS(X) \
+  X(cuInit) X(cuDeviceGet) X(cuDeviceGetAttribute) X(cuDeviceGetName) X(cuDevicePrimaryCtxRetain) \
+  X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) \
+  X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) \
+  X(cuMemsetD8Async) X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
+  X(cuEventElapsedTime) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) \
+  X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) \
+  X(cuGetErrorName) X(cuGetErrorString)
+// clang-format on
 #define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_MEMBER)
 #undef ATTNPROBE_MEMBER
