@@ -90,6 +90,34 @@ def again_part(part):
         f"| {r['config']} | {knobs(r)} | {r['first_ms']:.5g} | {r['second_ms']:.5g} | {100 * r['difference']:+.2f} % |" for r in rows]
 
 
+def plan_lines(rows, *columns):
+    """One line a plan."""
+    lines = ["| " + " | ".join([*columns, "config", "engine config", "status", "error", "ms", "what"]) + " |", "| --- |" + " --- |" * (len(columns) + 5)]
+    for r in rows:
+        for c in r["engine_configs"]:
+            cells = [*(r[name] for name in columns), r["config"], knobs(c), c["status"] or c["plan"], number(c["relative_l2"], "{:.1e}"),
+                     number(c["median_ms"], "{:.4g}"), c["message"] or ""]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def counted(rows):
+    plans = [c for r in rows for c in r["engine_configs"]]
+    return f"{sum(c['status'] == 'ok' for c in plans)} of {len(plans)} plans are right."
+
+
+def regimes_part(part):
+    return [counted(part["results"]), "", *plan_lines(part["results"], "data")]
+
+
+def sweep_part(part):
+    return [counted(part["results"]), "", *plan_lines(part["results"])]
+
+
+def several_part(part):
+    return [f"{part['gpus']} GPUs. {counted(part['results'])}", "", *plan_lines(part["results"], "target")]
+
+
 def pytorch_part(part):
     if "markdown" not in part:
         return [part.get("problem", "")]
@@ -97,9 +125,9 @@ def pytorch_part(part):
     return [("##" + line) if line.startswith("#") else line for line in part["markdown"].splitlines()]
 
 
-TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "pytorch": "Beside PyTorch",
+TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "sweep": "Every engine and knob", "several": "Several GPUs", "pytorch": "Beside PyTorch",
           "walk": "The real GPU and the simulated one"}
-WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "pytorch": pytorch_part, "walk": walk_part}
+WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "sweep": sweep_part, "several": several_part, "pytorch": pytorch_part, "walk": walk_part}
 
 
 def markdown(report):
