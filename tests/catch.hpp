@@ -21,6 +21,7 @@
 namespace attnprobe::test {
 
 #if __has_include(<catch2/catch_all.hpp>)
+using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;

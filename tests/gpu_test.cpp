@@ -36,14 +36,9 @@ Json answer(const Json& result) {
 std::map<std::string, std::vector<double>> reference_values(run::Device& device,
                                                             const graph::OpGraph& graph) {
   run::Problem problem(device, graph, {}, 91900);
-  run::Inputs all, inputs;
-  for (const auto& d : problem.data().tensors) {
-    all[d.uid] =
-        run::view_of(graph, tensor(graph, d.uid), static_cast<char*>(problem.pointers().at(d.uid)), all);
-    if (d.role == run::Role::input) inputs[d.uid] = all[d.uid];
-  }
   std::map<std::string, std::vector<double>> values;
-  for (const auto& [uid, value] : run::evaluate(device, run::expand(graph), inputs, size_t{1} << 30)) {
+  for (const auto& [uid, value] :
+       run::evaluate(device, run::expand(graph), problem.inputs(), size_t{1} << 30)) {
     const auto count = static_cast<size_t>(run::kernels::elements(value.view));
     std::vector<double> numbers(count);
     if (device.real() == DataType::f64) {

@@ -11,9 +11,6 @@
 using namespace attnprobe;
 using namespace attnprobe::run;
 using namespace attnprobe::test;
-#if __has_include(<catch2/catch_all.hpp>)
-using Catch::Approx;
-#endif
 
 namespace {
 

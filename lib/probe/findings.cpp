@@ -26,11 +26,14 @@ bool has_working_config(const WalkFindings& findings) {
                      [&](const auto& config) { return works(config, findings); });
 }
 
-std::string stage_of_plan(int64_t engine, const Knobs& knobs) {
-  return fmt::format("plan of engine {} {}", engine, Json(knobs).dump());
+std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs) {
+  return fmt::format("{} of engine {} {}", what, engine, Json(knobs).dump());
 }
 
-void sort_engine_configs(WalkFindings& findings, const std::vector<std::string>& modes) {
+void sort_engine_configs(WalkFindings& findings, const WalkOptions& options) {
+  std::vector<std::string> modes;
+  for (const auto& named : options.named) modes.push_back(named.mode);
+  modes.insert(modes.end(), options.modes.begin(), options.modes.end());
   auto place = [&](const EngineConfigFindings& config) {
     for (size_t i = 0; i < modes.size(); ++i) {
       if (std::find(config.modes.begin(), config.modes.end(), modes[i]) == config.modes.end()) continue;

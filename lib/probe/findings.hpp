@@ -10,6 +10,7 @@
 #include "attnprobe/error.hpp"
 #include "attnprobe/json.hpp"
 #include "attnprobe/probe/run_findings.hpp"
+#include "attnprobe/probe/walk_options.hpp"
 
 namespace attnprobe::probe {
 
@@ -109,12 +110,14 @@ bool has_working_config(const WalkFindings& findings);
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end and nothing is known to be wrong with what it computed.
 bool ran(const RunFindings& run);
-/// By the first of these modes that proposes it and its rank there; what was found outside the heuristics
-/// comes last. A walk does this at its end; the findings of one that was lost are as they came.
-void sort_engine_configs(WalkFindings& findings, const std::vector<std::string>& modes);
+/// By the first mode of the options, named ones before all, that proposes it and its rank there; what was
+/// found outside the heuristics comes last. A walk does this at its end; the findings of one that was lost
+/// are as they came.
+void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 
-/// "plan of engine 2 {"KERNEL_CFG":7}": what a worker says before it builds one.
-std::string stage_of_plan(int64_t engine, const Knobs& knobs);
+/// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a step with an engine config; `what` is
+/// "plan" before one is built.
+std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs);
 
 /// Whether its plan is there.
 bool is_built(const EngineConfigFindings& config);

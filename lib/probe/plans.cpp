@@ -36,7 +36,7 @@ void build_plans(WalkState& state, const Progress& progress) {
   for (size_t i = 0; i < state.findings.engine_configs.size(); ++i) {
     EngineConfigFindings& config = state.findings.engine_configs[i];
     if (!config.check.supported || !state.configs[i] || config.plan) continue;
-    progress(stage_of_plan(config.engine, config.knobs), state.findings);
+    progress(stage_of("plan", config.engine, config.knobs), state.findings);
     PlanFindings found;
     finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
     config.plan = std::move(found);

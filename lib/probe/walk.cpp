@@ -223,10 +223,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     });
     if (!state.findings.failure) walk_graph(state, options, progress);
     findings = std::move(state.findings);
-    std::vector<std::string> modes;
-    for (const auto& named : options.named) modes.push_back(named.mode);
-    modes.insert(modes.end(), options.modes.begin(), options.modes.end());
-    sort_engine_configs(findings, modes);
+    sort_engine_configs(findings, options);
   }
   findings.walk_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

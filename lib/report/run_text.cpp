@@ -49,7 +49,7 @@ std::string engine_config_name(const EngineConfigFindings& config) {
 std::string run_cell(const EngineConfigFindings& config) {
   if (!config.run) return "-";
   const probe::RunFindings& run = *config.run;
-  std::string text = run.status == "ok" || run.status == "not_verified" ? run.status : upper(run.status);
+  std::string text = probe::ran(run) ? run.status : upper(run.status);
   if (run.relative_l2) text += fmt::format(", error {:.1e}", *run.relative_l2);
   if (run.deterministic == false) text += is_noted(config) ? ", nondeterministic" : ", NONDETERMINISTIC";
   return text;

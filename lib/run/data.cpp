@@ -37,9 +37,11 @@ class Planner {
                                                 quoted_list(names_of<DataRegime>())));
     regime_ = *regime;
     for (const auto& operation : graph.operations)
-      for (const auto& port : ports(operation)) (port.is_output ? made_ : used_).insert(port.uid);
+      for (const auto& port : ports(operation))
+        if (port.is_output) made_.insert(port.uid);
     for (const auto& operation : graph.score_operations)
-      for (const auto& port : ports(operation)) (port.is_output ? made_ : used_).insert(port.uid);
+      for (const auto& port : ports(operation))
+        if (port.is_output) made_.insert(port.uid);
     for (const auto& t : graph.tensors)
       if (t.ragged_offset) offsets_.insert(*t.ragged_offset);
     for (const auto& operation : graph.operations)
@@ -332,7 +334,7 @@ class Planner {
   const RunOptions& options_;
   DataRegime regime_ = DataRegime::normal;
   std::mt19937_64 random_;
-  std::set<Uid> made_, used_, offsets_;
+  std::set<Uid> made_, offsets_;
   int64_t batch_ = 1, seqlen_q_ = 1, seqlen_kv_ = 1;
   double keep_ = largest_dropout_keep;
   bool backward_ = false, padded_ = false;
@@ -341,20 +343,36 @@ class Planner {
 
 }  // namespace
 
-int64_t element_size(DataType type) {
+int bits_of(DataType type) {
   switch (type) {
     case DataType::f64:
     case DataType::i64:
-      return 8;
+      return 64;
     case DataType::f32:
     case DataType::i32:
-      return 4;
+      return 32;
     case DataType::f16:
     case DataType::bf16:
-      return 2;
-    default:
+      return 16;
+    case DataType::i8:
+    case DataType::u8:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+    case DataType::fp8_e8m0:
+      return 8;
+    case DataType::fp4_e2m1:
+      return 4;
+    // Packed: the boolean of a byte has a type of its own, CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend
+    // pull request 302).
+    case DataType::boolean:
       return 1;
   }
+  return 0;
+}
+
+int64_t element_size(DataType type) {
+  constexpr int byte = 8;
+  return (bits_of(type) + byte - 1) / byte;
 }
 
 double factor_of(const std::string& name, double keep) {

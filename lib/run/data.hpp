@@ -55,7 +55,9 @@ struct GraphData {
 /// Throws Error(usage) for an unknown regime or lengths that do not fit.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
-/// Bytes of an element.
+/// Bits of an element, packed.
+int bits_of(DataType type);
+/// Bytes of an element that stands alone.
 int64_t element_size(DataType type);
 
 /// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: "scale S" -> 256.

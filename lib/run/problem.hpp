@@ -24,6 +24,10 @@ class Problem {
   /// Where each real tensor lies, by-value scalars excepted.
   std::map<Uid, void*> pointers() const;
 
+  /// Views of all of them, and of those alone that are given before a run.
+  const Inputs& views() const { return inputs_; }
+  Inputs inputs() const;
+
   /// Poisons outputs and clears what an old cuDNN wants cleared: before every run whose outputs count.
   void reset_outputs();
 
@@ -32,7 +36,6 @@ class Problem {
   /// Then `repeats` runs more, compared bit for bit. Throws what `execute` throws.
   probe::RunFindings verify(const Execute& execute, int64_t repeats);
 
-  Device& device() { return device_; }
   const GraphData& data() const { return data_; }
 
  private:
@@ -47,7 +50,6 @@ class Problem {
     char* data = nullptr;
   };
 
-  const TensorData& data_of(Uid uid) const;
   void allocate(size_t workspace);
   void fill(const TensorData& data);
   void fill_inputs();

@@ -21,34 +21,6 @@ size_t size_of(DataType type) {
   return static_cast<size_t>(element_size(type));
 }
 
-using Shape = std::array<int64_t, 4>;
-
-// Every tensor has four dims; scalars of one dim are padded in front.
-Shape four(const std::vector<int64_t>& values) {
-  Shape all{1, 1, 1, 1};
-  if (values.size() > all.size())
-    throw Error(ErrorKind::internal, "the reference knows tensors of at most four dims");
-  std::copy(values.begin(), values.end(), all.end() - static_cast<std::ptrdiff_t>(values.size()));
-  return all;
-}
-
-int64_t count(const Shape& dims) {
-  return dims[0] * dims[1] * dims[2] * dims[3];
-}
-
-View packed_view(const Shape& dims, DataType type, char* data) {
-  View v{};
-  v.data = data;
-  v.type = static_cast<int>(type);
-  int64_t stride = 1;
-  for (size_t axis = 4; axis-- > 0;) {
-    v.dims[axis] = dims[axis];
-    v.strides[axis] = stride;
-    stride *= dims[axis];
-  }
-  return v;
-}
-
 // A part of the batch and of the heads.
 struct Slice {
   int64_t first_batch = 0, batches = 0;  // batches 0: all
@@ -408,6 +380,31 @@ class Evaluation {
 
 }  // namespace
 
+Shape four(const std::vector<int64_t>& values) {
+  Shape all{1, 1, 1, 1};
+  if (values.size() > all.size())
+    throw Error(ErrorKind::internal, "the reference knows tensors of at most four dims");
+  std::copy(values.begin(), values.end(), all.end() - static_cast<std::ptrdiff_t>(values.size()));
+  return all;
+}
+
+int64_t count(const Shape& dims) {
+  return dims[0] * dims[1] * dims[2] * dims[3];
+}
+
+View packed_view(const Shape& dims, DataType type, char* data) {
+  View v{};
+  v.data = data;
+  v.type = static_cast<int>(type);
+  int64_t stride = 1;
+  for (size_t axis = 4; axis-- > 0;) {
+    v.dims[axis] = dims[axis];
+    v.strides[axis] = stride;
+    stride *= dims[axis];
+  }
+  return v;
+}
+
 View view_of(const OpGraph& graph, const Tensor& tensor, char* data, const Inputs& offsets) {
   View v{};
   const Shape dims = four(tensor.dims), strides = four(tensor.strides);
@@ -426,11 +423,6 @@ View view_of(const OpGraph& graph, const Tensor& tensor, char* data, const Input
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs,
                               size_t memory_bytes) {
   return Evaluation(device, graph, inputs).run(memory_bytes);
-}
-
-size_t least_memory(const OpGraph& graph, DataType real) {
-  const Layout layout(graph, real);
-  return layout.peak(layout.ways().back());
 }
 
 }  // namespace attnprobe::run

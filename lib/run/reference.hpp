@@ -3,6 +3,7 @@
 // is rounded to its type, so that what is left of a comparison is the plan's own error.
 #pragma once
 
+#include <array>
 #include <map>
 
 #include "attnprobe/graph/op_graph.hpp"
@@ -25,6 +26,14 @@ struct Value {
 /// the mask of an Rng operation, which only the plan knows. By-value scalars have their value in the graph.
 using Inputs = std::map<Uid, View>;
 
+/// Every tensor has four dims here; those of fewer (scalars of one) are padded in front.
+using Shape = std::array<int64_t, 4>;
+Shape four(const std::vector<int64_t>& values);
+int64_t count(const Shape& dims);
+
+/// Row-major, with nothing between the elements.
+View packed_view(const Shape& dims, DataType type, char* data);
+
 /// The tensor as it lies in memory: dims and strides of the graph, `data` its first element. `offsets`: the
 /// inputs that hold its ragged offsets.
 View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, const Inputs& offsets);
@@ -40,8 +49,5 @@ OpGraph expand(const OpGraph& graph);
 /// one batch entry is too large.
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs,
                               size_t memory_bytes);
-
-/// The least memory that evaluate() takes beside inputs and outputs when it takes turns as often as it can.
-size_t least_memory(const OpGraph& graph, DataType real);
 
 }  // namespace attnprobe::run

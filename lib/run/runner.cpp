@@ -1,7 +1,5 @@
 #include "attnprobe/run/runner.hpp"
 
-#include <fmt/format.h>
-
 #include "attnprobe/error.hpp"
 #include "attnprobe/run/execution.hpp"
 #include "attnprobe/run/timing.hpp"
@@ -26,9 +24,7 @@ class GpuRunner : public Runner {
     if (!built.plan) return outcome;
     outcome.run.emplace();
     outcome.run->data = options.data;
-    const auto at = [&](const char* what) {
-      stage(fmt::format("{} of engine {} {}", what, engine, Json(knobs).dump()));
-    };
+    const auto at = [&](const char* what) { stage(probe::stage_of(what, engine, knobs)); };
     guarded(*outcome.run, [&] {
       at("data");
       prepare(graph, options, static_cast<size_t>(built.workspace_bytes));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "attnprobe/run/data.hpp"
+
 namespace attnprobe::run {
 namespace {
 
@@ -29,33 +31,6 @@ int64_t length_of(std::span<const int64_t> at_run_time, const std::vector<int64_
                   size_t entry) {
   if (!at_run_time.empty()) return at_run_time[entry];
   return of_spec.empty() ? full : of_spec[entry];
-}
-
-int bits_of(DataType type) {
-  switch (type) {
-    case DataType::f64:
-    case DataType::i64:
-      return 64;
-    case DataType::f32:
-    case DataType::i32:
-      return 32;
-    case DataType::f16:
-    case DataType::bf16:
-      return 16;
-    case DataType::i8:
-    case DataType::u8:
-    case DataType::fp8_e4m3:
-    case DataType::fp8_e5m2:
-    case DataType::fp8_e8m0:
-      return 8;
-    case DataType::fp4_e2m1:
-      return 4;
-    // Packed: the boolean of a byte has a type of its own, CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend
-    // pull request 302).
-    case DataType::boolean:
-      return 1;
-  }
-  return 0;
 }
 
 double bytes_of(const graph::Tensor& tensor) {

@@ -35,6 +35,11 @@ std::string reproduce_command(const attention::AttentionSpec& spec, const target
   return command + " --cudnn " + shell_word(options.cudnn);
 }
 
+size_t jobs_of(const CampaignOptions& options) {
+  if (options.jobs > 0) return static_cast<size_t>(options.jobs);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
 // All configs on one target. The worker is started again after it was lost.
 class TargetRun {
  public:
@@ -109,12 +114,9 @@ class TargetRun {
       if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null() || stopped()) throw;
       client_.reset();
       result.findings = lost.findings.get<probe::WalkFindings>();
-      std::vector<std::string> modes;
-      for (const auto& named : options.named) modes.push_back(named.mode);
-      modes.insert(modes.end(), options.modes.begin(), options.modes.end());
-      probe::sort_engine_configs(result.findings, modes);
+      probe::sort_engine_configs(result.findings, options);
       for (auto& config : result.findings.engine_configs)
-        if (lost.stage == probe::stage_of_plan(config.engine, config.knobs)) config.plan = lost_plan(lost);
+        if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
       build_plans(result.findings, result.graph.graph, client_, [&] { return start(); });
     }
   }
@@ -143,9 +145,7 @@ class TargetRun {
     add_work(plan.options, spec, result.graph.graph);
     plan.options.data_type = name_of(spec.dtype);
     constexpr size_t most_builders = 8;  // each holds a context of its own on the GPU
-    plan.builders = std::min<size_t>(
-        options_.jobs > 0 ? static_cast<size_t>(options_.jobs) : std::thread::hardware_concurrency(),
-        most_builders);
+    plan.builders = std::min(jobs_of(options_), most_builders);
     plan.stop = [this] { return stopped(); };
     const StartWorker start_one = [this] { return start(); };
     worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
@@ -164,7 +164,7 @@ class TargetRun {
   }
 
   void search_further(Result& result) {
-    if (!client_) client_ = start();
+    open();
     probe::WalkOptions wider = walk_of(result.graph, walk_);
     wider.engines = name_of(probe::Engines::all);
     const auto found = client_->walk(result.graph.graph, wider);
@@ -299,8 +299,7 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
       if (!campaign.library) campaign.library = run.library();
     }
   };
-  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const size_t jobs = std::min(options.jobs > 0 ? static_cast<size_t>(options.jobs) : cores, targets.size());
+  const size_t jobs = std::min(jobs_of(options), targets.size());
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < jobs; ++i) threads.emplace_back(work);
   threads.clear();  // joins

@@ -45,6 +45,7 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
 
 void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
          const StartWorker& start, const run::RunOptions& options) {
+  if (config.plan && !probe::is_built(config)) return;  // a builder was told why
   // That no fresh worker starts is no fault of this plan's.
   if (!client) client = start();
   if (!config.plan) build(config, graph, client);
@@ -114,8 +115,7 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
   }
   for (size_t b = builders; b-- > 0;) {
     for (size_t i = b; i < configs.size() && !stopped(); i += builders)
-      if (!configs[i]->plan || probe::is_built(*configs[i]))
-        run(*configs[i], json, clients[b], start, plan.options);
+      run(*configs[i], json, clients[b], start, plan.options);
     if (b > 0) clients[b].reset();
   }
   client = std::move(clients[0]);

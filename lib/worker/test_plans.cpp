@@ -1,7 +1,5 @@
 #include "attnprobe/worker/test_plans.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdlib>
 #include <optional>
 
@@ -28,7 +26,7 @@ class TestRunner : public run::Runner {
     if (outcome.plan.status != "CUDNN_STATUS_SUCCESS") return outcome;
     outcome.run.emplace();
     run::guarded(*outcome.run, [&] {
-      stage(fmt::format("run of engine {} {}", engine, Json(knobs).dump()));
+      stage(probe::stage_of("run", engine, knobs));
       const std::string fault = engine == faulty_engine_.value_or(engine) ? fault_ : "";
       if (fault == "cuda_error")
         throw Error(ErrorKind::cuda, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)");
@@ -48,17 +46,9 @@ class TestRunner : public run::Runner {
 
  private:
   void execute(const graph::OpGraph& graph, const run::Problem& problem, const std::string& fault, int runs) {
-    run::Inputs inputs;
-    const auto pointers = problem.pointers();
-    for (const auto& d : problem.data().tensors)
-      inputs[d.uid] =
-          run::view_of(graph, tensor(graph, d.uid), static_cast<char*>(pointers.at(d.uid)), inputs);
-    run::Inputs given = inputs;
-    for (const auto& d : problem.data().tensors)
-      if (d.role != run::Role::input) given.erase(d.uid);
-    const auto results = run::evaluate(*cpu_, run::expand(graph), given, size_t{8} << 30);
+    const auto results = run::evaluate(*cpu_, run::expand(graph), problem.inputs(), size_t{8} << 30);
     for (const auto& [uid, value] : results) {
-      const run::View& out = inputs.at(uid);
+      const run::View& out = problem.views().at(uid);
       for (int64_t i = 0; i < run::kernels::elements(out); ++i) {
         const run::kernels::Place p = run::kernels::place(out, i);
         double x = run::kernels::load(value.view, p);
