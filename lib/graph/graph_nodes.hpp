@@ -1,0 +1,56 @@
+// An OpGraph as nodes (its tensors and operations) and labelled edges (ports), as comparing wants it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attnprobe/graph/op_graph.hpp"
+
+namespace attnprobe::graph {
+
+/// A port from an operation to its tensor, or from a tensor to its ragged offset; and the same backwards.
+struct GraphEdge {
+  std::string label;
+  size_t to;
+  bool operator==(const GraphEdge&) const = default;
+};
+
+struct GraphNode {
+  bool is_operation = false;
+  size_t index = 0;        ///< in OpGraph::tensors or ::operations; score operations count on from these
+  std::string word;        ///< "tensor", or the operation's name
+  bool in_scores = false;  ///< of OpGraph::score_operations
+  /// What counts, in words: {"strides", "8,4,2,1"}.
+  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<GraphEdge> edges;
+};
+
+/// Tensors that an operation uses first, then operations.
+std::vector<GraphNode> graph_nodes(const OpGraph& graph);
+
+/// Colours of the nodes of two graphs: equal colours cannot be told apart by attributes and neighbours up to
+/// some distance.
+class GraphColours {
+ public:
+  using Colours = std::vector<uint64_t>;
+
+  GraphColours(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b);
+
+  /// By attributes alone. The nodes of b follow those of a.
+  const Colours& initial() const { return initial_; }
+  /// One step further; true if some colour was divided.
+  bool refine(Colours& colours) const;
+
+ private:
+  struct Edge {
+    uint64_t label;
+    size_t to;
+  };
+  Colours initial_;
+  std::vector<std::vector<Edge>> edges_;
+};
+
+}  // namespace attnprobe::graph
