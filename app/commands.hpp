@@ -9,6 +9,8 @@ namespace attnprobe::app {
 using Run = std::function<int()>;
 
 void add_probe(CLI::App& app, Run& run);
+void add_replay(CLI::App& app, Run& run);
+void add_explain(CLI::App& app, Run& run);
 void add_targets(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);
 void add_schema(CLI::App& app, Run& run);

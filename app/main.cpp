@@ -59,6 +59,8 @@ int run_command_line(int argc, char** argv) {
       "4 a probe crashed or timed out, 5 a wrong result.");
   Run run;
   add_probe(app, run);
+  add_replay(app, run);
+  add_explain(app, run);
   add_targets(app, run);
   add_doctor(app, run);
   add_schema(app, run);

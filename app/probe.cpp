@@ -1,24 +1,12 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <csignal>
 
+#include "ask.hpp"
 #include "attnprobe/attention/fields.hpp"
-#include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/graph/build.hpp"
-#include "attnprobe/report/errata.hpp"
-#include "attnprobe/report/output.hpp"
-#include "attnprobe/report/report.hpp"
-#include "attnprobe/target/catalogue.hpp"
 #include "attnprobe/text.hpp"
-#include "attnprobe/worker/client.hpp"
-#include "attnprobe/worker/preflight.hpp"
-#include "attnprobe/worker/run_plans.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "transformer_engine.hpp"
@@ -26,25 +14,13 @@
 namespace attnprobe::app {
 namespace {
 
-using report::Format;
 using report::Results;
-using worker::Result;
 
 struct Options {
   std::vector<std::string> config_files;
   std::vector<attention::Override> overrides;
-  std::string transformer_engine;
-  std::string target, cudnn, output, errata, dump_graph, modes = "A,B,FALLBACK";
-  std::vector<std::string> reports;
-  std::string format = "table";
-  worker::CampaignOptions campaign;
-  bool verbose = false;
-};
-
-// A report file and the format that goes into it.
-struct ReportFile {
-  Format format;
-  std::unique_ptr<report::OutputFile> file;
+  std::string transformer_engine, dump_graph;
+  AskOptions ask;
 };
 
 std::vector<attention::AttentionConfig> read_configs(const Options& options) {
@@ -63,199 +39,64 @@ std::vector<attention::AttentionConfig> read_configs(const Options& options) {
   return configs;
 }
 
-void add_devices(std::vector<target::Target>& targets, const std::string& word, const Options& options) {
-  const auto driver = worker::inspect_driver(options.campaign.timeout_seconds);
-  const auto devices = worker::device_targets(driver);
-  if (devices.empty())
-    throw Error(ErrorKind::environment,
-                fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
-                            driver.problem.empty() ? "no GPU" : driver.problem));
-  if (word == "device:all") {
-    targets.insert(targets.end(), devices.begin(), devices.end());
-    return;
-  }
-  for (const auto& device : devices)
-    if (device.id == word) {
-      targets.push_back(device);
-      return;
-    }
-  throw Error(ErrorKind::usage,
-              fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all", word,
-                          devices.size() - 1));
-}
-
-std::vector<target::Target> choose_targets(const Options& options) {
-  std::vector<target::Target> targets;
-  if (options.target.empty()) {
-    targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
-    return targets.empty() ? target::simulated_targets("representative") : targets;
-  }
-  for (const auto& word : split(options.target, ',')) {
-    if (word.rfind("device:", 0) == 0) {
-      add_devices(targets, word, options);
-      continue;
-    }
-    for (auto& t : target::simulated_targets(word)) targets.push_back(std::move(t));
-  }
-  return targets;
-}
-
-// All that a report says.
-struct Answers {
-  std::vector<Results> groups;  // one, or with --te one for each kind of target
-  std::optional<cudnn::LibraryInfo> library;
-  std::vector<TransformerEngineAnswer> transformer_engine;
-
-  Results results() const {
-    Results all;
-    for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
-    return all;
-  }
-};
-
-std::string render(Format format, const Answers& answers, const report::TextStyle& style) {
-  std::string text;
-  if (format == Format::json) {
-    Json json = report::report_json(answers.results(), answers.library);
-    if (!answers.transformer_engine.empty()) json["transformer_engine"] = to_json(answers.transformer_engine);
-    return json_text(json, 2) + "\n";
-  }
-  if (format == Format::table) {
-    for (const auto& group : answers.groups)
-      text += report::text_report(group, answers.library, style) + "\n";
-    text.pop_back();
-    if (!answers.transformer_engine.empty())
-      text += "\n" + transformer_engine_text(answers.transformer_engine, style.width);
-    return text;
-  }
-  for (const Result* result : answers.results()) text += json_text(report::to_json(*result)) + "\n";
-  return text;
-}
-
-std::vector<ReportFile> open_reports(const Options& options) {
-  std::vector<ReportFile> files;
-  for (const auto& word : options.reports) {
-    const size_t equals = word.find('=');
-    const auto format = parse_enum<Format>(word.substr(0, equals));
-    if (equals == std::string::npos || !format)
-      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}",
-                                                word, quoted_list(names_of<Format>())));
-    files.push_back({*format, std::make_unique<report::OutputFile>(word.substr(equals + 1))});
-  }
-  if (!options.output.empty())
-    files.push_back(
-        {parse_enum<Format>(options.format).value(), std::make_unique<report::OutputFile>(options.output)});
-  return files;
-}
-
-// Results as they come: progress on a terminal, report files rewritten at most once a second.
-class Progress {
- public:
-  Progress(size_t total, std::vector<ReportFile>& files)
-      : results_(total), files_(files), on_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-  void add(const Result& result, size_t index, size_t done) {
-    results_[index] = &result;
-    if (on_terminal_)
-      fmt::print(stderr, "\r\x1b[K[{}/{}] {} on {}: {}", done, results_.size(), result.config.spec.name,
-                 result.target.id, name_of(result.verdict));
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_write_ < std::chrono::seconds(1)) return;
-    last_write_ = now;
-    write({{finished()}, {}, {}});
-  }
-
-  void write(const Answers& answers) {
-    for (auto& [format, file] : files_) file->replace(render(format, answers, {}));
-  }
-
-  void end() const {
-    if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  Results finished() const {
-    Results results;
-    for (const Result* result : results_)
-      if (result != nullptr) results.push_back(result);
-    return results;
-  }
-
-  Results results_;
-  std::vector<ReportFile>& files_;
-  bool on_terminal_;
-  std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
-};
-
-report::TextStyle terminal_style(bool verbose) {
-  report::TextStyle style;
-  style.colour = wants_colour(STDOUT_FILENO);
-  style.details = verbose;
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40)
-    style.width = std::min<size_t>(size.ws_col, 140);
-  return style;
-}
-
-// The version that graphs are drawn for: that of the cuDNN a probe would use.
-int64_t version_for_graphs(const Options& options) {
-  try {
-    const target::Target& any = *target::find("h200");
-    worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(cudnn::choose_library(options.cudnn).path, any).version;
-  } catch (const std::exception& e) {
-    constexpr int64_t newest_checked = 91900;
-    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}",
-                 cudnn::version_text(newest_checked), e.what());
-    return newest_checked;
-  }
-}
-
-// What is to be probed: configs on targets, and the calls of Transformer Engine that they are.
-struct Work {
-  std::vector<TargetGroup> groups;
-  std::vector<target::Target> targets;
+// The calls of Transformer Engine, as groups of configs and targets.
+struct Calls {
   std::vector<attention::TransformerEngineQuery> queries;
-  int64_t cudnn_version = 0;  // with --te only
-
-  size_t size() const {
-    size_t count = 0;
-    for (const auto& group : groups) count += group.configs.size() * group.targets.size();
-    return count;
-  }
+  std::vector<target::Target> targets;
+  int64_t cudnn_version = 0;
+  std::vector<TargetGroup> groups;
 };
 
-Work plan_work(const Options& options) {
-  Work work;
-  if (options.transformer_engine.empty()) {
-    auto configs = read_configs(options);
-    work.targets = choose_targets(options);
-    work.groups.push_back({std::move(configs), work.targets});
-    return work;
-  }
+Calls read_calls(const Options& options, const AskOptions& ask) {
   if (!options.config_files.empty() || !options.overrides.empty())
     throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
-  const auto& modes = options.campaign.walk.modes;
+  const auto modes = split(ask.modes, ',');
   if (std::find(modes.begin(), modes.end(), "A") == modes.end())
     throw Error(ErrorKind::usage, "--te needs mode A, the one that Transformer Engine asks");
-  work.queries = attention::load_transformer_engine(options.transformer_engine);
-  work.targets = choose_targets(options);
-  work.cudnn_version = version_for_graphs(options);
-  work.groups = transformer_engine_groups(work.queries, work.targets, work.cudnn_version);
+  Calls calls;
+  calls.queries = attention::load_transformer_engine(options.transformer_engine);
+  calls.targets = choose_targets(ask, "representative");
+  calls.cudnn_version = version_for_graphs(ask);
+  calls.groups = transformer_engine_groups(calls.queries, calls.targets, calls.cudnn_version);
+  return calls;
+}
+
+Work plan_calls(const Options& options, const AskOptions& ask) {
+  const auto calls = std::make_shared<const Calls>(read_calls(options, ask));
+  const auto answers = [calls](const Results& results) {
+    return transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
+  };
+  Work work;
+  for (const auto& group : calls->groups)
+    work.groups.push_back({worker::questions_of(group.configs), group.targets});
+  work.add_to_json = [answers](Json& json, const Results& results) {
+    json["transformer_engine"] = to_json(answers(results));
+  };
+  work.after = [answers](const Results& results, const report::TextStyle& style) {
+    return transformer_engine_text(answers(results), style.width);
+  };
+  work.exit_code = [answers](const Results& results) { return exit_code(answers(results)); };
+  return work;
+}
+
+Work plan_configs(const Options& options, const AskOptions& ask) {
+  Work work;
+  auto questions = worker::questions_of(read_configs(options));
+  work.groups.push_back({std::move(questions), choose_targets(ask, "representative")});
   return work;
 }
 
 std::vector<attention::AttentionConfig> configs_to_draw(const Options& options) {
   if (options.transformer_engine.empty()) return read_configs(options);
   std::vector<attention::AttentionConfig> configs;
-  for (const auto& group : plan_work(options).groups)
+  for (const auto& group : read_calls(options, options.ask).groups)
     configs.insert(configs.end(), group.configs.begin(), group.configs.end());
   return configs;
 }
 
 int dump_graphs(const Options& options) {
   const auto configs = configs_to_draw(options);
-  const int64_t version = version_for_graphs(options);
+  const int64_t version = version_for_graphs(options.ask);
   Json list = Json::array();
   std::string dots;
   for (const auto& config : configs) {
@@ -269,88 +110,20 @@ int dump_graphs(const Options& options) {
   }
   const std::string text =
       options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n";
-  if (options.output.empty())
-    fmt::print("{}", text);
-  else
-    report::OutputFile(options.output).replace(text);
+  write_output(options.ask.output, text);
   return all_met;
 }
 
-// Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
-void check_can_run(const Options& options, const std::vector<target::Target>& targets) {
-  if (options.campaign.walk.plans != name_of(probe::Plans::run) || worker::test_plans_asked()) return;
-  for (const auto& t : targets)
-    if (t.kind == target::Kind::device) return;
-  throw Error(ErrorKind::usage,
-              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: "
-              "none, build, or a "
-              "--target device:0");
-}
-
-std::atomic<bool> stop_asked{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
-
-// The first Ctrl-C lets what is under way end and writes what is there; the second kills.
-void stop_gently() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_asked = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-int probe(Options options) {
-  for (const auto& mode : split(options.modes, ','))
-    if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage,
-                  fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
-  options.campaign.walk.modes = split(options.modes, ',');
+int probe(const Options& options) {
   if (!options.dump_graph.empty()) return dump_graphs(options);
-  // Before anything is asked of cuDNN, so that a typo is a usage error even where cuDNN is missing.
-  auto files = open_reports(options);
-  std::unique_ptr<report::OutputFile> errata;
-  if (!options.errata.empty()) errata = std::make_unique<report::OutputFile>(options.errata);
-  const Work work = plan_work(options);
-  check_can_run(options, work.targets);
-  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
-
-  stop_gently();
-  options.campaign.stop = &stop_asked;
-  Progress progress(work.size(), files);
-  Answers answers;
-  std::vector<worker::CampaignResult> campaigns;  // the answers point into them
-  size_t before = 0;
-  for (const auto& group : work.groups) {
-    campaigns.push_back(worker::run_campaign(group.configs, group.targets, options.campaign,
-                                             [&](const Result& result, size_t index, size_t done) {
-                                               progress.add(result, before + index, before + done);
-                                             }));
-    before += group.configs.size() * group.targets.size();
-    if (campaigns.back().library) answers.library = campaigns.back().library;
-  }
-  progress.end();
-  for (const auto& campaign : campaigns) {
-    answers.groups.emplace_back();
-    for (const auto& result : campaign.results) answers.groups.back().push_back(&result);
-  }
-  const Results results = answers.results();
-  answers.transformer_engine =
-      transformer_engine_answers(work.queries, work.targets, results, work.cudnn_version);
-  progress.write(answers);
-  if (errata) errata->replace(json_text(report::errata(results), 2) + "\n");
-  if (options.output.empty())
-    fmt::print("{}",
-               render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
-  if (!stop_asked) return std::max(exit_code(results), exit_code(answers.transformer_engine));
-  spdlog::warn("stopped: {} of {} results", results.size(), work.size());
-  return interrupted;
+  const auto plan = options.transformer_engine.empty() ? plan_configs : plan_calls;
+  return ask(options.ask, [&](const AskOptions& with) { return plan(options, with); });
 }
 
 }  // namespace
 
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
-  options->campaign.walk.plans = "auto";
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
   command->add_option("--config", options->config_files, "JSON configs; - is standard input")
       ->group("What is asked");
@@ -374,77 +147,12 @@ void add_probe(CLI::App& app, Run& run) {
     // A boolean's option alone is true.
     if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
   }
-  const std::string where = "Where", how = "How far", output = "Output";
-  command
-      ->add_option("--target", options->target,
-                   "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json "
-                   "file; comma list; "
-                   "default: this machine's GPUs, else the representative ones")
-      ->group(where);
-  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it")->group(where);
-  command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how);
-  command
-      ->add_option("--engines", options->campaign.walk.engines,
-                   "heuristic: what the modes propose; all: every engine too; "
-                   "knobs: every engine with every knob value")
-      ->check(CLI::IsMember(names_of<probe::Engines>()))
-      ->group(how);
-  command
-      ->add_option(
-          "--plans", options->campaign.walk.plans,
-          "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on "
-          "a real GPU, none on a simulated one")
-      ->check(CLI::IsMember(names_of<probe::Plans>()))
-      ->group(how);
-  const std::string running = "Running plans";
-  run::RunOptions& run_options = options->campaign.run;
-  command
-      ->add_option(
-          "--data", run_options.data,
-          "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
-      ->check(CLI::IsMember(names_of<run::DataRegime>()))
-      ->group(running);
-  command->add_option("--seed", run_options.seed, "of the random inputs")->group(running);
-  command->add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")
-      ->group(running);
-  command
-      ->add_option("--timing", run_options.timing,
-                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
-      ->check(CLI::IsMember(names_of<run::Timing>()))
-      ->group(running);
-  command->add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
-  command->add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")
-      ->group(running);
-  command
-      ->add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
-      ->check(CLI::NonNegativeNumber)
-      ->group(running);
-  command
-      ->add_option("--timeout", options->campaign.timeout_seconds,
-                   "seconds for one config on one target, and for each of its plans")
-      ->check(CLI::PositiveNumber)
-      ->group(how);
-  command->add_option("--jobs", options->campaign.jobs, "worker processes at a time; default: the cores")
-      ->check(CLI::PositiveNumber)
-      ->group(how);
-  command->add_option("--format", options->format, "table, json or jsonl")
-      ->check(CLI::IsMember(names_of<Format>()))
-      ->group(output);
-  command->add_option("-o,--output", options->output, "file for it; default: standard output")->group(output);
-  command->add_option("--report", options->reports, "further reports, FORMAT=FILE")->group(output);
-  command
-      ->add_option("--errata", options->errata,
-                   "file for the engine configs that crashed, hung or computed something wrong, in "
-                   "cudnn-frontend's errata format (CUDNN_ERRATA_JSON_FILE)")
-      ->group(output);
+  add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
   command
       ->add_option("--dump-graph", options->dump_graph,
                    "write the operation graph instead of probing it: json or dot")
       ->check(CLI::IsMember({"json", "dot"}))
-      ->group(output);
-  command->add_flag("--raw-log", options->campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")
-      ->group(output);
-  command->add_flag("-v,--verbose", options->verbose, "every engine config of every result")->group(output);
+      ->group("Output");
   command->callback([options, &run] { run = [options] { return probe(*options); }; });
 }
 

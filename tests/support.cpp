@@ -45,7 +45,7 @@ std::vector<worker::Result> probe_all(const std::string& config_json, const std:
   worker::CampaignOptions campaign;
   campaign.cudnn = cudnn_path();
   campaign.walk = options;
-  return worker::run_campaign(attention::parse_configs(config_json, "test"),
+  return worker::run_campaign(worker::questions_of(attention::parse_configs(config_json, "test")),
                               target::simulated_targets(targets), campaign,
                               [](const worker::Result&, size_t, size_t) {})
       .results;

@@ -29,8 +29,9 @@ std::vector<Result> probe_with_fault(const std::string& configs, const std::stri
   worker::CampaignOptions options;
   options.cudnn = cudnn_path();
   options.timeout_seconds = timeout;
-  return worker::run_campaign(attention::parse_configs(configs, "test"), target::simulated_targets(targets),
-                              options, [](const Result&, size_t, size_t) {})
+  return worker::run_campaign(worker::questions_of(attention::parse_configs(configs, "test")),
+                              target::simulated_targets(targets), options,
+                              [](const Result&, size_t, size_t) {})
       .results;
 }
 

@@ -41,8 +41,24 @@ std::optional<Reason> parse_reason(std::string_view line) {
   return std::nullopt;
 }
 
-// The JSON object that begins at text[0], cut at its matching brace; "" if it is cut off.
-std::string_view object_at_start(std::string_view text) {
+std::optional<EngineConfigLog> parse_engine_text(std::string_view text) {
+  return parse_engine(Json::parse(json_object_at_start(text), nullptr, false));
+}
+
+bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) {
+  return a.engine == b.engine && a.knobs == b.knobs;
+}
+
+}  // namespace
+
+Knobs chosen_knobs(const Knobs& knobs) {
+  Knobs result;
+  for (const auto& [knob, value] : knobs)
+    if (value != -1) result[knob] = value;
+  return result;
+}
+
+std::string_view json_object_at_start(std::string_view text) {
   int depth = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -63,8 +79,7 @@ std::string_view object_at_start(std::string_view text) {
   return {};
 }
 
-std::optional<EngineConfigLog> parse_engine(std::string_view text) {
-  const Json json = Json::parse(object_at_start(text), nullptr, false);
+std::optional<EngineConfigLog> parse_engine(const Json& json) {
   if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer())
     return std::nullopt;
   EngineConfigLog config;
@@ -81,12 +96,6 @@ std::optional<EngineConfigLog> parse_engine(std::string_view text) {
   return config;
 }
 
-bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) {
-  return a.engine == b.engine && a.knobs == b.knobs;
-}
-
-}  // namespace
-
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
   std::vector<EngineConfigLog> configs;
   std::optional<EngineConfigLog> current;
@@ -99,7 +108,7 @@ std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
   for_each_line(text, [&](std::string_view line) {
     if (line.substr(0, config_key.size()) == config_key) {
       finish();
-      current = parse_engine(line.substr(config_key.size()));
+      current = parse_engine_text(line.substr(config_key.size()));
     } else if (const auto reason = parse_reason(line); reason && current) {
       current->reasons.push_back(*reason);
     } else if (current && line.find(" called:") != std::string_view::npos) {
@@ -126,7 +135,7 @@ std::vector<EngineConfigLog> parse_candidates(std::string_view text) {
       in_call = line.find("cudnnBackendFinalizeEngineCfgVisualize()") != std::string_view::npos;
     const size_t engine = line.rfind(engine_key);
     if (!in_call || engine == std::string_view::npos) return;
-    if (auto config = parse_engine(line.substr(engine + engine_key.size())))
+    if (auto config = parse_engine_text(line.substr(engine + engine_key.size())))
       candidates.push_back(std::move(*config));
   });
   return candidates;

@@ -29,6 +29,15 @@ struct EngineConfigLog {
   std::vector<Reason> reasons;
 };
 
+/// Without the knobs that nobody chose: the log writes -1 for them, the descriptor has no such knob.
+Knobs chosen_knobs(const Knobs& knobs);
+
+/// The JSON object at the start of `text`, cut at its matching brace; "" if it is cut off.
+std::string_view json_object_at_start(std::string_view text);
+
+/// {"engineId":2,"smVersion":900,"knobChoices":{"CUDNN_KNOB_TYPE_KERNEL_CFG":7}}; none for anything else.
+std::optional<EngineConfigLog> parse_engine(const Json& json);
+
 /// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears
 /// again (cuDNN repeats all of them as an error stack when none is viable) is given once. A block whose JSON
 /// is cut off or is no JSON is left out; its text stays in the raw log.

@@ -120,6 +120,8 @@ class Lowering {
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_YDESC), op.y);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_DYDESC), op.dy);
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_DXDESC), op.dx);
+    if (op.alpha1) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_ALPHA1), *op.alpha1);
+    if (op.alpha2) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_ALPHA2), *op.alpha2);
     d.finalize();
     return keep(std::move(d));
   }

@@ -42,7 +42,8 @@ struct Pointwise {
   PointwiseMode mode = PointwiseMode::IDENTITY;
   DataType compute = DataType::f32;
   std::optional<Uid> x, b, t, y, dy, dx;
-  std::optional<int64_t> axis;  ///< of GEN_INDEX
+  std::optional<int64_t> axis;           ///< of GEN_INDEX
+  std::optional<double> alpha1, alpha2;  ///< factors of x and b; unset: 1. No builder sets them
 };
 
 /// Y = X reduced along every axis in which Y has extent 1 and X has more.

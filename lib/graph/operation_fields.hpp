@@ -176,6 +176,8 @@ void for_each_attribute(Op& op, F&& f) {
   if constexpr (std::is_same_v<Plain, Pointwise>) {
     f("mode", op.mode);
     f("axis", op.axis);
+    f("alpha1", op.alpha1);
+    f("alpha2", op.alpha2);
   }
   if constexpr (std::is_same_v<Plain, Reduction>) f("operator", op.op);
   if constexpr (std::is_same_v<Plain, Rng>) {

@@ -5,6 +5,7 @@
 namespace attnprobe::probe {
 namespace {
 
+using cudnn::chosen_knobs;
 using cudnn::Descriptor;
 using cudnn::EngineConfigLog;
 using cudnn::LogCapture;
@@ -16,14 +17,6 @@ cudnnBackendHeurMode_t heuristic_mode(const std::string& mode) {
   throw Error(ErrorKind::usage, "unknown heuristic mode " + mode);
 }
 
-// The log writes -1 for a knob that nobody chose; the descriptor of the same config has no such knob.
-Knobs chosen(const Knobs& knobs) {
-  Knobs result;
-  for (const auto& [knob, value] : knobs)
-    if (value != -1) result[knob] = value;
-  return result;
-}
-
 Knobs knobs_of(const Descriptor& config) {
   Knobs knobs;
   for (const Descriptor& choice :
@@ -32,7 +25,7 @@ Knobs knobs_of(const Descriptor& config) {
     const auto knob = choice.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE));
     knobs[knob_name(knob)] = choice.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE));
   }
-  return chosen(knobs);
+  return chosen_knobs(knobs);
 }
 
 void add_mode(EngineConfigFindings& config, const std::string& mode, std::optional<int64_t> rank) {
@@ -45,7 +38,7 @@ void add_mode(EngineConfigFindings& config, const std::string& mode, std::option
 // of the viable ones is known.
 std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t engine, const Knobs& knobs) {
   for (size_t i = 0; i < list.size(); ++i)
-    if (list[i].engine == engine && chosen(list[i].knobs) == knobs) return static_cast<int64_t>(i);
+    if (list[i].engine == engine && chosen_knobs(list[i].knobs) == knobs) return static_cast<int64_t>(i);
   return std::nullopt;
 }
 
@@ -79,7 +72,7 @@ void add_viable(WalkState& state, const std::string& mode, std::vector<Descripto
 void add_fallen(WalkState& state, const std::string& mode, const std::vector<EngineConfigLog>& fallen,
                 const std::vector<EngineConfigLog>& order) {
   for (const auto& logged : fallen) {
-    const Knobs knobs = chosen(logged.knobs);
+    const Knobs knobs = chosen_knobs(logged.knobs);
     const size_t index = find_or_add(state, logged.engine, knobs);
     EngineConfigFindings& found = state.findings.engine_configs[index];
     add_mode(found, mode, rank_in(order, logged.engine, knobs));

@@ -10,17 +10,23 @@
 namespace attnprobe::report {
 namespace {
 
-Json graph_json(const graph::BuiltGraph& built) {
+Json graph_json(const worker::Result& result) {
+  const graph::BuiltGraph& built = result.graph;
   if (built.graph.operations.empty()) return nullptr;
   Json ops = Json::array();
   for (const auto& operation : built.graph.operations) ops.push_back(operation_name(operation));
-  Json json = {{"hash", hash(built.graph)}, {"pattern", name_of(built.pattern)}};
+  Json json = {{"hash", hash(built.graph)},
+               {"pattern", result.has_spec() ? Json(name_of(built.pattern)) : Json()}};
   if (!built.choice.empty()) json["choice"] = built.choice;
   json["ops"] = ops;
   // Inside a single SDPA operation.
   for (const auto& operation : built.graph.score_operations)
     json["score_ops"].push_back(operation_name(operation));
   return json;
+}
+
+Json given_json(const worker::GivenGraph& given) {
+  return {{"description", given.description}, {"recognised", given.is_recognised}, {"notes", given.notes}};
 }
 
 Json target_json(const target::Target& target) {
@@ -41,8 +47,8 @@ std::string tool_version() {
 
 Json to_json(const worker::Result& result) {
   Json json = {
-      {"config", to_json(result.config.spec)},
-      {"graph", graph_json(result.graph)},
+      {"config", result.has_spec() ? to_json(result.config.spec) : Json()},
+      {"graph", graph_json(result)},
       {"target", target_json(result.target)},
       {"cudnn",
        {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
@@ -52,6 +58,7 @@ Json to_json(const worker::Result& result) {
       {"expect", name_of(expected(result))},
       {"met", met_expectation(result)},
       {"root_cause", result.root_cause ? Json(*result.root_cause) : Json()}};
+  if (result.given) json["given"] = given_json(*result.given);
   if (result.crash)
     json["crash"] = {
         {"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};

@@ -202,15 +202,20 @@ Json frontend() {
 }
 
 Json result() {
-  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
-                             {"pattern", type("string")},
-                             {"choice?", type("string")},
-                             {"ops", array_of(type("string"))},
-                             {"score_ops?", array_of(type("string"))}});
+  const Json graph =
+      object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
+              {"pattern", described(or_null(type("string")), "null: no attention that attnprobe knows")},
+              {"choice?", type("string")},
+              {"ops", array_of(type("string"))},
+              {"score_ops?", array_of(type("string"))}});
   const Json failure =
       object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
   const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});
-  return object({{"config", type("object")},
+  const Json given = object({{"description", type("string")},
+                             {"recognised", described(type("boolean"), "the config builds this very graph")},
+                             {"notes", array_of(type("string"))}});
+  return object({{"config", described(or_null(type("object")), "null for a graph that no config builds")},
+                 {"given?", described(given, "of a graph that another program made")},
                  {"graph", or_null(graph)},
                  {"target", object({{"id", type("string")},
                                     {"name", type("string")},

@@ -212,8 +212,9 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
 
 std::string headline(const Result& result, const Writer& writer) {
   const auto& spec = result.config.spec;
-  std::string text = writer.bold(spec.name.empty() ? describe(spec) : spec.name) + "\n";
-  text += fmt::format("  {}\n", describe(spec));
+  const std::string what = result.given ? result.given->description : describe(spec);
+  std::string text = writer.bold(spec.name.empty() ? what : spec.name) + "\n";
+  text += fmt::format("  {}\n", what);
   if (!result.graph.choice.empty()) text += fmt::format("  {}\n", result.graph.choice);
   return text;
 }

@@ -19,10 +19,10 @@
 namespace attnprobe::worker {
 namespace {
 
-std::string reproduce_command(const attention::AttentionSpec& spec, const target::Target& target,
+// `command` asks the question, on no target yet.
+std::string reproduce_command(std::string command, const target::Target& target,
                               const CampaignOptions& options) {
-  std::string command = "attnprobe " + to_options(spec) + " --target " +
-                        shell_word(target.file.empty() ? target.id : target.file);
+  command += " --target " + shell_word(target.file.empty() ? target.id : target.file);
   const probe::WalkOptions defaults;
   if (options.walk.modes != defaults.modes) {
     std::string modes;
@@ -35,12 +35,20 @@ std::string reproduce_command(const attention::AttentionSpec& spec, const target
   return command + " --cudnn " + shell_word(options.cudnn);
 }
 
+std::string command_of(const attention::AttentionSpec& spec) {
+  return "attnprobe " + to_options(spec);
+}
+
+std::string command_of(const Question& question) {
+  return question.given ? question.given->command : command_of(question.config.spec);
+}
+
 size_t jobs_of(const CampaignOptions& options) {
   if (options.jobs > 0) return static_cast<size_t>(options.jobs);
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-// All configs on one target. The worker is started again after it was lost.
+// All questions on one target. The worker is started again after it was lost.
 class TargetRun {
  public:
   TargetRun(const target::Target& target, const CampaignOptions& options)
@@ -54,20 +62,20 @@ class TargetRun {
     }
   }
 
-  Result run(const attention::AttentionConfig& config) {
+  Result run(const Question& question) {
     Result result;
-    result.config = config;
+    static_cast<Question&>(result) = question;
     result.target = target_;
     result.cudnn_path = options_.cudnn;
-    result.reproduce = reproduce_command(config.spec, target_, options_);
+    result.reproduce = reproduce_command(command_of(question), target_, options_);
     try {
       open();
       result.cudnn_version = library_->version;
-      result.graph = graph::build(config.spec, {library_->version, target_.sm});
+      result.graph = build_graph(question);
       walk(result);
-      if (runs_ && !result.findings.failure) run_plans(result);
+      if (runs_ && question.has_spec() && !result.findings.failure) run_plans(result);
       judge(result);
-      if (result.verdict == Verdict::unsupported) probe_alternatives(result);
+      if (result.verdict == Verdict::unsupported && question.has_spec()) probe_alternatives(result);
     } catch (const WorkerLost& lost) {
       client_.reset();
       if (lost.stage == start_stage)
@@ -89,6 +97,14 @@ class TargetRun {
   const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
 
  private:
+  graph::BuiltGraph build_graph(const Question& question) const {
+    if (!question.given) return graph::build(question.config.spec, {library_->version, target_.sm});
+    graph::BuiltGraph built;
+    built.graph = question.given->graph;
+    built.pattern = question.config.spec.pattern;
+    return built;
+  }
+
   void open() {
     if (!client_) client_ = start();
   }
@@ -105,7 +121,9 @@ class TargetRun {
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
 
   void walk(Result& result) {
-    const probe::WalkOptions options = walk_of(result.graph, walk_);
+    probe::WalkOptions options = walk_of(result.graph, walk_);
+    // What inputs of an unknown graph mean is not known: its plans are built, not run.
+    if (runs_ && !result.has_spec()) options.plans = name_of(probe::Plans::build);
     try {
       result.findings = client_->walk(result.graph.graph, options);
     } catch (const WorkerLost& lost) {
@@ -201,7 +219,7 @@ class TargetRun {
         if (other.verdict == Verdict::supported)
           verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
                                          first_working_engine(other),
-                                         reproduce_command(alternative.spec, target_, options_)));
+                                         reproduce_command(command_of(alternative.spec), target_, options_)));
       }
     } catch (const WorkerLost&) {
       client_.reset();  // the alternative is no good; the verdict stands
@@ -255,7 +273,7 @@ class TargetRun {
   std::optional<cudnn::LibraryInfo> library_;
 };
 
-// Which other targets of this very run support the config: advice that needs no further probing.
+// Which other targets of this very run support what was asked: advice that needs no further probing.
 void name_supporting_targets(std::vector<Result>& results, size_t target_count) {
   for (size_t begin = 0; begin < results.size(); begin += target_count) {
     std::string supporting;
@@ -265,17 +283,24 @@ void name_supporting_targets(std::vector<Result>& results, size_t target_count) 
     if (supporting.empty()) continue;
     for (size_t i = begin; i < begin + target_count; ++i)
       if (results[i].verdict == Verdict::unsupported)
-        results[i].root_cause->advice.push_back("the same config is supported on " + supporting);
+        results[i].root_cause->advice.push_back(
+            fmt::format("the same {} is supported on {}", results[i].given ? "graph" : "config", supporting));
   }
 }
 
 }  // namespace
 
-CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& configs,
+std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs) {
+  std::vector<Question> questions;
+  for (const auto& config : configs) questions.push_back({config, {}});
+  return questions;
+}
+
+CampaignResult run_campaign(const std::vector<Question>& questions,
                             const std::vector<target::Target>& targets, const CampaignOptions& options,
                             const OnResult& on_result) {
   CampaignResult campaign;
-  campaign.results.resize(configs.size() * targets.size());
+  campaign.results.resize(questions.size() * targets.size());
   std::mutex mutex;
   size_t done = 0;
   std::vector<char> finished(campaign.results.size());
@@ -284,9 +309,9 @@ CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& confi
   auto work = [&] {
     for (size_t t; (t = next_target++) < targets.size();) {
       TargetRun run(targets[t], options);
-      for (size_t c = 0; c < configs.size(); ++c) {
+      for (size_t c = 0; c < questions.size(); ++c) {
         if (stopped()) return;
-        Result result = run.run(configs[c]);
+        Result result = run.run(questions[c]);
         const std::lock_guard lock(mutex);
         // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
         if (stopped() && (result.crash || result.findings.plans_run)) return;

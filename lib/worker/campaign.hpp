@@ -1,4 +1,4 @@
-// Many configs on many targets with one cuDNN: a worker process a target, results in a fixed order.
+// Many questions on many targets with one cuDNN: a worker process a target, results in a fixed order.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ struct CampaignOptions {
   std::string cudnn;                        ///< path of a libcudnn.so.9
   probe::WalkOptions walk;                  ///< plans "auto": run on a device, none on a simulated target
   run::RunOptions run;                      ///< for plans "run"
-  double timeout_seconds = 120;             ///< for one config on one target
+  double timeout_seconds = 120;             ///< for one question on one target
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
 };
@@ -25,7 +25,7 @@ struct CampaignOptions {
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
   std::vector<Result>
-      results;  ///< configs in order, each on every target in order; what was stopped is left out
+      results;  ///< questions in order, each on every target in order; what was stopped is left out
 };
 
 /// Called after each result, from worker threads but one at a time. `index` is its place in the results,
@@ -33,9 +33,12 @@ struct CampaignResult {
 using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
 
 /// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
-CampaignResult run_campaign(const std::vector<attention::AttentionConfig>& configs,
+CampaignResult run_campaign(const std::vector<Question>& questions,
                             const std::vector<target::Target>& targets, const CampaignOptions& options,
                             const OnResult& on_result);
+
+/// Each config as a question.
+std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs);
 
 /// The GPUs of this machine as targets device:0, device:1, …; empty where there is no GPU or no driver.
 /// `driver` tells why.

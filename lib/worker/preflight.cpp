@@ -84,7 +84,8 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const target::
   campaign.walk = options;
   campaign.timeout_seconds = timeout_seconds;
   const auto results =
-      run_campaign({smallest_config()}, {target}, campaign, [](const Result&, size_t, size_t) {}).results;
+      run_campaign(questions_of({smallest_config()}), {target}, campaign, [](const Result&, size_t, size_t) {
+      }).results;
   const Result& result = results.front();
   if (result.verdict == Verdict::supported)
     return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};

@@ -99,7 +99,7 @@ void judge(Result& result) {
 }
 
 void add_version_rules(Result& result) {
-  if (result.cudnn_version == 0) return;
+  if (result.cudnn_version == 0 || !result.has_spec()) return;
   const auto& spec = result.config.spec;
   const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
                        (result.verdict == Verdict::error && !result.environment_broken);

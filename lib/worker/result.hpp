@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/config.hpp"
 #include "attnprobe/diagnose/requirements.hpp"
 #include "attnprobe/diagnose/root_cause.hpp"
 #include "attnprobe/graph/build.hpp"
 #include "attnprobe/probe/findings.hpp"
 #include "attnprobe/target/target.hpp"
+#include "attnprobe/worker/question.hpp"
 
 namespace attnprobe::worker {
 
@@ -23,8 +23,7 @@ struct Crash {
   std::string output;  ///< the last of the worker's stderr
 };
 
-struct Result {
-  attention::AttentionConfig config;
+struct Result : Question {
   target::Target target;
   int64_t cudnn_version = 0;
   std::string cudnn_path;

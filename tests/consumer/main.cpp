@@ -23,8 +23,8 @@ int main() {
     std::printf("SKIPPED: %s\n", e.what());
     return EXIT_SUCCESS;
   }
-  const auto campaign =
-      worker::run_campaign(configs, {*target::find("l40s")}, options, [](const auto&, size_t, size_t) {});
+  const auto campaign = worker::run_campaign(worker::questions_of(configs), {*target::find("l40s")}, options,
+                                             [](const auto&, size_t, size_t) {});
   for (const auto& result : campaign.results)
     std::printf("%s on %s: %.*s\n", result.config.spec.name.c_str(), result.target.name.c_str(),
                 static_cast<int>(name_of(result.verdict).size()), name_of(result.verdict).data());

@@ -1,0 +1,59 @@
+// What every command does that puts questions to cuDNN: options, targets, progress, reports, exit code.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attnprobe/report/report.hpp"
+#include "attnprobe/worker/campaign.hpp"
+
+namespace attnprobe::app {
+
+struct AskOptions {
+  std::string target, cudnn, output, errata, modes = "A,B,FALLBACK";
+  std::vector<std::string> reports;
+  std::string format = "table";
+  worker::CampaignOptions campaign;
+  bool verbose = false;
+};
+
+/// The options that these commands share. `default_target` says what is asked without --target.
+void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target);
+
+/// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
+std::vector<target::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
+
+/// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none
+/// can be.
+int64_t version_for_graphs(const AskOptions& options);
+
+/// Questions and the targets that they are for.
+struct QuestionGroup {
+  std::vector<worker::Question> questions;
+  std::vector<target::Target> targets;
+};
+
+/// What is to be asked, and what the command says beside the results.
+struct Work {
+  std::vector<QuestionGroup> groups;
+  /// More keys of a JSON report.
+  std::function<void(Json& report, const report::Results& results)> add_to_json;
+  /// Text before and after the results.
+  std::function<std::string(const report::Results&results, const report::TextStyle&style)> before, after;
+  /// The gravest of this and the results' own counts.
+  std::function<int(const report::Results& results)> exit_code;
+};
+
+/// Asks, reports and gives the exit code. Report files are opened before `plan` is called, and `plan` before
+/// anything is asked of cuDNN, so that bad paths and bad input are said first.
+int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
+
+/// How to print on this terminal.
+report::TextStyle terminal_style(bool verbose);
+
+/// Writes to the file of --output, else to standard output.
+void write_output(const std::string& file, const std::string& text);
+
+}  // namespace attnprobe::app

@@ -1,0 +1,68 @@
+#include "attnprobe/diagnose/explain.hpp"
+
+#include <algorithm>
+
+#include "attnprobe/diagnose/reasons.hpp"
+#include "attnprobe/probe/walk_difference.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+ReasonGroup group_of(const probe::Reason& reason) {
+  ReasonGroup group;
+  group.status = reason.status;
+  group.reason = reason.reason;
+  if (const KnownReason* known = find_reason(reason)) {
+    group.is_known = true;
+    group.category = known->category;
+    group.meaning = known->meaning;
+    group.help = known->help;
+    group.progress = known->progress;
+  } else {
+    group.category = category_of_status(reason.status);
+  }
+  return group;
+}
+
+void add(std::vector<ReasonGroup>& groups, const probe::Reason& reason, const std::string& engine) {
+  for (auto& group : groups)
+    if (group.status == reason.status && group.reason == reason.reason) {
+      group.engines.push_back(engine);
+      return;
+    }
+  groups.push_back(group_of(reason));
+  groups.back().engines.push_back(engine);
+}
+
+}  // namespace
+
+Explanation explain(const probe::LoggedGraph& logged, const graph::Recognised& recognised) {
+  Explanation explanation;
+  explanation.works = logged.works();
+  explanation.refused = logged.refused();
+  for (const auto& config : logged.findings.engine_configs) {
+    const std::string engine = probe::config_name(config.engine, config.knobs);
+    if (!config.check.supported)
+      add(explanation.reasons, probe::innermost_reason(config), engine);
+    else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS")
+      add(explanation.reasons,
+          config.plan->reasons.empty() ? probe::Reason{config.plan->status, ""}
+                                       : config.plan->reasons.front(),
+          engine + " (its plan)");
+    else
+      explanation.viable.push_back(engine);
+  }
+  std::stable_sort(explanation.reasons.begin(), explanation.reasons.end(),
+                   [](const auto& a, const auto& b) { return a.progress > b.progress; });
+  if (explanation.refused) explanation.cause = root_cause(logged.findings);
+  if (recognised.exact && recognised.spec && logged.cudnn_version != 0 && logged.sm != 0) {
+    const auto& spec = *recognised.spec;
+    if (explanation.refused)
+      explanation.requirements = unmet_requirements(spec, logged.cudnn_version, logged.sm);
+    explanation.known_bugs = known_bugs(spec, logged.cudnn_version, logged.sm);
+    explanation.frontend = frontend_answer(spec, logged.cudnn_version, logged.sm);
+  }
+  return explanation;
+}
+
+}  // namespace attnprobe::diagnose

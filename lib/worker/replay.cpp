@@ -1,0 +1,208 @@
+#include "attnprobe/worker/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/graph/import.hpp"
+#include "attnprobe/input.hpp"
+#include "attnprobe/probe/walk_difference.hpp"
+#include "attnprobe/target/catalogue.hpp"
+#include "attnprobe/text.hpp"
+
+namespace attnprobe::worker {
+namespace {
+
+// A file that is one JSON document is kept whole up to here.
+constexpr size_t most_document_bytes = size_t{64} << 20;
+
+// The start of a file tells a JSON document from a log.
+class Document {
+ public:
+  void feed(std::string_view bytes) {
+    if (!may_be_) return;
+    if (text_.empty()) bytes = bytes.substr(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+    if (text_.empty() && !bytes.empty() && bytes[0] != '{' && bytes[0] != '[') may_be_ = false;
+    if (text_.size() + bytes.size() > most_document_bytes) may_be_ = false;
+    if (may_be_)
+      text_ += bytes;
+    else
+      text_.clear();
+  }
+
+  // Null if it is none.
+  Json json() const {
+    if (!may_be_ || text_.empty()) return nullptr;
+    Json json = Json::parse(text_, nullptr, false, true);
+    return json.is_discarded() ? Json() : json;
+  }
+
+ private:
+  bool may_be_ = true;
+  std::string text_;
+};
+
+probe::LoggedGraph logged(graph::ImportedGraph imported, int64_t cudnn_version) {
+  probe::LoggedGraph graph;
+  graph.hash = hash(imported.graph);
+  graph.imported = std::move(imported);
+  graph.cudnn_version = cudnn_version;
+  graph.finalized = 1;
+  return graph;
+}
+
+// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph; false if the document is none of these.
+bool take_document(const Json& json, probe::LogHistory& history) {
+  if (json.is_array()) {
+    bool any = false;
+    for (const Json& entry : json) any = take_document(entry, history) || any;
+    return any;
+  }
+  if (!json.is_object()) return false;
+  if (json.contains("operationGraph")) {
+    const Json version = json.value("cudnnVersion", Json());
+    history.graphs.push_back(logged(graph::import_backend_json(json["operationGraph"]),
+                                    version.is_number_integer() ? version.get<int64_t>() : 0));
+    return true;
+  }
+  if (json.contains("tensors") && json.contains("operations")) {
+    Json graph = json;
+    for (const char* key : {"name", "hash"}) graph.erase(key);  // what --dump-graph adds
+    history.graphs.push_back(logged({graph::from_json(graph), {}, {}}, 0));
+    return true;
+  }
+  if (json.contains("context") && json.contains("nodes")) {
+    history.frontend.push_back(json.dump());
+    return true;
+  }
+  return false;
+}
+
+void recognise_all(Replay& replay) {
+  for (auto& logged : replay.history.graphs) {
+    ReplayedGraph graph;
+    graph.number = replay.graphs.size() + 1;
+    graph.logged = std::move(logged);
+    if (const auto& imported = graph.logged.imported) {
+      graph.recognised = graph::recognise(imported->graph, {graph.logged.cudnn_version, graph.logged.sm});
+      for (const auto& missing : imported->missing) graph.notes.push_back("not in the log: " + missing);
+      for (const auto& inferred : imported->inferred) graph.notes.push_back("inferred: " + inferred);
+      graph.notes.insert(graph.notes.end(), graph.recognised.notes.begin(), graph.recognised.notes.end());
+    } else {
+      graph.recognised.description = graph.logged.problem;
+    }
+    replay.graphs.push_back(std::move(graph));
+  }
+  replay.history.graphs.clear();
+}
+
+// The catalogue's GPU on which the graph was seen: by name, else a representative one of its architecture.
+const target::Target* gpu_of(const probe::LoggedGraph& logged) {
+  target::Target seen;
+  seen.kind = target::Kind::device;
+  seen.name = logged.device;
+  if (const target::Target* twin = target::twin(seen)) return twin;
+  const target::Target* alike = nullptr;
+  for (const auto& gpu : target::catalogue())
+    if (gpu.sm == logged.sm && (alike == nullptr || (gpu.representative && !alike->representative)))
+      alike = &gpu;
+  return alike;
+}
+
+[[noreturn]] void refuse(const Replay& replay, const std::string& what) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}. {}", replay.file == "-" ? "standard input" : replay.file,
+                                            what, how_to_log()));
+}
+
+}  // namespace
+
+std::string how_to_log() {
+  return "A log with operation graphs is written by the failing program itself when it is started with "
+         "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=cudnn-%i.log (cuDNN 9; %i becomes the process id)";
+}
+
+Replay read_replay(const std::string& file) {
+  Replay replay;
+  replay.file = file;
+  probe::LogReader reader;
+  Document document;
+  read_input(
+      file,
+      [&](std::string_view bytes) {
+        reader.feed(bytes);
+        document.feed(bytes);
+      },
+      &replay.problem);
+  replay.history = reader.finish();
+  if (!replay.history.has_entries() && replay.history.frontend.empty()) {
+    try {
+      take_document(document.json(), replay.history);
+    } catch (const Error& e) {
+      throw Error(ErrorKind::usage, fmt::format("{}: {}", file, e.what()));
+    }
+  }
+  recognise_all(replay);
+  return replay;
+}
+
+void require_graphs(const Replay& replay) {
+  const probe::LogHistory& history = replay.history;
+  const bool shows_any = std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                                     [](const auto& graph) { return graph.logged.imported.has_value(); });
+  if (shows_any) return;
+  if (!history.has_entries()) refuse(replay, "no entry of a cuDNN log and no graph is in it");
+  if (!history.has_info())
+    refuse(replay, "the log level was too low: warnings and errors alone show no operation graph");
+  refuse(replay, replay.graphs.empty()
+                     ? "a cuDNN log, but without operation graphs"
+                     : "none of its graphs could be rebuilt: " + replay.graphs.front().logged.problem);
+}
+
+Question question_of(const Replay& replay, const ReplayedGraph& graph) {
+  Question question;
+  GivenGraph given;
+  const graph::Recognised& recognised = graph.recognised;
+  given.is_recognised = recognised.exact && recognised.spec && recognised.named;
+  if (given.is_recognised) question.config.spec = *recognised.spec;
+  given.graph = given.is_recognised ? *recognised.named : graph.logged.imported->graph;
+  given.description = recognised.description;
+  given.notes = graph.notes;
+  given.command = fmt::format("attnprobe replay {} --graph {}", shell_word(replay.file), graph.number);
+  auto& spec = question.config.spec;
+  spec.name = fmt::format("graph {}", graph.number);
+  // What the log shows is expected of the log's own GPU.
+  if (graph.logged.refused())
+    if (const target::Target* gpu = gpu_of(graph.logged))
+      spec.expect.by_target[gpu->id] = attention::ExpectedVerdict::unsupported;
+  question.given = std::move(given);
+  return question;
+}
+
+std::vector<std::string> gpus_of(const Replay& replay) {
+  std::vector<std::string> ids;
+  for (const auto& graph : replay.graphs)
+    if (const target::Target* gpu = gpu_of(graph.logged))
+      if (std::find(ids.begin(), ids.end(), gpu->id) == ids.end()) ids.push_back(gpu->id);
+  return ids;
+}
+
+Agreement compare(const ReplayedGraph& graph, const Result& result) {
+  Agreement agreement;
+  const probe::LoggedGraph& logged = graph.logged;
+  if (logged.findings.modes.empty() && !logged.findings.failure)
+    agreement.why_not = "the log shows no heuristics for this graph";
+  else if (logged.cudnn_version != result.cudnn_version)
+    agreement.why_not = fmt::format("the log is of cuDNN {}", cudnn::version_text(logged.cudnn_version));
+  else if (logged.sm != result.target.sm)
+    agreement.why_not = fmt::format("the log is of {}",
+                                    logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
+  else if (result.crash)
+    agreement.why_not = "the walk did not end";
+  agreement.is_compared = agreement.why_not.empty();
+  if (agreement.is_compared)
+    agreement.differences = probe::walk_differences(logged.findings, result.findings);
+  return agreement;
+}
+
+}  // namespace attnprobe::worker
