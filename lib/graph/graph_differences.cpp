@@ -154,11 +154,13 @@ class GraphDifferences {
     for (const auto& edge : nodes_a_[i].edges) {
       const auto there = tensor_at(nodes_b_[j], edge.label);
       if (there && pairing_.partners()[edge.to] != there)
-        lines_.push_back(fmt::format("{}: its {} is {}, not {}", name(i), edge.label, name(edge.to), name_in_b(*there)));
+        lines_.push_back(
+            fmt::format("{}: its {} is {}, not {}", name(i), edge.label, name(edge.to), name_in_b(*there)));
       if (!there) lines_.push_back(fmt::format("{}: it has {}", name(i), edge.label));
     }
     for (const auto& edge : nodes_b_[j].edges)
-      if (!tensor_at(nodes_a_[i], edge.label)) lines_.push_back(fmt::format("{}: it has no {}", name(i), edge.label));
+      if (!tensor_at(nodes_a_[i], edge.label))
+        lines_.push_back(fmt::format("{}: it has no {}", name(i), edge.label));
   }
 
   const OpGraph& a_;

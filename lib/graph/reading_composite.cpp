@@ -28,7 +28,8 @@ std::optional<size_t> last_of(const Steps& steps, PointwiseMode mode, size_t end
 }
 
 Steps part(const Steps& steps, size_t begin, size_t end) {
-  return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.begin() + static_cast<std::ptrdiff_t>(end)};
+  return {steps.begin() + static_cast<std::ptrdiff_t>(begin),
+          steps.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 // Whether the factor behind a result is a value, not a tensor: cudnn-frontend's use for current scaling.
@@ -80,7 +81,8 @@ std::optional<SeenSoftmax> primitive_softmax(const GraphView& view, const Steps&
   for (const auto& use : view.uses(*divide->b))
     if (const auto* log = pointwise_of(use.operation, PointwiseMode::LOG); log && log->y)
       for (const auto& next : view.uses(*log->y))
-        if (const auto* add = pointwise_of(next.operation, PointwiseMode::ADD)) seen.stats = in_memory(add->y);
+        if (const auto* add = pointwise_of(next.operation, PointwiseMode::ADD))
+          seen.stats = in_memory(add->y);
   return seen;
 }
 
@@ -180,7 +182,8 @@ class BackwardReader {
       for (const auto& port : ports(*step)) {
         if (!port.is_output) continue;
         for (const auto& use : view_.uses(port.uid))
-          if (const auto* sum = std::get_if<Reduction>(use.operation); sum && sum->op == ReductionOperator::ADD)
+          if (const auto* sum = std::get_if<Reduction>(use.operation);
+              sum && sum->op == ReductionOperator::ADD)
             if (const Tensor* t = view_.find(sum->y); t != nullptr && !t->is_virtual) spec_.bias->grad = true;
       }
   }
@@ -192,7 +195,9 @@ class BackwardReader {
     const Tensor* sum = view_.find(m_.d_q->c);
     const bool straight = view_.find(view_.follow(m_.d_q->c)) == sum;
     spec_.deterministic = straight && !(spec_.bias && spec_.bias->grad);
-    auto is_ragged_in_memory = [](const Tensor* t) { return t != nullptr && !t->is_virtual && t->ragged_offset; };
+    auto is_ragged_in_memory = [](const Tensor* t) {
+      return t != nullptr && !t->is_virtual && t->ragged_offset;
+    };
     bool known_q = !straight && is_ragged_in_memory(sum);
     if (const auto sub = last_of(to_d_s_, PointwiseMode::SUB, to_d_s_.size()))
       known_q = known_q || is_ragged_in_memory(view_.find(std::get<Pointwise>(*to_d_s_[*sub]).b));

@@ -32,15 +32,16 @@ void read_dropout(Reading& reading, const GraphView& view, const std::vector<con
     if (op == nullptr) continue;
     if (const auto* rng = view.producer_as<Rng>(op->b)) {
       const Tensor* mask = view.find(rng->y);
-      reading.spec.dropout =
-          drawn_dropout(complement(rng->probability.value_or(1.0)), view.find(rng->seed), mask && !mask->is_virtual);
+      reading.spec.dropout = drawn_dropout(complement(rng->probability.value_or(1.0)), view.find(rng->seed),
+                                           mask && !mask->is_virtual);
     } else if (view.is_input(op->b) && !view.is_one_element(op->b)) {
       constexpr double usual = 0.1;
       attention::Dropout dropout;
       dropout.probability = usual;
       dropout.form = DropoutForm::mask;
       reading.spec.dropout = dropout;
-      reading.assumed.emplace_back("dropout: a mask that the caller gives does not tell the probability; 0.1 is assumed");
+      reading.assumed.emplace_back(
+          "dropout: a mask that the caller gives does not tell the probability; 0.1 is assumed");
     }
   }
 }

@@ -19,12 +19,14 @@ std::optional<LegacyMatmuls> forward_matmuls(const GraphView& view) {
   const auto all = view.all<Matmul>();
   if (all.size() != 2) return std::nullopt;
   for (const size_t first : {0, 1})
-    if (view.path_to(all[1 - first]->a).origin == all[first]->c) return LegacyMatmuls{all[first], all[1 - first]};
+    if (view.path_to(all[1 - first]->a).origin == all[first]->c)
+      return LegacyMatmuls{all[first], all[1 - first]};
   return std::nullopt;
 }
 
 // Padding compares indices with lengths, the diagonal with each other; LOGICAL_AND joins them.
-void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<Uid> condition, int depth = 0) {
+void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<Uid> condition,
+                     int depth = 0) {
   constexpr int deepest = 4;
   const auto* op = view.producer_as<Pointwise>(condition);
   if (op == nullptr || depth > deepest) return;
@@ -128,7 +130,8 @@ void read_score_gradient(Reading& reading, const GraphView& view, Uid d_s) {
   if (last != nullptr && last->b && view.is_one_element(last->b)) read_scale(reading, view, *last->b);
   for (const auto& use : view.uses(d_s))
     if (const auto* sum = std::get_if<Reduction>(use.operation))
-      if (const Tensor* d_bias = view.find(view.follow(sum->y)); d_bias != nullptr && d_bias->dims.size() == 4) {
+      if (const Tensor* d_bias = view.find(view.follow(sum->y));
+          d_bias != nullptr && d_bias->dims.size() == 4) {
         read_bias(reading, *d_bias);
         spec.bias->grad = true;
       }
@@ -140,7 +143,9 @@ void read_dropout_scale(Reading& reading, const GraphView& view, Uid p_transpose
   const auto* product = magnitude == nullptr ? nullptr : view.producer_as<Pointwise>(magnitude->x);
   const auto scale = product == nullptr ? std::nullopt : view.value(product->b);
   if (!scale) {
-    reading.assumed.emplace_back("dropout: the backward graph of this pattern holds only its scale, and not the value; none is assumed");
+    reading.assumed.emplace_back(
+        "dropout: the backward graph of this pattern holds only its scale, and not the value; none is "
+        "assumed");
     return;
   }
   if (*scale <= 1) return;

@@ -93,6 +93,9 @@ ThreeLayouts three_layouts(const std::optional<SeenLayout>& q, const std::option
   return layouts;
 }
 
+// Whatever a broken graph says, building must not overflow.
+constexpr double most_elements = 1LL << 50;
+
 bool usable(const Tensor* t) {
   if (t == nullptr) return true;
   constexpr int64_t largest_stride = int64_t{1} << 40;
@@ -100,17 +103,19 @@ bool usable(const Tensor* t) {
     return values.size() == 4 &&
            std::all_of(values.begin(), values.end(), [&](int64_t v) { return v >= least && v <= most; });
   };
-  return in_range(t->dims, 1, attention::max_extent) && in_range(t->strides, 0, largest_stride);
+  if (!in_range(t->dims, 1, attention::max_extent) || !in_range(t->strides, 0, largest_stride)) return false;
+  double elements = 1;
+  for (const int64_t extent : t->dims) elements *= static_cast<double>(extent);
+  return elements < most_elements;
 }
 
-// Whatever a broken graph says, building must not overflow.
 bool small_enough(const AttentionSpec& s) {
-  constexpr double most = 1LL << 50;
+  constexpr double most_heads = 1LL << 20;  // strides are multiplied by them
   const auto b = static_cast<double>(s.batch);
   const auto heads = static_cast<double>(std::max({s.heads_q, s.heads_kv, heads_v(s)}));
   const auto tokens = static_cast<double>(std::max(s.seqlen_q, s.seqlen_kv));
   const auto width = static_cast<double>(std::max({s.seqlen_q, s.seqlen_kv, s.head_dim_qk, s.head_dim_v}));
-  return b * heads * tokens * width < most;
+  return heads < most_heads && b * heads * tokens * width < most_elements;
 }
 
 bool read_extents(AttentionSpec& s, const AttentionPorts& p) {
@@ -152,7 +157,8 @@ void read_paging(AttentionSpec& s, const AttentionPorts& p) {
 }
 
 void read_layouts(AttentionSpec& s, const AttentionPorts& p) {
-  const auto q = seen_layout(p.q), k = seen_layout(p.k ? &*p.k : nullptr), v = seen_layout(p.v ? &*p.v : nullptr);
+  const auto q = seen_layout(p.q), k = seen_layout(p.k ? &*p.k : nullptr),
+             v = seen_layout(p.v ? &*p.v : nullptr);
   const auto layouts = three_layouts(q, k, v);
   s.q = layouts[0];
   s.k = layouts[1];

@@ -27,11 +27,16 @@ struct ScoreStep {
 
 std::optional<ScoreModifierKind> unary_modifier(PointwiseMode mode) {
   static const std::map<PointwiseMode, ScoreModifierKind> kinds{
-      {PointwiseMode::RELU_FWD, ScoreModifierKind::relu},       {PointwiseMode::TANH_FWD, ScoreModifierKind::tanh},
-      {PointwiseMode::SIGMOID_FWD, ScoreModifierKind::sigmoid}, {PointwiseMode::GELU_FWD, ScoreModifierKind::gelu},
-      {PointwiseMode::SWISH_FWD, ScoreModifierKind::swish},     {PointwiseMode::ABS, ScoreModifierKind::abs},
-      {PointwiseMode::SQRT, ScoreModifierKind::sqrt},           {PointwiseMode::SIN, ScoreModifierKind::sin},
-      {PointwiseMode::EXP, ScoreModifierKind::exp},             {PointwiseMode::POW, ScoreModifierKind::pow},
+      {PointwiseMode::RELU_FWD, ScoreModifierKind::relu},
+      {PointwiseMode::TANH_FWD, ScoreModifierKind::tanh},
+      {PointwiseMode::SIGMOID_FWD, ScoreModifierKind::sigmoid},
+      {PointwiseMode::GELU_FWD, ScoreModifierKind::gelu},
+      {PointwiseMode::SWISH_FWD, ScoreModifierKind::swish},
+      {PointwiseMode::ABS, ScoreModifierKind::abs},
+      {PointwiseMode::SQRT, ScoreModifierKind::sqrt},
+      {PointwiseMode::SIN, ScoreModifierKind::sin},
+      {PointwiseMode::EXP, ScoreModifierKind::exp},
+      {PointwiseMode::POW, ScoreModifierKind::pow},
       {PointwiseMode::MAX, ScoreModifierKind::max}};
   const auto found = kinds.find(mode);
   if (found == kinds.end()) return std::nullopt;
@@ -69,7 +74,8 @@ class ScoreReader {
     if (i + 2 >= operations.size()) return false;
     const auto* divide = pointwise_of(operations[i], PointwiseMode::DIV);
     const auto* multiply = pointwise_of(operations[i + 2], PointwiseMode::MUL);
-    return divide != nullptr && multiply != nullptr && divide->b == multiply->b && view_.is_by_value(divide->b) &&
+    return divide != nullptr && multiply != nullptr && divide->b == multiply->b &&
+           view_.is_by_value(divide->b) &&
            pointwise_of(operations[i + 1], PointwiseMode::TANH_FWD) != nullptr;
   }
 
@@ -84,7 +90,9 @@ class ScoreReader {
                 .bottom_right = band->seq_len_q.has_value(),
                 .shifted = band->shift_right_bound.has_value(),
                 .bound = view_.value(band->shift_right_bound)};
-      return {.kind = StepKind::left, .bottom_right = band->seq_len_q.has_value(), .bound = view_.value(band->left_bound)};
+      return {.kind = StepKind::left,
+              .bottom_right = band->seq_len_q.has_value(),
+              .bound = view_.value(band->left_bound)};
     }
     const auto* op = std::get_if<Pointwise>(&operation);
     if (op == nullptr) return {};
@@ -116,7 +124,8 @@ class ScoreReader {
     const Operation* made_by = view_.producer(op.b);
     if (const auto* slopes = pointwise_of(made_by, PointwiseMode::MUL); slopes && view_.is_input(slopes->b))
       return {.kind = StepKind::alibi};
-    if (pointwise_of(made_by, PointwiseMode::SUB) != nullptr) return modifier(ScoreModifierKind::relative_position);
+    if (pointwise_of(made_by, PointwiseMode::SUB) != nullptr)
+      return modifier(ScoreModifierKind::relative_position);
     return {};
   }
 
@@ -216,7 +225,8 @@ class ScoreReader {
     if (value && *value <= 0) value.reset();
     spec_.softcap = value ? shortest_value(*value) : usual;
     if (!value)
-      reading_.assumed.push_back(fmt::format("softcap: the graph does not hold its value; {} is assumed", usual));
+      reading_.assumed.push_back(
+          fmt::format("softcap: the graph does not hold its value; {} is assumed", usual));
   }
 
   void take_modifier(ScoreModifierKind kind, std::optional<Uid> operand) {
@@ -225,7 +235,8 @@ class ScoreReader {
       reading_.open.modifier_without_grad = true;
       spec_.score_mod->grad = !choice_.modifier_without_grad;
     }
-    const bool scalars = kind == ScoreModifierKind::arrow || (view_.is_by_value(operand) && !view_.value(operand));
+    const bool scalars =
+        kind == ScoreModifierKind::arrow || (view_.is_by_value(operand) && !view_.value(operand));
     if (scalars)
       reading_.assumed.push_back(
           fmt::format("score_mod: the graph does not hold the scalars of \"{}\"; attnprobe's own are assumed",
@@ -236,11 +247,11 @@ class ScoreReader {
   void take_right(size_t i) {
     const ScoreStep& step = steps_[i];
     if (step.by_indices && !step.bottom_right && !step.shifted) {
-      const bool decided =
-          step.before_statistics || std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps_.end(),
-                                                [](const ScoreStep& later) {
-                                                  return later.kind != StepKind::left && later.kind != StepKind::other;
-                                                });
+      const bool decided = step.before_statistics ||
+                           std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps_.end(),
+                                       [](const ScoreStep& later) {
+                                         return later.kind != StepKind::left && later.kind != StepKind::other;
+                                       });
       if (!decided) reading_.open.causal_is_modifier = true;
       if (decided || choice_.causal_is_modifier) {
         take_modifier(ScoreModifierKind::causal, {});

@@ -29,9 +29,11 @@ void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphRe
   for (unsigned bits = 1; bits < choices; ++bits) {
     const ReadingChoice choice{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
     // The gradient of a modifier is asked about only where some reading has one.
-    const bool has_modifier = open.modifier_without_grad || choice.causal_is_modifier || choice.factor_is_modifier;
+    const bool has_modifier =
+        open.modifier_without_grad || choice.causal_is_modifier || choice.factor_is_modifier;
     if ((choice.causal_is_modifier && !open.causal_is_modifier) ||
-        (choice.factor_is_modifier && !open.factor_is_modifier) || (choice.modifier_without_grad && !has_modifier))
+        (choice.factor_is_modifier && !open.factor_is_modifier) ||
+        (choice.modifier_without_grad && !has_modifier))
       continue;
     if (auto reading = read(view, choice)) readings.push_back(std::move(*reading));
   }
@@ -57,12 +59,13 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
   }
 }
 
-// The context's version, then one for each other wiring of cudnn-frontend's: the second padding of 9.0 to 9.9,
-// primitive operations, single operations.
+// The context's version, then one for each other wiring of cudnn-frontend's: the second padding of 9.0
+// to 9.9, primitive operations, single operations.
 std::vector<int64_t> versions_to_try(int64_t given) {
   std::vector<int64_t> versions;
   if (given != 0) versions.push_back(given);
-  for (const int64_t version : {int64_t{91900}, first_with_single_operations, int64_t{90900}}) versions.push_back(version);
+  for (const int64_t version : {int64_t{91900}, first_with_single_operations, int64_t{90900}})
+    versions.push_back(version);
   return versions;
 }
 
@@ -121,7 +124,8 @@ std::string no_attention(const OpGraph& graph) {
   const size_t total = words.size();
   if (total > most_by_name) {
     words.clear();
-    for (const auto& [word, count] : counts) words.push_back(count == 1 ? word : fmt::format("{} {}", count, word));
+    for (const auto& [word, count] : counts)
+      words.push_back(count == 1 ? word : fmt::format("{} {}", count, word));
   }
   return fmt::format("{} operation{}{}{}; no attention that attnprobe knows", total, total == 1 ? "" : "s",
                      words.empty() ? "" : ": ", fmt::join(words, ", "));
