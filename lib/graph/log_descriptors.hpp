@@ -1,0 +1,98 @@
+// What cuDNN's log says of the descriptors of one thread before an operation graph is finalized.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "attnprobe/graph/import.hpp"
+#include "attnprobe/graph/log_tree.hpp"
+
+namespace attnprobe::graph {
+
+/// Where the log shows a port of an operation: in the trees, below `path`, or only when it is set.
+struct LoggedPort {
+  const char* kind;       ///< "OPERATION_MATMUL"
+  const char* port;       ///< as for_each_port names it
+  const char* path;       ///< in the tree of the operation; "" where no tree shows it
+  const char* attribute;  ///< without CUDNN_ATTR_OPERATION_
+};
+const std::vector<LoggedPort>& logged_ports();
+bool is_logged_output(const LoggedPort& port);
+
+/// The uid of a tensor that a tree shows; nothing for a port that is not set (nbDims and uid are -1 there).
+std::optional<Uid> logged_uid(const LogNode* tensor);
+
+/// Whether descriptors of this kind go into an operation graph: tensors, operations, what they compute.
+bool is_graph_part(const std::string& kind);
+
+struct LoggedAttribute {
+  std::string type;                 ///< "CUDNN_TYPE_INT64"
+  std::vector<std::string> values;  ///< for descriptors their addresses
+  friend bool operator==(const LoggedAttribute&, const LoggedAttribute&) = default;
+};
+
+/// A descriptor that was finalized.
+struct LoggedDescriptor {
+  std::string kind;  ///< "TENSOR", "POINTWISE", "OPERATION_POINTWISE"
+  LogNode tree;
+  std::string signature;                              ///< log_signature(tree)
+  std::map<std::string, LoggedAttribute> attributes;  ///< by name, CUDNN_ATTR_TENSOR_DIMENSIONS
+  std::shared_ptr<const LoggedDescriptor> math;       ///< the POINTWISE, RNG, … of an operation
+  bool math_is_certain = true;  ///< there was no other one that looks the same and differs
+  size_t graph = 0;             ///< how many operation graphs came before
+};
+using LoggedDescriptorPointer = std::shared_ptr<const LoggedDescriptor>;
+
+/// Follows one thread. SetAttribute shows the receiver's content but not its address, and of a descriptor
+/// that is a value the address but not its content. So a descriptor is what was set between its creation and
+/// its finalize, and an address is known once a tree shows what it was set as.
+class LoggedDescriptors {
+ public:
+  void create(const std::string& kind);
+  void set(const LogTree& message);
+  void finalize(const LogTree& message);
+  /// An operation graph was finalized: what comes now belongs to the next one.
+  void next_graph();
+
+  /// The operation that a tree of an operation graph shows: the first one of `kind` with that signature that
+  /// is not in `used`, of the latest graph that has one. Without a signature the first of the current graph.
+  LoggedDescriptorPointer operation(const std::string& kind, const std::optional<std::string>& signature,
+                                    std::set<const LoggedDescriptor*>& used) const;
+  /// The tensor of that uid that was finalized last; nullptr if none was.
+  LoggedDescriptorPointer tensor(Uid uid) const;
+  /// Tensors made for the current graph, in order.
+  const std::vector<LoggedDescriptorPointer>& new_tensors() const { return new_tensors_; }
+
+  struct Address {
+    std::optional<Uid> shown;       ///< a tree showed it as this tensor
+    std::optional<Uid> made_for;    ///< the one tensor that was finalized right before its first use
+    std::optional<Uid> from_older;  ///< what it was for an older graph
+    size_t graph = 0;
+  };
+  const Address* address(const std::string& text) const;
+
+  /// What CUDNN_ATTR_OPERATIONGRAPH_OPS was set to: the kinds of the operations, in order.
+  const std::vector<std::string>& graph_operations() const { return graph_operations_; }
+
+ private:
+  void finalize_tensor(LoggedDescriptorPointer tensor);
+  void finalize_operation(std::shared_ptr<LoggedDescriptor> operation);
+  void find_math(LoggedDescriptor& operation);
+  void use_address(const std::string& text);
+
+  size_t graph_ = 0;
+  std::map<std::string, std::map<std::string, LoggedAttribute>> open_;  ///< by kind
+  std::vector<LoggedDescriptorPointer> operations_, math_;
+  std::set<const LoggedDescriptor*> used_math_;
+  std::map<Uid, LoggedDescriptorPointer> tensors_;
+  std::vector<LoggedDescriptorPointer> new_tensors_;
+  std::vector<Uid> since_last_use_;  ///< tensors finalized since an address was last used
+  std::map<std::string, Address> addresses_;
+  std::vector<std::string> graph_operations_;
+};
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,55 @@
+// From the messages about an operation graph to the graph.
+#pragma once
+
+#include <functional>
+
+#include "attnprobe/graph/log_descriptors.hpp"
+
+namespace attnprobe::graph {
+
+/// An operation as the log knows it.
+struct LoggedOperation {
+  std::string kind;                ///< "OPERATION_MATMUL"
+  std::string label;               ///< for messages: "operation 5 (BINARY_SELECT)"
+  const LogNode* tree = nullptr;   ///< its own message's, else the graph's
+  LoggedDescriptorPointer record;  ///< nullptr if the log does not have the calls that made it
+
+  /// The attribute of the operation, or of what it computes (POINTWISE, RNG, …); nullptr if it was not set.
+  const LoggedAttribute* attribute(const std::string& name) const;
+};
+
+/// The tensors of one graph, found by what trees show and by the addresses that ports were set to.
+class LoggedTensors {
+ public:
+  /// `known` may be nullptr.
+  LoggedTensors(const LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
+
+  /// What a tree shows is no candidate for an address. Call it for all operations before `port`.
+  void show(const LoggedOperation& operation);
+  /// The tensor at a port, or nothing if the port is not set or the tensor is lost (then `missing` says so).
+  std::optional<Uid> port(const LoggedOperation& operation, const std::string& name);
+  /// A tensor that the log does not have.
+  Uid add(Tensor tensor);
+  /// Ragged offsets; may add tensors. Call it last.
+  void finish();
+
+ private:
+  using Fits = std::function<bool(const Tensor&)>;
+  std::optional<Uid> resolve(const std::string& address, const std::string& what, const Fits& fits);
+  Tensor read(const LogNode& tree) const;
+  void take(Uid uid);
+  void reordering(Tensor& tensor);
+  Fits fits(const LoggedOperation& operation, const std::string& port);
+
+  const LoggedDescriptors* known_;
+  ImportedGraph& result_;
+  std::map<Uid, const LogNode*> shown_;
+  std::set<Uid> taken_;
+  std::map<std::string, Uid> resolved_;
+};
+
+/// The operation graph that a message of cudnnBackendFinalize() shows. `known`: what its thread did before,
+/// or nullptr. Throws Error(usage).
+ImportedGraph import_logged_graph(const LogTree& message, const LoggedDescriptors* known);
+
+}  // namespace attnprobe::graph

@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include "attnprobe/graph/log_import.hpp"
+
+namespace attnprobe::graph {
+namespace {
+
+// The kind of the descriptor that a message is about, from its first line: the body may be long.
+std::string kind_in_message(const LogCall& call) {
+  std::vector<std::string> first;
+  if (!call.lines.empty()) first.push_back(call.lines.front());
+  if (first.empty()) return "";
+  const LogTree tree = parse_log_tree(first);
+  if (tree.root.children.empty()) return "";
+  const LogNode& node = tree.root.children.front();
+  if (node.key == "descriptorType")  // of cudnnBackendCreateDescriptor
+    return descriptor_kind(std::string_view(node.value).substr(0, node.value.find(' ')));
+  return node.key == "descriptor" ? descriptor_kind(node.type) : "";
+}
+
+}  // namespace
+
+struct LogGraphReader::State {
+  std::map<std::string, LoggedDescriptors> threads;
+  std::string last_graph_thread;  // the thread that last set an operation graph's operations
+};
+
+LogGraphReader::LogGraphReader() : state_(std::make_unique<State>()) {}
+LogGraphReader::LogGraphReader(LogGraphReader&&) noexcept = default;
+LogGraphReader& LogGraphReader::operator=(LogGraphReader&&) noexcept = default;
+LogGraphReader::~LogGraphReader() = default;
+
+std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
+  const bool creates = call.function == "cudnnBackendCreateDescriptor";
+  const bool sets = call.function == "cudnnBackendSetAttribute";
+  const bool finalizes = call.function == "cudnnBackendFinalize";
+  if (!creates && !sets && !finalizes) return std::nullopt;
+  const std::string kind = kind_in_message(call);
+  const bool is_graph = kind == "OPERATIONGRAPH";
+  if (!is_graph && !is_graph_part(kind)) return std::nullopt;
+  // A message that was cut off has no trailer that tells its thread; only graphs' are that long.
+  LoggedDescriptors& thread = state_->threads[call.thread.empty() ? state_->last_graph_thread : call.thread];
+  if (creates) {
+    thread.create(kind);
+    return std::nullopt;
+  }
+  const LogTree message = parse_log_tree(call.lines);
+  if (sets) {
+    thread.set(message);
+    if (is_graph) state_->last_graph_thread = call.thread;
+    return std::nullopt;
+  }
+  if (!is_graph) {
+    thread.finalize(message);
+    return std::nullopt;
+  }
+  struct NextGraph {
+    LoggedDescriptors& thread;
+    ~NextGraph() { thread.next_graph(); }
+  } const next{thread};
+  return import_logged_graph(message, &thread);
+}
+
+ImportedGraph import_log_tree(const std::vector<std::string>& lines) {
+  return import_logged_graph(parse_log_tree(lines), nullptr);
+}
+
+bool is_score_graph(const OpGraph& graph) {
+  std::set<Uid> written, read;
+  for (const Operation& operation : graph.operations) {
+    if (std::holds_alternative<SdpaForward>(operation) || std::holds_alternative<SdpaBackward>(operation))
+      return false;  // it reads the scores that its sub-graph writes
+    for (const Port& port : ports(operation)) (port.is_output ? written : read).insert(port.uid);
+  }
+  return std::any_of(read.begin(), read.end(),
+                     [&](Uid uid) { return written.count(uid) == 0 && tensor(graph, uid).is_virtual; });
+}
+
+}  // namespace attnprobe::graph
