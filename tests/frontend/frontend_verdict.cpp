@@ -3,15 +3,20 @@
 //
 //   frontend_verdict --properties FILE [--driver FILE] [--cudnn FILE] [--timeout SECONDS] < configs >
 //   verdicts frontend_verdict --device          [--cudnn FILE] [--timeout SECONDS] < configs > verdicts
+//
+// With --graphs it writes the graphs themselves instead (graphs.hpp), with --serialized their stored plans
+// too.
 #include "verdict.hpp"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 
-#include "build_graph.hpp"
+#include "graphs.hpp"
 
 namespace cudnn_frontend {
 void* cudnn_dlhandle = nullptr;  // cudnn-frontend wants its user to define it
@@ -22,7 +27,7 @@ namespace {
 
 struct Options {
   std::string properties, driver, cudnn = "libcudnn.so.9";
-  bool device = false;
+  bool device = false, graphs = false, serialized = false;
   int timeout_seconds = 120;
 };
 
@@ -40,8 +45,9 @@ Options parse_options(int argc, char** argv) {
                 << CUDNN_FRONTEND_PATCH_VERSION << std::endl;
       std::exit(0);
     }
-    if (word == "--device") {
-      options.device = true;
+    if (word == "--device" || word == "--graphs" || word == "--serialized") {
+      (word == "--device" ? options.device : options.graphs) = true;
+      if (word == "--serialized") options.serialized = true;
       continue;
     }
     if (i + 1 == argc) fail("unknown option or missing value: " + word);
@@ -115,12 +121,16 @@ std::vector<std::string> engine_tags(const fe::graph::Graph& graph) {
   return tags;
 }
 
-void walk(const Target& target, const Config& config, Verdict& verdict) {
-  const auto graph = std::make_shared<fe::graph::Graph>();
-  graph->set_io_data_type(data_type(config.dtype))
+void prepare(const Target& target, const Config& config, fe::graph::Graph& graph) {
+  graph.set_io_data_type(data_type(config.dtype))
       .set_intermediate_data_type(fe::DataType_t::FLOAT)
       .set_compute_data_type(fe::DataType_t::FLOAT);
-  if (target.properties) graph->set_device_properties(target.properties).set_sm_version(target.sm);
+  if (target.properties) graph.set_device_properties(target.properties).set_sm_version(target.sm);
+}
+
+void walk(const Target& target, const Config& config, Verdict& verdict) {
+  const auto graph = std::make_shared<fe::graph::Graph>();
+  prepare(target, config, *graph);
   verdict.stage = "graph";
   add_attention(graph, config);
   auto passes = [&](const char* stage, const std::function<fe::error_t()>& step) {
@@ -164,6 +174,27 @@ Verdict ask_one(const Target& target, const std::string& line) {
   return verdict;
 }
 
+void write_graphs(const Options& options, const std::vector<std::string>& lines) {
+  const Target target = open_target(options);
+  watch_operation_graphs();
+  for (const std::string& line : lines) {
+    // A child each: cudnn-frontend 1.23 writes beyond its array of operations for the longest graphs.
+    const pid_t child = fork();
+    if (child < 0) fail("fork failed");
+    if (child > 0) {
+      int status = 0;
+      waitpid(child, &status, 0);
+      if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) std::cerr << "died at " << line << std::endl;
+      continue;
+    }
+    const Json json = describe_graph(
+        line, [&](fe::graph::Graph& graph, const Config& config) { prepare(target, config, graph); },
+        options.serialized);
+    std::cout << json.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+    _exit(0);
+  }
+}
+
 }  // namespace
 }  // namespace frontend
 
@@ -173,6 +204,10 @@ int main(int argc, char** argv) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);)
     if (!line.empty()) lines.push_back(line);
+  if (options.graphs) {
+    write_graphs(options, lines);
+    return 0;
+  }
   const auto make_ask = [&]() -> Ask {
     const auto target = std::make_shared<Target>(open_target(options));
     return [target](const std::string& line) { return ask_one(*target, line); };
