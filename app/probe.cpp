@@ -396,6 +396,10 @@ void add_probe(CLI::App& app, Run& run) {
           "a real GPU, none on a simulated one")
       ->check(CLI::IsMember(names_of<probe::Plans>()))
       ->group(how);
+  command
+      ->add_flag("!--quick", options->campaign.walk.sweep_where_none,
+                 "where nothing works, look no further: no other engines, no advice")
+      ->group(how);
   const std::string running = "Running plans";
   run::RunOptions& run_options = options->campaign.run;
   command
