@@ -24,6 +24,7 @@ KnownReason read_reason(const Json& entry) {
                 fmt::format("reasons.json: {}: {} is no category", known.id, entry.at("category").dump()));
   known.category = *category;
   known.match = entry.value("match", "");
+  known.begins = entry.value("begins", "");
   known.whole = entry.value("whole", "");
   known.status = entry.value("status", "");
   known.meaning = entry.at("meaning");
@@ -38,7 +39,7 @@ KnownReason read_reason(const Json& entry) {
 
 bool tells(const KnownReason& known, const cudnn::Reason& reason) {
   return (known.status.empty() || known.status == reason.status) &&
-         (known.whole.empty() || known.whole == reason.reason) &&
+         (known.whole.empty() || known.whole == reason.reason) && reason.reason.starts_with(known.begins) &&
          reason.reason.find(known.match) != std::string::npos;
 }
 
@@ -71,6 +72,7 @@ const cudnn::Reason* telling_reason(const std::vector<cudnn::Reason>& traceback)
 
 Category category_of_status(const std::string& status) {
   const std::pair<std::string_view, Category> categories[] = {
+      {"_MISALIGNED", Category::alignment},
       {"_BAD_PARAM", Category::invalid_graph},
       {"_SHARED_MEMORY_INSUFFICIENT", Category::shared_memory},
       {"_ARCH_MISMATCH", Category::arch_mismatch},

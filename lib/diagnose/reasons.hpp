@@ -52,15 +52,16 @@ enum class Category {
 
 /// A kind of reason that cuDNN is known to give.
 struct KnownReason {
-  std::string id;       ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
-  std::string match;    ///< part of cuDNN's text that tells it; "" with whole or with a status alone
-  std::string whole;    ///< the whole text, where a part would be in others too
-  std::string status;   ///< "" if the text alone tells it
-  std::string meaning;  ///< one or two sentences in plain words
-  std::string help;     ///< what usually gets around it; "" if nothing does
-  std::string since, until;  ///< first and last version seen to say it, "9.14.0"; "" where older or newer ones
-                             ///< may too
-  std::string source;        ///< how it is known
+  std::string id;            ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
+  std::string match;         ///< part of cuDNN's text that tells it
+  std::string begins;        ///< what the text begins with, where a part would be in others too
+  std::string whole;         ///< the whole text, where its beginning would be in others too
+  std::string status;        ///< "" if the text alone tells it
+  std::string meaning;       ///< one or two sentences in plain words
+  std::string help;          ///< what usually gets around it; "" if nothing does
+  std::string since, until;  ///< first and last version seen to say it, "9.14.0"; "" where older or newer
+                             ///< ones may too
+  std::string source;  ///< how it is known
   Category category = Category::unknown;
   int progress = 0;      ///< how far an engine had come when it said this: a root cause is the furthest
   bool wrapper = false;  ///< hands on what an inner call found and says nothing of it: "ptr->isSupported()"
