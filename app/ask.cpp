@@ -295,6 +295,10 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
           "a real GPU, none on a simulated one")
       ->check(CLI::IsMember(names_of<probe::Plans>()))
       ->group(how);
+  command
+      .add_flag("!--quick", options.campaign.walk.sweep_where_none,
+                "where nothing works, look no further: no other engines, no advice")
+      ->group(how);
   const std::string running = "Running plans";
   run::RunOptions& run_options = options.campaign.run;
   command

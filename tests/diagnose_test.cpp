@@ -1,6 +1,5 @@
 // What cuDNN's reasons mean, which of them is the root cause, and what might help.
 #include <algorithm>
-#include <set>
 
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/attention/fields.hpp"
@@ -273,107 +272,6 @@ TEST_CASE("The environment speaks wherever it is named", "[diagnose]") {
   CHECK(speaks_of_environment(of_graph));
   of_graph.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
   CHECK_FALSE(speaks_of_environment(of_graph));
-}
-
-// ---- the catalogue of reasons
-
-TEST_CASE("Every known reason has a category, a meaning, and something to tell it by", "[reasons]") {
-  std::set<std::string> keys;
-  for (const auto& known : known_reasons()) {
-    INFO(known.match << known.status);
-    CHECK_FALSE(known.category.empty());
-    CHECK(known.category != "unknown");
-    CHECK_FALSE(known.meaning.empty());
-    CHECK_FALSE((known.match.empty() && known.status.empty()));
-    CHECK(known.progress >= 0);
-    CHECK(keys.insert(known.status + ";" + known.match).second);
-  }
-  CHECK(keys.size() > 30);
-}
-
-TEST_CASE("No known reason stands behind a wider one", "[reasons]") {
-  for (const auto& known : known_reasons()) {
-    INFO(known.match << known.status);
-    const Reason typical{known.status.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : known.status,
-                         known.match.empty() ? "text" : known.match};
-    CHECK(find_reason(typical) == &known);
-  }
-}
-
-TEST_CASE("A text counts before its status alone", "[reasons]") {
-  const KnownReason* by_text = find_reason(shared_memory);
-  const KnownReason* by_status = find_reason({shared_memory.status, "in other words"});
-  REQUIRE(by_text != nullptr);
-  REQUIRE(by_status != nullptr);
-  CHECK(by_text != by_status);
-  CHECK(by_text->status.empty());
-  CHECK(by_status->match.empty());
-  CHECK(find_reason({"CUDNN_STATUS_NOT_SUPPORTED", "in other words"}) == nullptr);
-}
-
-TEST_CASE("The particular head dimension counts before the general", "[reasons]") {
-  const std::string multiple = "Embedding dim per head for q and k is not a multiple of 8 at: d_qk % 8 != 0";
-  const std::string larger =
-      "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128";
-  const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
-  CHECK(find_reason({status, multiple}) != find_reason({status, larger}));
-  CHECK_THAT(find_reason({status, multiple})->meaning, ContainsSubstring("multiple of 8"));
-}
-
-TEST_CASE("Texts that cuDNN 9.19 was provoked to have their categories", "[reasons]") {
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
-                 "only Ampere or above is supported for this engine at: !(800 <= deviceVer)") ==
-        "architecture");
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
-                 "only sm12x is supported for this engine at: !(900 <= deviceVer)") == "architecture");
-  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",
-                 "Multi-GEMM is only supported on Hopper at: receive_op_->target != fort_device::SM90") ==
-        "architecture");
-  CHECK(category("NOT_SUPPORTED", "initBackends()") == "architecture");
-  CHECK(category("NOT_SUPPORTED_SHAPE", "Seq length > 512 not supported at: aTensor->getDimA()[2] > 512") ==
-        "sequence_length");
-  CHECK(category("NOT_SUPPORTED_SHAPE", "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64") ==
-        "head_dim");
-  CHECK(category("NOT_SUPPORTED_SHAPE",
-                 "Embedding dim per head for q,k,v is not less than equal to 128 at: d_qk > 128") ==
-        "head_dim");
-  CHECK(category("NOT_SUPPORTED_DATA_TYPE",
-                 "A and B need to have the same datatype in the matmul at: (aType != bType)") == "data_type");
-  CHECK(category("NOT_SUPPORTED_DATA_TYPE",
-                 "MHA only supports FP16/BF16 I/O at: !(aType == CUDNN_DTYPE_FP16)") == "data_type");
-  CHECK(category("NOT_SUPPORTED_ARCH_MISMATCH",
-                 "MHA only supports FP32 I/O for selected engine config at: true") == "data_type");
-  CHECK(category("NOT_SUPPORTED", "Dropout set of ops not configured correctly at: it->second != 0") ==
-        "graph_pattern");
-  CHECK(category("NOT_SUPPORTED", "Mask set of ops not configured correctly at: it->second != 0") ==
-        "graph_pattern");
-  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN", "in_ports[0].first.isVirtual != true") == "graph_pattern");
-  CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",
-                 "Fused Flash Attention graph was not given to the engine at: true") == "graph_pattern");
-  CHECK(category("INTERNAL_ERROR_UNEXPECTED_VALUE", "The mode for fused attention was not found.") ==
-        "graph_pattern");
-}
-
-TEST_CASE("A status tells a category where the text is new", "[reasons]") {
-  CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_SHAPE") == "shape");
-  CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE") == "data_type");
-  CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_LAYOUT") == "layout");
-  CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH") == "architecture");
-  CHECK(category_of_status("CUDNN_STATUS_NOT_INITIALIZED") == "environment");
-  CHECK(category_of_status("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH") == "environment");
-  CHECK(category_of_status("CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED") == "compilation");
-  CHECK(category_of_status("CUDNN_STATUS_INTERNAL_ERROR") == "internal_error");
-  CHECK(category_of_status("CUDNN_STATUS_EXECUTION_FAILED_CUDART") == "execution");
-  CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED") == "unknown");
-  CHECK(category_of_status("") == "unknown");
-}
-
-TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
-  for (const char* rest : {"", "_NULL_POINTER", "_NOT_FINALIZED", "_OUT_OF_BOUND", "_SHAPE_MISMATCH",
-                           "_ATTRIBUTE_TYPE", "_DUPLICATED_ENTRIES"}) {
-    INFO(rest);
-    CHECK(category_of_status(std::string("CUDNN_STATUS_BAD_PARAM") + rest) == "invalid_graph");
-  }
 }
 
 // ---- alternatives

@@ -19,33 +19,39 @@ const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
   return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
 }
 
-// Lines of a traceback that only hand an inner failure on ("ptr->isSupported()") explain nothing; the
-// innermost line is the cause. Where cuDNN logged none, the status alone has to do.
-Reason innermost(const EngineConfigFindings& config) {
-  const auto& reasons = reasons_of(config);
-  if (!reasons.empty()) return reasons.front();
+// Where cuDNN logged no reason, the status alone has to do.
+Reason cause_of(const EngineConfigFindings& config) {
+  if (const Reason* telling = telling_reason(reasons_of(config))) return *telling;
   return {config.check.supported && config.plan ? config.plan->status : config.check.status, ""};
+}
+
+std::string text_of(Category category) {
+  return std::string(name_of(category));
+}
+
+Category category_of(const Reason& reason) {
+  const KnownReason* known = find_reason(reason);
+  return known != nullptr ? known->category : category_of_status(reason.status);
 }
 
 int progress_of(const Reason& reason) {
   if (const KnownReason* known = find_reason(reason)) return known->progress;
   // An unknown text of a specific status is likely a detail of a graph that was recognised.
-  const std::string category = category_of_status(reason.status);
-  if (category == "architecture") return 1;
-  if (category == "graph_pattern") return 10;
-  return category == "unknown" ? 11 : 20;
+  const Category category = category_of_status(reason.status);
+  if (category == Category::arch_mismatch) return 1;
+  if (category == Category::graph_pattern) return 10;
+  return category == Category::unknown ? 11 : 20;
 }
 
 RootCause from_reason(const Reason& reason) {
   RootCause cause;
   cause.status = reason.status;
   cause.reason = reason.reason;
+  cause.category = text_of(category_of(reason));
   if (const KnownReason* known = find_reason(reason)) {
-    cause.category = known->category;
     cause.explanation = known->meaning;
     cause.in_general = known->help;
   } else {
-    cause.category = category_of_status(reason.status);
     cause.explanation = reason.reason.empty() ? "cuDNN gave this status and logged no reason."
                                               : "attnprobe's catalogue does not know this text of cuDNN.";
   }
@@ -56,11 +62,17 @@ RootCause from_failure(const probe::Failure& failure) {
   RootCause cause;
   cause.status = failure.cudnn.status;
   cause.reason = failure.cudnn.last_error.empty() ? failure.message : failure.cudnn.last_error;
-  cause.category = category_of_status(failure.cudnn.status);
+  cause.category = text_of(category_of_status(failure.cudnn.status));
   cause.explanation =
       fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  const KnownReason* known = find_reason({cause.status, cause.reason});
+  if (known != nullptr && !known->wrapper) {
+    cause.category = text_of(known->category);
+    cause.explanation = fmt::format("{} ({})", known->meaning, cause.explanation);
+    cause.in_general = known->help;
+  }
   if (lacks_descriptor(failure)) {
-    cause.category = "version";
+    cause.category = text_of(Category::version);
     cause.explanation = fmt::format("This cuDNN knows no {}: the operation is of a later version. {}",
                                     failure.cudnn.descriptor, cause.explanation);
   }
@@ -69,19 +81,21 @@ RootCause from_failure(const probe::Failure& failure) {
 
 RootCause no_candidates(const probe::WalkFindings& findings) {
   RootCause cause;
-  cause.category = "no_candidates";
+  cause.category = text_of(Category::no_candidates);
   cause.explanation =
       "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
   for (const auto& mode : findings.modes) {
-    if (mode.reasons.empty()) continue;
-    cause = from_reason(mode.reasons.front());
+    const Reason* telling = telling_reason(mode.reasons);
+    if (telling == nullptr) continue;
+    cause = from_reason(*telling);
     cause.mode = mode.mode;
     return cause;
   }
   for (const auto& engine : findings.engines) {
-    if (engine.reasons.empty()) continue;
-    cause.status = engine.reasons.front().status;
-    cause.reason = engine.reasons.front().reason;
+    const Reason* telling = telling_reason(engine.reasons);
+    if (telling == nullptr) continue;
+    cause.status = telling->status;
+    cause.reason = telling->reason;
     cause.engine = engine.engine;
     break;
   }
@@ -106,7 +120,7 @@ RootCause root_cause(const probe::WalkFindings& findings) {
     const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
     int64_t rank = 1'000'000;
     for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
-    return std::tuple(config.modes.empty(), !from_a, -progress_of(innermost(config)), rank);
+    return std::tuple(config.modes.empty(), !from_a, -progress_of(cause_of(config)), rank);
   };
   for (const auto& config : findings.engine_configs) {
     if (probe::works(config, findings)) continue;
@@ -116,24 +130,21 @@ RootCause root_cause(const probe::WalkFindings& findings) {
     best_key = config_key;
   }
   if (best == nullptr) return no_candidates(findings);
-  RootCause cause = from_reason(innermost(*best));
+  RootCause cause = from_reason(cause_of(*best));
   cause.engine = best->engine;
   if (!best->modes.empty()) cause.mode = best->modes.front();
   return cause;
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  auto of_environment = [](const Reason& reason) {
-    const KnownReason* known = find_reason(reason);
-    return (known != nullptr ? known->category : category_of_status(reason.status)) == "environment";
-  };
+  auto of_environment = [](const Reason& reason) { return category_of(reason) == Category::environment; };
   for (const auto& config : findings.engine_configs) {
     const auto& reasons = reasons_of(config);
     if (std::any_of(reasons.begin(), reasons.end(), of_environment)) return true;
   }
   for (const auto& mode : findings.modes)
     if (std::any_of(mode.reasons.begin(), mode.reasons.end(), of_environment)) return true;
-  return findings.failure && category_of_status(findings.failure->cudnn.status) == "environment";
+  return findings.failure && category_of_status(findings.failure->cudnn.status) == Category::environment;
 }
 
 }  // namespace attnprobe::diagnose

@@ -11,9 +11,9 @@
 namespace attnprobe::diagnose {
 
 struct RootCause {
-  std::string category;  ///< of reasons.json; for a text that it lacks, of the status; else "unknown"
-  std::string status;    ///< cuDNN's, of the innermost line
-  std::string reason;    ///< cuDNN's innermost line, verbatim
+  std::string category;             ///< of Category: of the known reason; for an unknown text, of the status
+  std::string status;               ///< cuDNN's, of the line that tells
+  std::string reason;               ///< that line verbatim: the innermost that is more than a wrapper
   std::optional<int64_t> engine;    ///< whose reason it is
   std::optional<std::string> mode;  ///< the first mode that proposed it; none: found outside the heuristics
   std::string explanation;          ///< in plain words

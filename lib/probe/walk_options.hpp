@@ -35,7 +35,8 @@ struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};
   std::string engines = "heuristic";  ///< of Engines
   std::string plans = "none";         ///< of Plans; a campaign also takes "auto"
-  bool sweep_where_none = true;       ///< try every engine and knob where no heuristic has a viable config
+  bool sweep_where_none = true;       ///< try every engine and knob where no heuristic has a viable config;
+                                      ///< a campaign then also tries changes of the problem that may help
   bool keep_log = false;              ///< raw callback text in the findings
   std::vector<NamedConfig> named;     ///< asked before the modes
 };

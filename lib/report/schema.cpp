@@ -1,6 +1,7 @@
 // The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are
 // allowed.
 #include "attnprobe/attention/config.hpp"
+#include "attnprobe/diagnose/reasons.hpp"
 #include "attnprobe/report/report.hpp"
 
 namespace attnprobe::report {
@@ -166,7 +167,7 @@ Json engine() {
 }
 
 Json root_cause() {
-  return object({{"category", type("string")},
+  return object({{"category", one_of<diagnose::Category>()},
                  {"status", type("string")},
                  {"reason", type("string")},
                  {"engine", or_null(type("integer"))},

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/diagnose/reasons.hpp"
 #include "attnprobe/report/notes.hpp"
 #include "attnprobe/report/report.hpp"
 #include "attnprobe/report/run_text.hpp"
@@ -98,12 +99,17 @@ std::string expectation_mark(const Result& result) {
   return fmt::format(" (expected {})", name_of(expected(result)));
 }
 
+std::string telling_text(const std::vector<cudnn::Reason>& traceback) {
+  const auto* telling = diagnose::telling_reason(traceback);
+  return telling == nullptr ? "" : telling->reason;
+}
+
 void add_modes(std::string& out, const Result& result) {
   std::vector<std::vector<std::string>> rows{{"mode", "candidates", "viable", "note"}};
   for (const auto& mode : result.findings.modes) {
     std::string note = mode.notes.empty() ? "" : mode.notes.front();
     if (mode.status != "CUDNN_STATUS_SUCCESS")
-      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + mode.reasons.front().reason);
+      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + telling_text(mode.reasons));
     rows.push_back({mode.mode, std::to_string(mode.candidates), std::to_string(mode.viable), note});
   }
   if (rows.size() > 1) out += aligned(rows, 2) + "\n";
@@ -111,7 +117,8 @@ void add_modes(std::string& out, const Result& result) {
 
 std::string check_cell(const EngineConfigFindings& config) {
   if (config.check.supported) return "ok";
-  return short_status(config.reasons.empty() ? config.check.status : config.reasons.front().status);
+  const auto* telling = diagnose::telling_reason(config.reasons);
+  return short_status(telling == nullptr ? config.check.status : telling->status);
 }
 
 std::string plan_cell(const EngineConfigFindings& config) {
@@ -124,8 +131,8 @@ std::string detail_cell(const EngineConfigFindings& config) {
   if (std::string problem = run_problem(config); !problem.empty()) return problem;
   if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
       config.plan->status != "CUDNN_STATUS_SUCCESS")
-    return config.plan->reasons.front().reason;
-  if (!config.check.supported) return config.reasons.empty() ? "" : config.reasons.front().reason;
+    return telling_text(config.plan->reasons);
+  if (!config.check.supported) return telling_text(config.reasons);
   std::string text = "workspace " + bytes_text(config.workspace_bytes);
   if (config.shared_memory_bytes) text += ", shared memory " + bytes_text(config.shared_memory_bytes);
   for (const auto& note : config.numerical_notes) text += ", " + note;

@@ -10,6 +10,7 @@
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/diagnose/alternatives.hpp"
+#include "attnprobe/diagnose/reasons.hpp"
 #include "attnprobe/run/data.hpp"
 #include "attnprobe/run/work.hpp"
 #include "attnprobe/text.hpp"
@@ -75,7 +76,8 @@ class TargetRun {
       walk(result);
       if (runs_ && question.has_spec() && !result.findings.failure) run_plans(result);
       judge(result);
-      if (result.verdict == Verdict::unsupported && question.has_spec()) probe_alternatives(result);
+      if (result.verdict == Verdict::unsupported && question.has_spec() && walk_.sweep_where_none)
+        probe_alternatives(result);
     } catch (const WorkerLost& lost) {
       client_.reset();
       if (lost.stage == start_stage)
@@ -86,7 +88,8 @@ class TargetRun {
       result.verdict = Verdict::error;
       result.environment_broken = e.kind() == ErrorKind::environment;
       diagnose::RootCause cause;
-      cause.category = result.environment_broken ? "environment" : "internal_error";
+      cause.category = name_of(result.environment_broken ? diagnose::Category::environment
+                                                         : diagnose::Category::internal_error);
       cause.reason = cause.explanation = e.what();
       result.root_cause = cause;
     }
@@ -240,7 +243,7 @@ class TargetRun {
     result.environment_broken = true;
     result.crash = Crash{lost.end.text(), lost.stage, lost.output};
     diagnose::RootCause cause;
-    cause.category = "environment";
+    cause.category = name_of(diagnose::Category::environment);
     cause.reason = lost.what();
     cause.explanation = fmt::format(
         "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked "
@@ -254,7 +257,7 @@ class TargetRun {
     if (!lost.findings.is_null()) result.findings = lost.findings.get<probe::WalkFindings>();
     result.crash = Crash{lost.end.text(), lost.stage, lost.output};
     diagnose::RootCause cause;
-    cause.category = lost.timed_out ? "timeout" : "crash";
+    cause.category = name_of(lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash);
     cause.reason = lost.what();
     cause.explanation =
         lost.timed_out
