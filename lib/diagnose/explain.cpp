@@ -8,18 +8,24 @@
 namespace attnprobe::diagnose {
 namespace {
 
+// What an engine config that fell out says: its telling line, else its status alone.
+probe::Reason telling(const std::vector<probe::Reason>& traceback, const std::string& status) {
+  const probe::Reason* reason = telling_reason(traceback);
+  return reason != nullptr ? *reason : probe::Reason{status, ""};
+}
+
 ReasonGroup group_of(const probe::Reason& reason) {
   ReasonGroup group;
   group.status = reason.status;
   group.reason = reason.reason;
   if (const KnownReason* known = find_reason(reason)) {
     group.is_known = true;
-    group.category = known->category;
+    group.category = name_of(known->category);
     group.meaning = known->meaning;
     group.help = known->help;
     group.progress = known->progress;
   } else {
-    group.category = category_of_status(reason.status);
+    group.category = name_of(category_of_status(reason.status));
   }
   return group;
 }
@@ -43,12 +49,9 @@ Explanation explain(const probe::LoggedGraph& logged, const graph::Recognised& r
   for (const auto& config : logged.findings.engine_configs) {
     const std::string engine = probe::config_name(config.engine, config.knobs);
     if (!config.check.supported)
-      add(explanation.reasons, probe::innermost_reason(config), engine);
+      add(explanation.reasons, telling(config.reasons, config.check.status), engine);
     else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS")
-      add(explanation.reasons,
-          config.plan->reasons.empty() ? probe::Reason{config.plan->status, ""}
-                                       : config.plan->reasons.front(),
-          engine + " (its plan)");
+      add(explanation.reasons, telling(config.plan->reasons, config.plan->status), engine + " (its plan)");
     else
       explanation.viable.push_back(engine);
   }

@@ -15,6 +15,8 @@ namespace {
 using cudnn::EngineConfigLog;
 using cudnn::LogEntry;
 
+// Before it cuDNN logs no graph as JSON: its calls and the indented tree have to do (docs/logs.md).
+constexpr int64_t first_with_graph_json = 90200;
 constexpr std::string_view success = "CUDNN_STATUS_SUCCESS";
 constexpr size_t most_problems = 20;
 
@@ -100,7 +102,9 @@ std::string heuristic_mode_name(int64_t mode) {
 struct Thread {
   std::optional<size_t> graph;  // in the history
   bool graph_seen = false;      // as JSON, since its finalize began
-  std::string finalizing;       // the descriptor
+  bool is_part = false;         // it is the graph of the scores inside a single SDPA operation
+  std::optional<graph::ImportedGraph> from_calls;
+  std::string finalizing;  // the descriptor
   std::vector<std::string> tree;
   std::optional<EngineConfigLog> config;  // being finalized, or the plan's
   std::vector<Reason> reasons;            // of what is being finalized
@@ -144,6 +148,7 @@ class LogReader::State {
     if (entry.version > 0) history_.versions.insert(entry.version);
     Thread& thread = threads_[{entry.process, entry.thread}];
     entry_ = &entry;
+    if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
     note_device(entry);
     if (entry.severity != 'I') {
       take_complaint(thread, entry);
@@ -170,6 +175,19 @@ class LogReader::State {
       executed_without_json(thread, entry);
     }
     entry_ = nullptr;
+  }
+
+  // The reader of calls sees a graph in the entry in which its finalize begins.
+  void read_call(Thread& thread, const LogEntry& entry) {
+    graph::LogCall call;
+    call.function = entry.function.substr(0, entry.function.find('('));
+    call.thread = fmt::format("{}/{}", entry.process, entry.thread);
+    call.lines = entry.lines;
+    try {
+      if (auto imported = calls_.read(call)) thread.from_calls = std::move(imported);
+    } catch (const Error& e) {
+      problem(e.what());
+    }
   }
 
   void problem(std::string what) {
@@ -217,6 +235,10 @@ class LogReader::State {
         return std::nullopt;
       }
       set_graph(thread, json["operationGraph"], entry);
+      if (thread.is_part) {
+        read_graphs_.erase(place);
+        return std::nullopt;
+      }
       place->second = *thread.graph;
     }
     thread.graph_seen = true;
@@ -237,6 +259,8 @@ class LogReader::State {
     try {
       found.imported = graph::import_backend_json(json);
       found.hash = hash(found.imported->graph);
+      thread.is_part = is_score_graph(found.imported->graph);
+      if (thread.is_part) return;
     } catch (const Error& e) {
       found.problem = e.what();
       problem(e.what());
@@ -299,6 +323,8 @@ class LogReader::State {
     const std::string what = std::exchange(thread.finalizing, "");
     const bool worked = status == success;
     if (what == "OPERATIONGRAPH") {
+      if (!thread.graph_seen) take_tree(thread, entry);
+      if (std::exchange(thread.is_part, false)) return;
       LoggedGraph& graph = current(thread, entry);
       ++graph.finalized;
       if (!worked) fail(graph, "operation graph", what, status, thread);
@@ -315,6 +341,24 @@ class LogReader::State {
       thread.graph.reset();
     }
     thread.reasons.clear();
+  }
+
+  // Where no JSON shows the graph.
+  void take_tree(Thread& thread, const LogEntry& entry) {
+    LoggedGraph found;
+    found.from_tree = true;
+    try {
+      found.imported = thread.from_calls ? std::exchange(thread.from_calls, std::nullopt)
+                                         : graph::import_log_tree(thread.tree);
+      found.hash = hash(found.imported->graph);
+      thread.is_part = is_score_graph(found.imported->graph);
+    } catch (const Error& e) {
+      found.imported.reset();
+      found.problem = e.what();
+      found.hash = joined(thread.tree);
+      problem(e.what());
+    }
+    if (!thread.is_part) thread.graph = add(std::move(found), entry);
   }
 
   static void fail(LoggedGraph& graph, const std::string& stage, const std::string& descriptor,
@@ -523,6 +567,7 @@ class LogReader::State {
   std::map<std::pair<int64_t, int64_t>, Thread> threads_;
   const LogEntry* entry_ = nullptr;
   std::map<std::pair<size_t, size_t>, size_t> read_graphs_;  // by the text of its JSON
+  graph::LogGraphReader calls_;
   std::vector<std::string> loose_;
   std::string device_;
   int sm_ = 0;

@@ -6,6 +6,7 @@
 
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/graph/import.hpp"
+#include "attnprobe/graph/import_frontend.hpp"
 #include "attnprobe/input.hpp"
 #include "attnprobe/probe/walk_difference.hpp"
 #include "attnprobe/target/catalogue.hpp"
@@ -17,7 +18,7 @@ namespace {
 // A file that is one JSON document is kept whole up to here.
 constexpr size_t most_document_bytes = size_t{64} << 20;
 
-// The start of a file tells a JSON document from a log.
+// The start of a file tells a JSON document, or a serialized graph of cudnn-frontend, from a log.
 class Document {
  public:
   void feed(std::string_view bytes) {
@@ -31,9 +32,10 @@ class Document {
       text_.clear();
   }
 
-  // Null if it is none.
+  // Null if it is none. Throws for a serialized graph that is damaged.
   Json json() const {
     if (!may_be_ || text_.empty()) return nullptr;
+    if (graph::is_frontend_serialization(text_)) return graph::read_frontend_serialization(text_);
     Json json = Json::parse(text_, nullptr, false, true);
     return json.is_discarded() ? Json() : json;
   }
@@ -72,11 +74,44 @@ bool take_document(const Json& json, probe::LogHistory& history) {
     history.graphs.push_back(logged({graph::from_json(graph), {}, {}}, 0));
     return true;
   }
-  if (json.contains("context") && json.contains("nodes")) {
-    history.frontend.push_back(json.dump());
-    return true;
+  if (!graph::is_frontend_json(json)) return false;
+  history.frontend.push_back(json.dump());
+  return true;
+}
+
+// A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once.
+ReplayedGraph from_frontend(const std::string& text) {
+  ReplayedGraph graph;
+  graph.is_frontend = true;
+  graph::FrontendGraph found;
+  try {
+    found = graph::import_frontend_json(Json::parse(text));
+  } catch (const Error& e) {
+    graph.logged.problem = e.what();
+    graph.recognised.description = "a graph of cudnn-frontend that cannot be read";
+    return graph;
   }
-  return false;
+  const graph::BuildContext context{found.cudnn_version, 0};
+  graph.notes = found.notes;
+  if (found.spec) {
+    const auto built = graph::build(*found.spec, context);
+    graph.logged = logged({built.graph, {}, {}}, found.cudnn_version);
+    graph.recognised = graph::recognise(built.graph, context);
+    // cudnn-frontend's JSON says more than a graph can: values of scalars, what leaves no trace.
+    graph.recognised.spec = found.spec;
+    graph.recognised.exact = true;
+    graph.recognised.named = built.graph;
+    graph.recognised.description = describe(*found.spec);
+  } else if (found.graph) {
+    graph.logged = logged({*found.graph, {}, {}}, found.cudnn_version);
+    graph.recognised = graph::recognise(*found.graph, context);
+  } else {
+    std::string tags;
+    for (const auto& tag : found.tags) tags += (tags.empty() ? "" : ", ") + tag;
+    graph.logged.problem = "no attention: " + tags;
+    graph.recognised.description = graph.logged.problem;
+  }
+  return graph;
 }
 
 void recognise_all(Replay& replay) {
@@ -95,6 +130,17 @@ void recognise_all(Replay& replay) {
     replay.graphs.push_back(std::move(graph));
   }
   replay.history.graphs.clear();
+  // Where a log has both, cuDNN's own entries say what cudnn-frontend's graphs became.
+  const bool has_graphs = !replay.graphs.empty();
+  for (const auto& text : replay.history.frontend) {
+    ReplayedGraph graph = from_frontend(text);
+    const bool is_known = std::any_of(replay.graphs.begin(), replay.graphs.end(), [&](const auto& other) {
+      return has_graphs && !graph.logged.hash.empty() && other.logged.hash == graph.logged.hash;
+    });
+    if (is_known) continue;
+    graph.number = replay.graphs.size() + 1;
+    replay.graphs.push_back(std::move(graph));
+  }
 }
 
 // The catalogue's GPU on which the graph was seen: by name, else a representative one of its architecture.

@@ -17,6 +17,7 @@ struct ReplayedGraph {
   probe::LoggedGraph logged;
   graph::Recognised recognised;
   std::vector<std::string> notes;  ///< what is missing, inferred, assumed
+  bool is_frontend = false;        ///< from cudnn-frontend's JSON, which cuDNN's log does not show
 };
 
 struct Replay {
