@@ -18,7 +18,7 @@ struct LegacyMatmuls {
 std::optional<LegacyMatmuls> forward_matmuls(const GraphView& view) {
   const auto all = view.all<Matmul>();
   if (all.size() != 2) return std::nullopt;
-  for (const size_t first : {0, 1})
+  for (const size_t first : {size_t{0}, size_t{1}})
     if (view.path_to(all[1 - first]->a).origin == all[first]->c)
       return LegacyMatmuls{all[first], all[1 - first]};
   return std::nullopt;

@@ -186,7 +186,7 @@ class Recogniser {
     constexpr size_t most = 5;
     std::vector<std::string> few(lines.begin(),
                                  lines.begin() + static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
-    for (std::string& line : few) line = "differs: " + line;
+    for (std::string& line : few) line.insert(0, "differs: ");
     if (lines.size() > most) few.push_back(fmt::format("differs: {} more differences", lines.size() - most));
     return few;
   }
