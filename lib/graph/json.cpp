@@ -1,12 +1,9 @@
-// OpGraph as JSON, and its hash, which is taken over a canonical JSON.
+// OpGraph as JSON.
 #include <fmt/format.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <set>
 
 #include "attnprobe/error.hpp"
@@ -191,19 +188,6 @@ Operation read_operation(const Json& json, const std::string& where) {
   return read_operation_of_kind(named ? json["kind"].get<std::string>() : "", json, where);
 }
 
-// Uids by the order in which operations first use them, so that numbering does not matter.
-std::map<Uid, Uid> canonical_uids(const OpGraph& graph) {
-  std::map<Uid, Uid> order;
-  auto add = [&](Uid uid) { order.emplace(uid, static_cast<Uid>(order.size()) + 1); };
-  for (const auto* list : {&graph.operations, &graph.score_operations})
-    for (const auto& operation : *list)
-      for (const auto& port : ports(operation)) {
-        add(port.uid);
-        if (const auto ragged = tensor(graph, port.uid).ragged_offset) add(*ragged);
-      }
-  return order;
-}
-
 }  // namespace
 
 Json to_json(const OpGraph& graph) {
@@ -248,40 +232,6 @@ OpGraph from_json(const Json& json) {
     read_list("score_operations", graph.score_operations);
   }
   return graph;
-}
-
-std::string hash(const OpGraph& graph) {
-  const auto uids = canonical_uids(graph);
-  std::map<Uid, Json> tensors;
-  for (Tensor t : graph.tensors) {
-    const auto found = uids.find(t.uid);
-    if (found == uids.end()) continue;  // no operation uses it, so cuDNN never sees it
-    t.uid = found->second;
-    t.name.clear();
-    t.value.reset();
-    if (t.ragged_offset) t.ragged_offset = uids.at(*t.ragged_offset);
-    tensors[t.uid] = to_json(t);
-  }
-  Json canonical = {{"tensors", Json::array()}, {"operations", Json::array()}};
-  for (auto& [uid, json] : tensors) canonical["tensors"].push_back(std::move(json));
-  auto renumber = [&](const char*, auto& uid, auto...) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, Uid>) {
-      uid = uids.at(uid);
-    } else if (uid) {
-      uid = uids.at(*uid);
-    }
-  };
-  auto add_all = [&](const char* key, const std::vector<Operation>& list) {
-    for (Operation operation : list) {
-      std::visit([&](auto& op) { for_each_port(op, renumber); }, operation);
-      canonical[key].push_back(to_json(operation));
-    }
-  };
-  add_all("operations", graph.operations);
-  add_all("score_operations", graph.score_operations);
-  const std::string text = canonical.dump();
-  const XXH128_hash_t digest = XXH3_128bits(text.data(), text.size());
-  return fmt::format("{:016x}{:016x}", digest.high64, digest.low64);
 }
 
 }  // namespace attnprobe::graph

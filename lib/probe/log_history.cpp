@@ -314,6 +314,8 @@ class LogReader::State {
     if (thread.finalizing == "OPERATIONGRAPH") {
       thread.tree.assign(entry.lines.begin() + 1, entry.lines.end());
       thread.graph.reset();
+      // Before 9.2 no status follows.
+      if (entry.version < first_with_graph_json) end_finalize(thread, std::string(success), entry);
     } else if (thread.finalizing == "ENGINECFG" || thread.finalizing == "EXECUTION_PLAN") {
       thread.config = engine_of_tree(entry);
     }
@@ -419,6 +421,7 @@ class LogReader::State {
     thread.requested = requested ? integer_of(*requested).value_or(0) : 0;
     thread.fetching = thread.requested > 0;
     if (thread.fetching) current(thread, entry);
+    if (entry.version < first_with_graph_json) finish_query(thread, std::string(success));
   }
 
   void take_checks(Thread& thread, const LogEntry& entry) {
