@@ -1,5 +1,7 @@
 #include "attnprobe/graph/log_descriptors.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -144,27 +146,67 @@ void LoggedDescriptors::set(const LogTree& message) {
   const std::string name = value_word(root.find("attributeName"));
   if (receiver == nullptr || name.empty() || message.cut) return;
   LoggedAttribute attribute{value_word(root.find("attributeType")), {}};
+  const std::string kind = descriptor_kind(receiver->type);
   std::vector<std::string> kinds;
   for (const LogNode& child : root.children) {
     if (child.key.empty() || child.key.front() != '[') continue;
-    attribute.values.push_back(child.value);
     kinds.push_back(descriptor_kind(child.type));
-    if (kinds.back() == "TENSOR") use_address(child.value);
+    attribute.values.push_back(kinds.back() == "TENSOR" ? use_address(child.value, kind == "TENSOR")
+                                                        : child.value);
   }
-  const std::string kind = descriptor_kind(receiver->type);
-  if (name == "CUDNN_ATTR_OPERATIONGRAPH_OPS") graph_operations_ = std::move(kinds);
+  if (name == "CUDNN_ATTR_OPERATIONGRAPH_OPS") set_operations(std::move(kinds));
   open_[kind][name] = std::move(attribute);
 }
 
-void LoggedDescriptors::use_address(const std::string& text) {
-  Address& address = addresses_[text];
-  const bool first = address.graph != graph_ || (!address.shown && !address.made_for && !address.from_older);
-  if (first) {
-    const auto older = address.shown ? address.shown : address.from_older;
-    address = {std::nullopt, std::nullopt, address.graph == graph_ ? std::nullopt : older, graph_};
-    if (since_last_use_.size() == 1) address.made_for = since_last_use_.front();
+void LoggedDescriptors::set_operations(std::vector<std::string> kinds) {
+  graph_operations_ = std::move(kinds);
+  last_operations_.clear();
+  if (graph_operations_.size() > operations_.size()) return;
+  const auto first = operations_.end() - static_cast<std::ptrdiff_t>(graph_operations_.size());
+  const auto is_of_kind = [](const auto& operation, const std::string& kind) {
+    return operation->kind == kind;
+  };
+  if (std::equal(first, operations_.end(), graph_operations_.begin(), is_of_kind))
+    last_operations_.assign(first, operations_.end());
+}
+
+std::string LoggedDescriptors::use_address(const std::string& text, bool is_ragged_offset) {
+  size_t& count = tensors_at_[text];
+  const auto before = addresses_.find(fmt::format("{} {}", text, count));
+  const bool is_new = before == addresses_.end() || before->second.is_dead || before->second.graph != graph_;
+  if (is_new) {
+    Address address;
+    address.graph = graph_;
+    if (since_last_use_.size() == 1 || (is_ragged_offset && !since_last_use_.empty()))
+      address.made_for = since_last_use_.back();
+    if (before != addresses_.end() && !before->second.is_dead)
+      address.from_older = before->second.shown ? before->second.shown : before->second.from_older;
+    addresses_[fmt::format("{} {}", text, ++count)] = address;
   }
   since_last_use_.clear();
+  return fmt::format("{} {}", text, count);
+}
+
+void LoggedDescriptors::destroy(const LogTree& message) {
+  const LogNode* shown = message.root.find("descriptor");
+  if (shown == nullptr || descriptor_kind(shown->type) != "TENSOR") return;
+  const auto uid = logged_uid(shown);
+  if (!uid) return;
+  for (auto& [text, address] : addresses_)
+    if ((address.shown ? address.shown : address.made_for) == uid) address.is_dead = true;
+  const std::string signature = log_signature(*shown);
+  const auto found =
+      std::find_if(new_tensors_.begin(), new_tensors_.end(),
+                   [&](const LoggedDescriptorPointer& made) { return made->signature == signature; });
+  if (found == new_tensors_.end()) return;
+  destroyed_tensors_.push_back(*found);
+  new_tensors_.erase(found);
+}
+
+std::vector<LoggedDescriptorPointer> LoggedDescriptors::new_tensors() const {
+  std::vector<LoggedDescriptorPointer> all = new_tensors_;
+  all.insert(all.end(), destroyed_tensors_.begin(), destroyed_tensors_.end());
+  return all;
 }
 
 void LoggedDescriptors::finalize(const LogTree& message) {
@@ -238,7 +280,9 @@ void LoggedDescriptors::find_math(LoggedDescriptor& operation) {
 void LoggedDescriptors::next_graph() {
   ++graph_;
   new_tensors_.clear();
+  destroyed_tensors_.clear();
   graph_operations_.clear();
+  last_operations_.clear();
   since_last_use_.clear();
   if (graph_ < remembered_graphs) return;
   const size_t oldest = graph_ - remembered_graphs;
@@ -246,6 +290,7 @@ void LoggedDescriptors::next_graph() {
   forget_older(math_, oldest);
   std::erase_if(tensors_, [&](const auto& entry) { return entry.second->graph < oldest; });
   std::erase_if(addresses_, [&](const auto& entry) { return entry.second.graph < oldest; });
+  if (addresses_.empty()) tensors_at_.clear();
   std::erase_if(used_math_, [&](const LoggedDescriptor* used) {
     return std::none_of(math_.begin(), math_.end(), [&](const auto& kept) { return kept.get() == used; });
   });

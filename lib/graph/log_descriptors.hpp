@@ -31,7 +31,7 @@ bool is_graph_part(const std::string& kind);
 
 struct LoggedAttribute {
   std::string type;                 ///< "CUDNN_TYPE_INT64"
-  std::vector<std::string> values;  ///< for descriptors their addresses
+  std::vector<std::string> values;  ///< for descriptors their addresses, see LoggedDescriptors::address
   friend bool operator==(const LoggedAttribute&, const LoggedAttribute&) = default;
 };
 
@@ -55,6 +55,7 @@ class LoggedDescriptors {
   void create(const std::string& kind);
   void set(const LogTree& message);
   void finalize(const LogTree& message);
+  void destroy(const LogTree& message);
   /// An operation graph was finalized: what comes now belongs to the next one.
   void next_graph();
 
@@ -64,35 +65,49 @@ class LoggedDescriptors {
                                     std::set<const LoggedDescriptor*>& used) const;
   /// The tensor of that uid that was finalized last; nullptr if none was.
   LoggedDescriptorPointer tensor(Uid uid) const;
-  /// Tensors made for the current graph, in order.
-  const std::vector<LoggedDescriptorPointer>& new_tensors() const { return new_tensors_; }
+  /// Tensors made for the current graph, in order, those that were destroyed since last.
+  std::vector<LoggedDescriptorPointer> new_tensors() const;
 
   struct Address {
-    std::optional<Uid> shown;       ///< a tree showed it as this tensor
-    std::optional<Uid> made_for;    ///< the one tensor that was finalized right before its first use
+    std::optional<Uid> shown;  ///< a tree showed it as this tensor
+    /// The one tensor that was finalized since the use of an address before this one; for a ragged offset the
+    /// last one that was finalized.
+    std::optional<Uid> made_for;
     std::optional<Uid> from_older;  ///< what it was for an older graph
     size_t graph = 0;
+    bool is_dead = false;  ///< that tensor was destroyed
   };
+  /// A tensor's address as it stands in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor
+  /// there.
   const Address* address(const std::string& text) const;
+  /// An address was found to be this tensor's.
+  void learn(const std::string& text, Uid uid) { addresses_[text].shown = uid; }
 
   /// What CUDNN_ATTR_OPERATIONGRAPH_OPS was set to: the kinds of the operations, in order.
   const std::vector<std::string>& graph_operations() const { return graph_operations_; }
+  /// The operations that were finalized last before that, if they are of these kinds in this order: they are
+  /// the graph's. Else empty.
+  const std::vector<LoggedDescriptorPointer>& last_operations() const { return last_operations_; }
 
  private:
   void finalize_tensor(LoggedDescriptorPointer tensor);
   void finalize_operation(std::shared_ptr<LoggedDescriptor> operation);
+  void set_operations(std::vector<std::string> kinds);
   void find_math(LoggedDescriptor& operation);
-  void use_address(const std::string& text);
+  /// The address as LoggedAttribute::values has it.
+  std::string use_address(const std::string& text, bool is_ragged_offset);
 
   size_t graph_ = 0;
   std::map<std::string, std::map<std::string, LoggedAttribute>> open_;  ///< by kind
   std::vector<LoggedDescriptorPointer> operations_, math_;
   std::set<const LoggedDescriptor*> used_math_;
   std::map<Uid, LoggedDescriptorPointer> tensors_;
-  std::vector<LoggedDescriptorPointer> new_tensors_;
+  std::vector<LoggedDescriptorPointer> new_tensors_, destroyed_tensors_;
   std::vector<Uid> since_last_use_;  ///< tensors finalized since an address was last used
   std::map<std::string, Address> addresses_;
+  std::map<std::string, size_t> tensors_at_;  ///< how many tensors there were at an address
   std::vector<std::string> graph_operations_;
+  std::vector<LoggedDescriptorPointer> last_operations_;
 };
 
 }  // namespace attnprobe::graph

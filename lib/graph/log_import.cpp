@@ -1,7 +1,6 @@
 #include "attnprobe/graph/log_import.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include "attnprobe/graph/log_values.hpp"
@@ -80,7 +79,7 @@ const std::set<std::string> read_attributes{
 
 class LogImport {
  public:
-  LogImport(const LogTree& message, const LoggedDescriptors* known)
+  LogImport(const LogTree& message, LoggedDescriptors* known)
       : message_(message), known_(known), tensors_(known, result_) {}
 
   ImportedGraph run() {
@@ -89,11 +88,12 @@ class LogImport {
       throw Error(ErrorKind::usage,
                   fmt::format("cuDNN log: line {} of the message: a {}, not an operation graph", shown->line,
                               shown->type));
-    const auto outer = operations(shown != nullptr ? *shown : message_.root, "operation", true);
+    LoggedOperations finder(known_, result_);
+    const auto outer = finder.of_graph(shown != nullptr ? *shown : message_.root, message_.cut);
     std::vector<LoggedOperation> inner;
     for (const auto& operation : outer)
       if (const LogNode* graph = operation.tree->find("subgraph"))
-        for (auto& each : operations(*graph, "score operation", false)) inner.push_back(std::move(each));
+        for (auto& each : finder.of_score_graph(*graph)) inner.push_back(std::move(each));
     if (outer.empty()) throw Error(ErrorKind::usage, "cuDNN log: the message shows no operation");
     for (const auto* list : {&outer, &std::as_const(inner)})
       for (const auto& operation : *list) tensors_.show(operation);
@@ -113,85 +113,6 @@ class LogImport {
     const Uid wanted = logged_integer(uid);
     if (std::none_of(tensors.begin(), tensors.end(), [&](const Tensor& t) { return t.uid == wanted; }))
       fail_logged(uid, "the uid of a tensor of the sub-graph");
-  }
-
-  // Trees in the graph's message, exchanged for those of the operations' own messages, which are never cut.
-  std::vector<LoggedOperation> operations(const LogNode& graph, const std::string& what, bool outer) {
-    std::map<std::string, std::deque<const LogNode*>>
-        trees;  // by kind: up to 9.16 the message has this order
-    std::vector<std::string> kinds;
-    bool grouped = false;
-    for (const LogNode& child : graph.children)
-      if (const std::string kind = descriptor_kind(child.type); kind.rfind("OPERATION_", 0) == 0) {
-        trees[kind].push_back(&child);
-        kinds.push_back(kind);
-        grouped = grouped || child.key != "operation";
-      }
-    const size_t shown = kinds.size();
-    const bool cut = outer && message_.cut && shown != 0;
-    if (cut) trees[kinds.back()].pop_back();
-    const bool ordered = outer && known_ != nullptr && includes(known_->graph_operations(), kinds);
-    if (ordered) kinds = known_->graph_operations();
-    std::vector<LoggedOperation> list;
-    for (size_t i = 0; i < kinds.size(); ++i) {
-      LoggedOperation operation{kinds[i], "", nullptr, nullptr};
-      std::optional<std::string> signature;
-      if (auto& left = trees[kinds[i]]; !left.empty()) {
-        operation.tree = left.front();
-        signature = log_signature(*left.front());
-        left.pop_front();
-      }
-      if (known_ != nullptr) operation.record = known_->operation(kinds[i], signature, used_);
-      if (operation.record != nullptr) operation.tree = &operation.record->tree;
-      if (operation.tree == nullptr) continue;
-      const LogNode* mode = operation.tree->find("pwDesc/mode");
-      operation.label = fmt::format("{} {} ({})", what, i, mode != nullptr ? mode->value : kinds[i]);
-      list.push_back(std::move(operation));
-    }
-    if (list.size() < kinds.size() || (cut && !ordered))
-      result_.missing.push_back(fmt::format("operations: cuDNN cut its message off after {}", shown - 1));
-    else if (cut)
-      result_.inferred.push_back(fmt::format(
-          "{} of {} {}s: cuDNN cut the graph's message off, so they are those that were finalized "
-          "before it, in this order",
-          kinds.size() - shown + 1, kinds.size(), what));
-    if (grouped && !ordered) sort(list);
-    return list;
-  }
-
-  // Whether every kind is among `all` at least as often as among `some`.
-  static bool includes(std::vector<std::string> all, std::vector<std::string> some) {
-    std::sort(all.begin(), all.end());
-    std::sort(some.begin(), some.end());
-    return std::includes(all.begin(), all.end(), some.begin(), some.end());
-  }
-
-  // Into an order in which each operation comes after those whose results it reads.
-  void sort(std::vector<LoggedOperation>& list) {
-    std::vector<std::set<Uid>> reads(list.size()), writes(list.size());
-    std::set<Uid> to_come;
-    for (size_t i = 0; i < list.size(); ++i)
-      for (const LoggedPort& port : logged_ports())
-        if (const auto uid =
-                list[i].kind == port.kind ? logged_uid(list[i].tree->find(port.path)) : std::nullopt)
-          (is_logged_output(port) ? writes : reads)[i].insert(*uid);
-    for (const auto& uids : writes) to_come.insert(uids.begin(), uids.end());
-    std::vector<LoggedOperation> sorted;
-    std::vector<bool> done(list.size(), false);
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (size_t i = 0; i < list.size() && !moved; ++i) {
-        const auto is_to_come = [&](Uid uid) { return to_come.count(uid) != 0; };
-        if (done[i] || std::any_of(reads[i].begin(), reads[i].end(), is_to_come)) continue;
-        for (const Uid uid : writes[i]) to_come.erase(uid);
-        sorted.push_back(list[i]);
-        done[i] = moved = true;
-      }
-    }
-    if (sorted.size() != list.size()) return;  // no order does; cuDNN will say so
-    list = std::move(sorted);
-    result_.inferred.emplace_back(
-        "the order of the operations: the message has them by kind, so each comes as soon as what it reads");
   }
 
   void add(const LoggedOperation& source, std::vector<Operation>& list) {
@@ -394,15 +315,14 @@ class LogImport {
   }
 
   const LogTree& message_;
-  const LoggedDescriptors* known_;
+  LoggedDescriptors* known_;
   ImportedGraph result_;
   LoggedTensors tensors_;
-  std::set<const LoggedDescriptor*> used_;
 };
 
 }  // namespace
 
-ImportedGraph import_logged_graph(const LogTree& message, const LoggedDescriptors* known) {
+ImportedGraph import_logged_graph(const LogTree& message, LoggedDescriptors* known) {
   return LogImport(message, known).run();
 }
 

@@ -18,11 +18,35 @@ struct LoggedOperation {
   const LoggedAttribute* attribute(const std::string& name) const;
 };
 
+/// The operations of one graph: trees in the graph's message, exchanged for those of the operations' own
+/// messages, which are not cut off.
+class LoggedOperations {
+ public:
+  /// `known` may be nullptr.
+  LoggedOperations(const LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
+
+  /// In the order in which the graph got them. `cut`: the message ends before the tree does.
+  std::vector<LoggedOperation> of_graph(const LogNode& graph, bool cut);
+  /// Of the graph inside a single SDPA operation.
+  std::vector<LoggedOperation> of_score_graph(const LogNode& graph);
+
+ private:
+  std::vector<LoggedOperation> find(const LogNode& graph, const std::string& what, bool is_cut,
+                                    bool is_outer);
+  LoggedDescriptorPointer record(const std::string& kind, const std::optional<std::string>& signature,
+                                 bool ordered, size_t place);
+  void sort(std::vector<LoggedOperation>& list);
+
+  const LoggedDescriptors* known_;
+  ImportedGraph& result_;
+  std::set<const LoggedDescriptor*> used_;
+};
+
 /// The tensors of one graph, found by what trees show and by the addresses that ports were set to.
 class LoggedTensors {
  public:
   /// `known` may be nullptr.
-  LoggedTensors(const LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
+  LoggedTensors(LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
 
   /// What a tree shows is no candidate for an address. Call it for all operations before `port`.
   void show(const LoggedOperation& operation);
@@ -41,7 +65,7 @@ class LoggedTensors {
   void reordering(Tensor& tensor);
   Fits fits(const LoggedOperation& operation, const std::string& port);
 
-  const LoggedDescriptors* known_;
+  LoggedDescriptors* known_;
   ImportedGraph& result_;
   std::map<Uid, const LogNode*> shown_;
   std::set<Uid> taken_;
@@ -50,6 +74,6 @@ class LoggedTensors {
 
 /// The operation graph that a message of cudnnBackendFinalize() shows. `known`: what its thread did before,
 /// or nullptr. Throws Error(usage).
-ImportedGraph import_logged_graph(const LogTree& message, const LoggedDescriptors* known);
+ImportedGraph import_logged_graph(const LogTree& message, LoggedDescriptors* known);
 
 }  // namespace attnprobe::graph

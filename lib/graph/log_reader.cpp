@@ -34,10 +34,12 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
   const bool creates = call.function == "cudnnBackendCreateDescriptor";
   const bool sets = call.function == "cudnnBackendSetAttribute";
   const bool finalizes = call.function == "cudnnBackendFinalize";
-  if (!creates && !sets && !finalizes) return std::nullopt;
+  const bool destroys = call.function == "cudnnBackendDestroyDescriptor";
+  if (!creates && !sets && !finalizes && !destroys) return std::nullopt;
   const std::string kind = kind_in_message(call);
   const bool is_graph = kind == "OPERATIONGRAPH";
   if (!is_graph && !is_graph_part(kind)) return std::nullopt;
+  if (destroys && kind != "TENSOR") return std::nullopt;
   // A message that was cut off has no trailer that tells its thread; only graphs' are that long.
   LoggedDescriptors& thread = state_->threads[call.thread.empty() ? state_->last_graph_thread : call.thread];
   if (creates) {
@@ -48,6 +50,10 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
   if (sets) {
     thread.set(message);
     if (is_graph) state_->last_graph_thread = call.thread;
+    return std::nullopt;
+  }
+  if (destroys) {
+    thread.destroy(message);
     return std::nullopt;
   }
   if (!is_graph) {

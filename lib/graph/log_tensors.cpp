@@ -10,6 +10,10 @@ bool is_integer(DataType type) {
   return type == DataType::i32 || type == DataType::i64;
 }
 
+bool is_mask(DataType type) {
+  return type == DataType::boolean || type == DataType::i8 || type == DataType::u8 || is_integer(type);
+}
+
 bool has_one_element(const Tensor& t) {
   return std::all_of(t.dims.begin(), t.dims.end(), [](int64_t dim) { return dim == 1; });
 }
@@ -100,9 +104,9 @@ LoggedTensors::Fits LoggedTensors::fits(const LoggedOperation& operation, const 
     // No tree shows the ports of LOGICAL_AND, _OR and _NOT, nor what BINARY_SELECT takes where its mask is 0.
     const LogNode* mode = operation.tree->find("pwDesc/mode");
     const bool logical = mode != nullptr && mode->value.rfind("CUDNN_POINTWISE_LOGICAL_", 0) == 0;
-    if (logical || port == "t")
-      return [](const Tensor& t) { return t.data_type == DataType::boolean || is_integer(t.data_type); };
-    return [](const Tensor& t) { return t.data_type != DataType::boolean; };
+    if (logical) return [](const Tensor& t) { return is_mask(t.data_type) && t.is_virtual; };
+    if (port == "t") return [](const Tensor& t) { return is_mask(t.data_type) && !has_one_element(t); };
+    return [](const Tensor& t) { return !is_mask(t.data_type); };
   }
   return [](const Tensor&) { return true; };
 }
@@ -161,6 +165,7 @@ std::optional<Uid> LoggedTensors::resolve(const std::string& text, const std::st
   if (!uid || (shown_.count(*uid) == 0 && known_->tensor(*uid) == nullptr)) return std::nullopt;
   if (!how.empty()) result_.inferred.push_back(fmt::format("{} is tensor {}: it {}", what, *uid, how));
   resolved_[text] = *uid;
+  known_->learn(text, *uid);  // for the graph that this one is inside of
   take(*uid);
   return uid;
 }
