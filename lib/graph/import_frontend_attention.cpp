@@ -14,7 +14,17 @@
 namespace attnprobe::graph {
 namespace {
 
-using namespace attention;
+using attention::Alignment;
+using attention::AttentionSpec;
+using attention::Bias;
+using attention::Dropout;
+using attention::DropoutForm;
+using attention::Fp8Scaling;
+using attention::Mask;
+using attention::Pass;
+using attention::Pattern;
+using attention::ScaleForm;
+using attention::SeedForm;
 
 constexpr std::string_view forward_tags[] = {"SDPA", "SDPA_FWD", "SDPA_FP8_FWD", "SDPA_MXFP8_FWD"};
 constexpr std::string_view backward_tags[] = {"SDPA_BWD", "SDPA_FP8_BWD", "SDPA_MXFP8_BWD"};
