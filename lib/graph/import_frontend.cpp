@@ -12,7 +12,7 @@ namespace attnprobe::graph {
 namespace {
 
 // "9.19.0" is 91900; before cuDNN 9, "8.9.7" was 8907.
-int64_t backend_version_number(const JsonPlace& place) {
+int64_t backend_version_of(const JsonPlace& place) {
   std::vector<int64_t> numbers;
   for (const auto& part : split(place.text(), '.')) {
     const bool digits =
@@ -26,7 +26,7 @@ int64_t backend_version_number(const JsonPlace& place) {
 }
 
 // What changes nothing that is asked of cuDNN here, but did something where the graph ran.
-void note_context(const JsonPlace& context, FrontendGraph& result) {
+void note_frontend_context(const JsonPlace& context, FrontendGraph& result) {
   auto note = [&](const char* what) { result.notes.emplace_back(what); };
   if (context.boolean_or("is_dynamic_shape_enabled", false))
     note(
@@ -40,7 +40,7 @@ void note_context(const JsonPlace& context, FrontendGraph& result) {
         fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }
 
-std::optional<Json> stored_plan(const JsonPlace& root) {
+std::optional<Json> plan_in_serialization(const JsonPlace& root) {
   if (!root.has("cudnn_backend_data")) return std::nullopt;
   const JsonPlace place = root.at("cudnn_backend_data");
   Json plan = place.value().is_string() ? Json::parse(place.text(), nullptr, false) : place.value();
@@ -50,7 +50,7 @@ std::optional<Json> stored_plan(const JsonPlace& root) {
 
 // graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at
 // all.
-void note_scalars(const JsonPlace& root, FrontendGraph& result) {
+void note_frontend_scalars(const JsonPlace& root, FrontendGraph& result) {
   if (!root.has("pass_by_values") || !result.graph) return;
   const JsonPlace values = root.at("pass_by_values");
   if (!values.value().is_object()) values.wrong("an object of values by uid");
@@ -118,12 +118,12 @@ FrontendGraph import_frontend_json(const Json& json) {
   const JsonPlace& root = document.root();
   FrontendGraph result;
   if (root.has("cudnn_backend_version"))
-    result.cudnn_version = backend_version_number(root.at("cudnn_backend_version"));
+    result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
   result.frontend_version = root.optional_integer("cudnn_frontend_version", 0, 1'000'000).value_or(0);
   result.name = root.at("context").text_or("name", "");
-  result.stored_plan = stored_plan(root);
+  result.stored_plan = plan_in_serialization(root);
   for (size_t i = 0; i < document.node_count(); ++i) result.tags.push_back(document.node(i).at("tag").text());
-  note_context(root.at("context"), result);
+  note_frontend_context(root.at("context"), result);
 
   const auto attention = std::find_if(result.tags.begin(), result.tags.end(), is_attention_tag);
   if (attention != result.tags.end()) {
@@ -144,7 +144,7 @@ FrontendGraph import_frontend_json(const Json& json) {
     result.notes.push_back(fmt::format("no attention: node {} is {}", other - result.tags.begin(), *other));
   } else {
     result.graph = read_frontend_operations(document, result);
-    note_scalars(root, result);
+    note_frontend_scalars(root, result);
   }
   return result;
 }

@@ -14,7 +14,17 @@
 namespace attnprobe::graph {
 namespace {
 
-using namespace attention;
+using attention::Alignment;
+using attention::AttentionSpec;
+using attention::Bias;
+using attention::Dropout;
+using attention::DropoutForm;
+using attention::Fp8Scaling;
+using attention::Mask;
+using attention::Pass;
+using attention::Pattern;
+using attention::ScaleForm;
+using attention::SeedForm;
 
 constexpr std::string_view forward_tags[] = {"SDPA", "SDPA_FWD", "SDPA_FP8_FWD", "SDPA_MXFP8_FWD"};
 constexpr std::string_view backward_tags[] = {"SDPA_BWD", "SDPA_FP8_BWD", "SDPA_MXFP8_BWD"};
@@ -236,6 +246,19 @@ void FrontendAttentionReader::read_fp8() {
   Fp8Scaling scaling = scale && scale->by_value ? Fp8Scaling::current : Fp8Scaling::delayed;
   if (tag_.find("MXFP8") != tag_.npos || node_.boolean_or("is_mxfp8", false)) scaling = Fp8Scaling::mxfp8;
   if (scaling != fp8_scaling(spec_)) spec_.fp8 = scaling;
+  if (scaling == Fp8Scaling::mxfp8) return;
+  // Where attnprobe's graphs have a host value, as Transformer Engine's do.
+  const bool current = scaling == Fp8Scaling::current, backward = is_bprop(spec_);
+  const bool plain_o = current && !attnprobe::is_fp8(output_type(spec_));
+  for (const auto& [port, by_value] :
+       {std::pair{"Scale_S", false}, std::pair{"Scale_O", current}, std::pair{"Descale_O", plain_o},
+        std::pair{"Scale_dQ", current}, std::pair{"Scale_dK", current}, std::pair{"Scale_dV", current},
+        std::pair{"Scale_dP", false}})
+    if (const auto t = input(port);
+        t && t->by_value != by_value && (backward || port != std::string("Descale_O")))
+      note(fmt::format("{} is {}; attnprobe's graph has it {}", port,
+                       t->by_value ? "a host value" : "in memory",
+                       by_value ? "as a host value" : "in memory"));
 }
 
 void FrontendAttentionReader::expect_like(const char* port, const FrontendTensor& t, const Dims& dims,

@@ -9,7 +9,9 @@
 
 namespace attnprobe::graph {
 
-using namespace attention;
+using attention::Bias;
+using attention::Paged;
+using attention::TensorLayout;
 
 StridedTensor FrontendAttentionReader::strided(const FrontendTensor& t) const {
   const JsonPlace place = tensor_place(t);
