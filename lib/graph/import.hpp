@@ -43,6 +43,8 @@ class LogGraphReader {
   LogGraphReader();
   LogGraphReader(LogGraphReader&&) noexcept;
   LogGraphReader& operator=(LogGraphReader&&) noexcept;
+  LogGraphReader(const LogGraphReader&) = delete;
+  LogGraphReader& operator=(const LogGraphReader&) = delete;
   ~LogGraphReader();
 
   /// Takes the messages in the order of the log; those that do not matter cost nothing. Gives a graph for the

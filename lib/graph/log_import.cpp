@@ -238,7 +238,7 @@ class LogImport {
         op.block_size.push_back(logged_number<int64_t>(size).value_or(0));
     else if (const LogNode& size = line(source, "block_size"); size.value.rfind('[', 0) == 0)
       op.block_size = logged_integers(size);
-    else  // 9.10
+    else  // 9.9 and 9.10
       result_.missing.push_back("the block size, but for its first number, of " + source.label);
     op.compute = logged_type(line(source, "prec"));
     const auto* negative = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE");

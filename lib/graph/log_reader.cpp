@@ -60,11 +60,14 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
     thread.finalize(message);
     return std::nullopt;
   }
-  struct NextGraph {
-    LoggedDescriptors& thread;
-    ~NextGraph() { thread.next_graph(); }
-  } const next{thread};
-  return import_logged_graph(message, &thread);
+  try {
+    ImportedGraph graph = import_logged_graph(message, &thread);
+    thread.next_graph();
+    return graph;
+  } catch (...) {  // what comes after it belongs to another graph all the same
+    thread.next_graph();
+    throw;
+  }
 }
 
 ImportedGraph import_log_tree(const std::vector<std::string>& lines) {
