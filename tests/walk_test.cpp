@@ -42,7 +42,8 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
   for (const size_t i : {1, 2, 3}) CHECK(results[i].verdict == Verdict::supported);
   CHECK(results[4].root_cause->category == "shared_memory");
-  CHECK(contains(results[5].root_cause->reason, "only Ampere or above"));
+  CHECK(results[5].root_cause->category == "arch_mismatch");
+  CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk]") {

@@ -137,13 +137,16 @@ RootCause root_cause(const probe::WalkFindings& findings) {
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  auto of_environment = [](const Reason& reason) { return category_of(reason) == Category::environment; };
-  for (const auto& config : findings.engine_configs) {
-    const auto& reasons = reasons_of(config);
-    if (std::any_of(reasons.begin(), reasons.end(), of_environment)) return true;
-  }
+  // Only the line that tells: cuDNN 9.8 gives lines about fp8, and those around them, the status
+  // INCOMPATIBLE_CUDART.
+  auto of_environment = [](const std::vector<Reason>& traceback) {
+    const Reason* telling = telling_reason(traceback);
+    return telling != nullptr && category_of(*telling) == Category::environment;
+  };
+  for (const auto& config : findings.engine_configs)
+    if (of_environment(reasons_of(config))) return true;
   for (const auto& mode : findings.modes)
-    if (std::any_of(mode.reasons.begin(), mode.reasons.end(), of_environment)) return true;
+    if (of_environment(mode.reasons)) return true;
   return findings.failure && category_of_status(findings.failure->cudnn.status) == Category::environment;
 }
 
