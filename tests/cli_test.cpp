@@ -229,3 +229,15 @@ TEST_CASE("a boolean field's option alone means true", "[cli]") {
   const Json without = run_attnprobe(problem + "--alibi false").json();
   CHECK_FALSE(without["results"][0]["config"].contains("alibi"));
 }
+
+TEST_CASE("--quick looks no further where nothing works", "[cli]") {
+  const std::string arguments = "--heads 8 --seqlen 512 --head-dim 68 --target l40s --mode A --format json";
+  const Json quick = run_attnprobe(arguments + " --quick").json()["results"][0];
+  const Json thorough = run_attnprobe(arguments).json()["results"][0];
+  CHECK(quick["verdict"] == "unsupported");
+  CHECK(quick["root_cause"]["reason"] == thorough["root_cause"]["reason"]);
+  CHECK(quick["root_cause"]["advice"].empty());
+  CHECK(quick["engines"].empty());
+  CHECK_FALSE(thorough["root_cause"]["advice"].empty());
+  CHECK_FALSE(thorough["engines"].empty());
+}

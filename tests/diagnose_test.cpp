@@ -259,6 +259,20 @@ TEST_CASE("A missing driver hides the rest", "[diagnose]") {
   CHECK(speaks_of_environment(findings));
 }
 
+TEST_CASE("A reason of the graph is none of the machine, whatever the status", "[diagnose]") {
+  // cuDNN 9.8 to 9.10 on a simulated A100: fp8, backward.
+  const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART";
+  EngineConfigFindings config = fallen(
+      "A", 0, 1,
+      {status,
+       "FP8 Flash Attention is not supported for sm_80 instructions or cuda TK < 12.0 at: this->is_fp8"});
+  config.reasons.insert(config.reasons.begin() + 1, {status, "a call that nobody knows()"});
+  CHECK_FALSE(speaks_of_environment(findings_of({config})));
+  CHECK(cause_of({config}).category == "arch_mismatch");
+  config.reasons = {{status, "a text that nobody knows"}};
+  CHECK(speaks_of_environment(findings_of({config})));
+}
+
 TEST_CASE("The environment speaks wherever it is named", "[diagnose]") {
   const Reason nvrtc{"CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so"};
   CHECK_FALSE(speaks_of_environment(forum_case()));

@@ -61,7 +61,7 @@ struct KnownReason {
   std::string help;          ///< what usually gets around it; "" if nothing does
   std::string since, until;  ///< first and last version seen to say it, "9.14.0"; "" where older or newer
                              ///< ones may too
-  std::string source;  ///< how it is known
+  std::string source;        ///< how it is known
   Category category = Category::unknown;
   int progress = 0;      ///< how far an engine had come when it said this: a root cause is the furthest
   bool wrapper = false;  ///< hands on what an inner call found and says nothing of it: "ptr->isSupported()"

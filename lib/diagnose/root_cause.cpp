@@ -137,8 +137,8 @@ RootCause root_cause(const probe::WalkFindings& findings) {
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  // Only the line that tells: cuDNN 9.8 gives lines about fp8, and those around them, the status
-  // INCOMPATIBLE_CUDART.
+  // Only the line that tells: cuDNN 9.8 to 9.10 gives lines about fp8, and those around them, the
+  // status INCOMPATIBLE_CUDART.
   auto of_environment = [](const std::vector<Reason>& traceback) {
     const Reason* telling = telling_reason(traceback);
     return telling != nullptr && category_of(*telling) == Category::environment;
