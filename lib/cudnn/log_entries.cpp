@@ -86,8 +86,9 @@ void LogSplitter::line(std::string_view text) {
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (auto head = parse_head(text)) {
     head->first_line = number_;
+    if (!open_.empty() && open_.back().bytes >= longest_entry) close(open_.size() - 1);
     if (open_.size() == most_open) close(0);
-    open_.push_back(std::move(*head));
+    open_.push_back({std::move(*head), text.size()});
     return;
   }
   const auto marked = behind_marker(text);
@@ -99,7 +100,8 @@ void LogSplitter::line(std::string_view text) {
 }
 
 void LogSplitter::body(std::string_view text) {
-  LogEntry& entry = open_.back();
+  LogEntry& entry = open_.back().entry;
+  open_.back().bytes += text.size() + 1;
   const std::string_view words = trim(text);
   if (words.substr(0, 6) == "Time: ") {
     entry.time = std::string(words.substr(6, words.find(' ', 6) - 6));
@@ -117,7 +119,7 @@ void LogSplitter::body(std::string_view text) {
 }
 
 void LogSplitter::close(size_t open) {
-  LogEntry entry = std::move(open_[open]);
+  LogEntry entry = std::move(open_[open].entry);
   open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(open));
   on_entry_(std::move(entry));
 }

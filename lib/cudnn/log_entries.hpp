@@ -51,6 +51,9 @@ class LogSplitter {
   static constexpr size_t longest_line = size_t{16} << 20;
   /// An entry's lines beyond this are dropped; a backward graph's plan has 12,000.
   static constexpr size_t most_lines = 200'000;
+  /// cuDNN itself cuts entries off after 65472 bytes, their end with them (seen from 9.0 to 9.28). One that
+  /// comes near to that and is followed by another was cut, not interrupted.
+  static constexpr size_t longest_entry = 65'000;
 
  private:
   void line(std::string_view text);
@@ -60,7 +63,11 @@ class LogSplitter {
   OnEntry on_entry_;
   OnText on_text_;
   std::string pending_;         // a line whose end has not come
-  std::vector<LogEntry> open_;  // the last is the innermost
+  struct OpenEntry {
+    LogEntry entry;
+    size_t bytes = 0;
+  };
+  std::vector<OpenEntry> open_;  // the last is the innermost
   int64_t number_ = 0;
 };
 

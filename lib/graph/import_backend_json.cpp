@@ -260,7 +260,8 @@ class BackendJsonImport {
     // cuDNN writes a constant seed where there is no tensor for it.
     const auto constant = node.integer("seed");
     if (!op.seed) op.constant_seed = constant;
-    op.y = node.needed_port("Y");
+    const auto old_name = node.port("yDesc");  // up to 9.10
+    op.y = old_name ? *old_name : node.needed_port("Y");
     return op;
   }
 

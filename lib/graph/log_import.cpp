@@ -194,9 +194,13 @@ class LogImport {
   void fill(const LoggedOperation& source, Pointwise& op) {
     op.mode = logged_enum<PointwiseMode>(line(source, "pwDesc/mode"), "CUDNN_POINTWISE_");
     op.compute = logged_type(line(source, "pwDesc/mathPrec"));
-    for (const char* alpha : {"alpha1", "alpha2"})
-      if (const LogNode* scale = source.tree->find(alpha); scale != nullptr && scale->value != "1")
-        result_.missing.push_back(fmt::format("{} = {} of {}", alpha, scale->value, source.label));
+    const std::pair<const char*, std::optional<double>*> factors[] = {{"alpha1", &op.alpha1},
+                                                                      {"alpha2", &op.alpha2}};
+    for (const auto& [key, alpha] : factors)
+      if (const LogNode* scale = source.tree->find(key); scale != nullptr && scale->value != "1") {
+        *alpha = logged_number<double>(scale->value);
+        if (!*alpha) fail_logged(*scale, "a number");
+      }
     const LoggedAttribute* axis = source.attribute("CUDNN_ATTR_POINTWISE_AXIS");
     if (axis != nullptr && axis->values.size() == 1) op.axis = logged_number<int64_t>(axis->values[0]);
     if (op.mode != PointwiseMode::GEN_INDEX) return;

@@ -1,28 +1,8 @@
 #include "attnprobe/graph/log_values.hpp"
 
-#include <array>
+#include "attnprobe/graph/cudnn_names.hpp"
 
 namespace attnprobe::graph {
-namespace {
-
-// cudnnDataType_t's names, without CUDNN_DATA_, by DataType.
-constexpr std::array<std::pair<DataType, std::string_view>, 13> cudnn_data_types{{
-    {DataType::f16, "HALF"},
-    {DataType::bf16, "BFLOAT16"},
-    {DataType::f32, "FLOAT"},
-    {DataType::f64, "DOUBLE"},
-    {DataType::i8, "INT8"},
-    {DataType::u8, "UINT8"},
-    {DataType::i32, "INT32"},
-    {DataType::i64, "INT64"},
-    {DataType::boolean, "BOOLEAN"},
-    {DataType::fp8_e4m3, "FP8_E4M3"},
-    {DataType::fp8_e5m2, "FP8_E5M2"},
-    {DataType::fp8_e8m0, "FP8_E8M0"},
-    {DataType::fp4_e2m1, "FP4_E2M1"},
-}};
-
-}  // namespace
 
 void fail_logged(const LogNode& node, const std::string& allowed) {
   throw Error(ErrorKind::usage, fmt::format("cuDNN log: line {} of the message: {} is \"{}\"; expected {}",
@@ -30,13 +10,9 @@ void fail_logged(const LogNode& node, const std::string& allowed) {
 }
 
 DataType logged_type(const LogNode& node) {
-  const std::string word = node.value.substr(0, node.value.find(' '));
-  std::vector<std::string> names;
-  for (const auto& [type, name] : cudnn_data_types) {
-    names.push_back("CUDNN_DATA_" + std::string(name));
-    if (word == names.back()) return type;
-  }
-  fail_logged(node, "one of " + quoted_list(names));
+  if (const auto type = parse_cudnn<DataType>(std::string_view(node.value).substr(0, node.value.find(' '))))
+    return *type;
+  fail_logged(node, "one of " + quoted_list(cudnn_names_of<DataType>()));
 }
 
 int64_t logged_integer(const LogNode& node) {

@@ -15,7 +15,8 @@ namespace {
 using cudnn::EngineConfigLog;
 using cudnn::LogEntry;
 
-// Before it cuDNN logs no graph as JSON: its calls and the indented tree have to do (docs/logs.md).
+// Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do
+// (docs/logs.md).
 constexpr int64_t first_with_graph_json = 90200;
 constexpr std::string_view success = "CUDNN_STATUS_SUCCESS";
 constexpr size_t most_problems = 20;
@@ -144,9 +145,13 @@ class LogReader::State {
  private:
   void take(const LogEntry& entry) {
     ++history_.severities[entry.severity];
-    if (!entry.whole) ++history_.broken_entries;
+    // An entry without its end does not say whose it is: that of the last one's writer, most likely.
+    if (entry.whole)
+      writer_ = {entry.process, entry.thread};
+    else
+      ++history_.broken_entries;
     if (entry.version > 0) history_.versions.insert(entry.version);
-    Thread& thread = threads_[{entry.process, entry.thread}];
+    Thread& thread = threads_[writer_];
     entry_ = &entry;
     if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
     note_device(entry);
@@ -181,7 +186,7 @@ class LogReader::State {
   void read_call(Thread& thread, const LogEntry& entry) {
     graph::LogCall call;
     call.function = entry.function.substr(0, entry.function.find('('));
-    call.thread = fmt::format("{}/{}", entry.process, entry.thread);
+    call.thread = entry.whole ? fmt::format("{}/{}", entry.process, entry.thread) : "";
     call.lines = entry.lines;
     try {
       if (auto imported = calls_.read(call)) thread.from_calls = std::move(imported);
@@ -568,6 +573,7 @@ class LogReader::State {
   cudnn::LogSplitter splitter_;
   LogHistory history_;
   std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+  std::pair<int64_t, int64_t> writer_;
   const LogEntry* entry_ = nullptr;
   std::map<std::pair<size_t, size_t>, size_t> read_graphs_;  // by the text of its JSON
   graph::LogGraphReader calls_;
