@@ -10,12 +10,12 @@
 namespace attnprobe::app {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   std::string file, output, format = "table";
   bool verbose = false;
 };
 
-int explain(const Options& options) {
+int explain(const ExplainOptions& options) {
   const worker::Replay replay = worker::read_replay(options.file);
   if (replay.graphs.empty() && replay.history.exceptions.empty())
     throw Error(
@@ -33,7 +33,7 @@ int explain(const Options& options) {
 }  // namespace
 
 void add_explain(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   auto* command = app.add_subcommand(
       "explain", "Why cuDNN refused a graph, from a log or an exception's text alone; needs no cuDNN");
   command

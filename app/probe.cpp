@@ -16,14 +16,14 @@ namespace {
 
 using report::Results;
 
-struct Options {
+struct ProbeOptions {
   std::vector<std::string> config_files;
   std::vector<attention::Override> overrides;
   std::string transformer_engine, dump_graph;
   AskOptions ask;
 };
 
-std::vector<attention::AttentionConfig> read_configs(const Options& options) {
+std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options) {
   if (options.config_files.empty()) {
     if (options.overrides.empty())
       throw Error(
@@ -47,7 +47,7 @@ struct Calls {
   std::vector<TargetGroup> groups;
 };
 
-Calls read_calls(const Options& options, const AskOptions& ask) {
+Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
   if (!options.config_files.empty() || !options.overrides.empty())
     throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
   const auto modes = split(ask.modes, ',');
@@ -61,7 +61,7 @@ Calls read_calls(const Options& options, const AskOptions& ask) {
   return calls;
 }
 
-Work plan_calls(const Options& options, const AskOptions& ask) {
+Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   const auto calls = std::make_shared<const Calls>(read_calls(options, ask));
   const auto answers = [calls](const Results& results) {
     return transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
@@ -79,14 +79,14 @@ Work plan_calls(const Options& options, const AskOptions& ask) {
   return work;
 }
 
-Work plan_configs(const Options& options, const AskOptions& ask) {
+Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
   Work work;
   auto questions = worker::questions_of(read_configs(options));
   work.groups.push_back({std::move(questions), choose_targets(ask, "representative")});
   return work;
 }
 
-std::vector<attention::AttentionConfig> configs_to_draw(const Options& options) {
+std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& options) {
   if (options.transformer_engine.empty()) return read_configs(options);
   std::vector<attention::AttentionConfig> configs;
   for (const auto& group : read_calls(options, options.ask).groups)
@@ -94,7 +94,7 @@ std::vector<attention::AttentionConfig> configs_to_draw(const Options& options) 
   return configs;
 }
 
-int dump_graphs(const Options& options) {
+int dump_graphs(const ProbeOptions& options) {
   const auto configs = configs_to_draw(options);
   const int64_t version = version_for_graphs(options.ask);
   Json list = Json::array();
@@ -114,7 +114,7 @@ int dump_graphs(const Options& options) {
   return all_met;
 }
 
-int probe(const Options& options) {
+int probe(const ProbeOptions& options) {
   if (!options.dump_graph.empty()) return dump_graphs(options);
   const auto plan = options.transformer_engine.empty() ? plan_configs : plan_calls;
   return ask(options.ask, [&](const AskOptions& with) { return plan(options, with); });
@@ -123,7 +123,7 @@ int probe(const Options& options) {
 }  // namespace
 
 void add_probe(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeOptions>();
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
   command->add_option("--config", options->config_files, "JSON configs; - is standard input")
       ->group("What is asked");

@@ -17,7 +17,7 @@ namespace {
 using report::Results;
 using worker::ReplayedGraph;
 
-struct Options {
+struct ReplayOptions {
   std::string file, graphs, dump_graph;
   bool list = false, to_config = false;
   AskOptions ask;
@@ -57,7 +57,7 @@ std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*
   return whole;
 }
 
-int dump(const Options& options, const std::vector<const ReplayedGraph*>& graphs) {
+int dump(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
   Json list = Json::array();
   std::string dots;
   for (const auto* graph : rebuilt(graphs)) {
@@ -77,7 +77,7 @@ int dump(const Options& options, const std::vector<const ReplayedGraph*>& graphs
   return all_met;
 }
 
-int print_configs(const Options& options, const std::vector<const ReplayedGraph*>& graphs) {
+int print_configs(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
   Json configs = Json::array();
   int code = all_met;
   for (const auto* graph : graphs) {
@@ -96,7 +96,7 @@ int print_configs(const Options& options, const std::vector<const ReplayedGraph*
   return code;
 }
 
-int replay(const Options& options) {
+int replay(const ReplayOptions& options) {
   const auto replay = std::make_shared<const worker::Replay>(worker::read_replay(options.file));
   worker::require_graphs(*replay);
   const auto numbers = read_numbers(options.graphs, replay->graphs.size());
@@ -138,7 +138,7 @@ int replay(const Options& options) {
 }  // namespace
 
 void add_replay(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReplayOptions>();
   auto* command =
       app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
   const std::string what = "What is asked";

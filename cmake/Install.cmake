@@ -11,11 +11,14 @@ install(TARGETS attnprobe_null_driver LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDI
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES_MATCHING PATTERN *.json)
 
 # All headers but those that need cuDNN's or CUDA's own, or that only builders of graphs share.
+# Quoted: CMake takes parentheses in bare words apart.
 set(_internal_headers
-    cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api) probe/(plan|steps|walk)
-    run/(cuda|execution|plan_keeper|runner|timing) worker/test_plans
-    attention/(features|json_values|transformer_engine_reading)
-    graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax))
+    "cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api)" "probe/(plan|steps|walk)"
+    "run/(cuda|execution|plan_keeper|runner|timing)" "worker/test_plans"
+    "attention/(features|json_values|transformer_engine_reading)"
+    "graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax)"
+    "graph/(cudnn_names|frontend_json|graph_nodes|graph_view|reading|import_frontend_(layout|parts|reader))"
+    "graph/log_(descriptors|import|tree|values)")
 list(JOIN _internal_headers "|" _internal_headers)
 install(DIRECTORY lib/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe"
         FILES_MATCHING PATTERN *.hpp REGEX "/(${_internal_headers})\\.hpp$" EXCLUDE)

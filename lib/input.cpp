@@ -48,6 +48,8 @@ class Gzip : public Decoder {
     if (inflateInit2(&stream_, gzip_only + MAX_WBITS) != Z_OK)
       throw Error(ErrorKind::internal, "zlib does not start");
   }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
   ~Gzip() override { inflateEnd(&stream_); }
 
   bool feed(std::string_view bytes, const Take& take) override {
@@ -89,6 +91,8 @@ class Xz : public Decoder {
     if (lzma_stream_decoder(&stream_, std::numeric_limits<uint64_t>::max(), LZMA_CONCATENATED) != LZMA_OK)
       throw Error(ErrorKind::internal, "liblzma does not start");
   }
+  Xz(const Xz&) = delete;
+  Xz& operator=(const Xz&) = delete;
   ~Xz() override { lzma_end(&stream_); }
 
   bool feed(std::string_view bytes, const Take& take) override {

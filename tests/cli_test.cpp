@@ -230,7 +230,7 @@ TEST_CASE("a boolean field's option alone means true", "[cli]") {
   CHECK_FALSE(without["results"][0]["config"].contains("alibi"));
 }
 
-TEST_CASE("--quick looks no further where nothing works", "[cli]") {
+TEST_CASE("the option --quick looks no further where nothing works", "[cli]") {
   const std::string arguments = "--heads 8 --seqlen 512 --head-dim 68 --target l40s --mode A --format json";
   const Json quick = run_attnprobe(arguments + " --quick").json()["results"][0];
   const Json thorough = run_attnprobe(arguments).json()["results"][0];

@@ -57,7 +57,7 @@ TEST_CASE("a replay elsewhere says why it is not compared, and advises as for a 
   CHECK(contains(run.out, fmt::format("reproduce: attnprobe replay {} --graph 1 --target t4", pytorch)));
 }
 
-TEST_CASE("--list shows what the log shows, without any cuDNN", "[replay]") {
+TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]") {
   const Environment none{{"ATTNPROBE_CUDNN", "/nowhere/libcudnn.so.9"}};
   const Run run = run_attnprobe("replay " + pytorch + " --list", none);
   CHECK(run.exit_code == 0);
@@ -75,7 +75,7 @@ TEST_CASE("--list shows what the log shows, without any cuDNN", "[replay]") {
   CHECK(json["graphs"][0]["modes"][0]["viable"] == 2);
 }
 
-TEST_CASE("--to-config gives a config whose graph has the log's hash", "[replay]") {
+TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[replay]") {
   const TemporaryFolder folder;
   for (const auto& log : {pytorch, decode, jax}) {
     const std::string config = (folder.path() / "config.json").string();
@@ -86,8 +86,9 @@ TEST_CASE("--to-config gives a config whose graph has the log's hash", "[replay]
   }
 }
 
-TEST_CASE("--dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
-          "[replay]") {
+TEST_CASE(
+    "replay --dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
+    "[replay]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "graph.json").string();
   REQUIRE(run_attnprobe(fmt::format("replay {} --dump-graph json -o {}", pytorch, file)).exit_code == 0);

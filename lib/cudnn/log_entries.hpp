@@ -62,7 +62,7 @@ class LogSplitter {
 
   OnEntry on_entry_;
   OnText on_text_;
-  std::string pending_;         // a line whose end has not come
+  std::string pending_;  // a line whose end has not come
   struct OpenEntry {
     LogEntry entry;
     size_t bytes = 0;

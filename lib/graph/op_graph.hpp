@@ -148,8 +148,9 @@ Json to_json(const OpGraph& graph);
 /// The way back. Throws Error(usage) naming what is wrong.
 OpGraph from_json(const Json& json);
 
-/// 32 hexadecimal digits (XXH3-128): equal for graphs that differ only in uids, names, values of by-value scalars
-/// and the order of tensors and operations, none of which cuDNN's verdict depends on; stable across releases.
+/// 32 hexadecimal digits (XXH3-128): equal for graphs that differ only in uids, names, values of by-value
+/// scalars and the order of tensors and operations, none of which cuDNN's verdict depends on; stable across
+/// releases.
 std::string hash(const OpGraph& graph);
 
 /// Graphviz text: operations as boxes, tensors on the edges, inputs and outputs of the graph as ellipses.

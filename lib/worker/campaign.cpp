@@ -295,6 +295,7 @@ void name_supporting_targets(std::vector<Result>& results, size_t target_count) 
 
 std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs) {
   std::vector<Question> questions;
+  questions.reserve(configs.size());
   for (const auto& config : configs) questions.push_back({config, {}});
   return questions;
 }
