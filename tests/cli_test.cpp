@@ -13,15 +13,6 @@ namespace {
 
 const std::string problem = "--heads 8 --seqlen 128 --head-dim 64";
 
-// Validates with an independent implementation.
-Run validate(const std::string& schema, const std::string& instance) {
-  constexpr const char* script =
-      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), "
-      "json.load(open(sys.argv[1])), "
-      "cls=jsonschema.Draft202012Validator)";
-  return shell(fmt::format("python3 -c '{}' {} {}", script, schema, instance));
-}
-
 }  // namespace
 
 TEST_CASE("exit code 0: every result as expected", "[cli]") {

@@ -1,9 +1,12 @@
 // The commands replay and explain, on real logs of PyTorch and JAX and on logs that cuDNN writes here.
 #include <fmt/format.h>
 
+#include <fstream>
+#include <map>
 #include <set>
+#include <sstream>
 
-#include "attnprobe/graph/import.hpp"
+#include "attnprobe/diagnose/explain.hpp"
 #include "attnprobe/worker/replay.hpp"
 #include "catch.hpp"
 #include "support.hpp"
@@ -17,6 +20,37 @@ const std::string logs = "tests/fixtures/logs/";
 const std::string pytorch = logs + "pytorch-2.11-cudnn-9.19-fprop-causal-f16.log.xz";
 const std::string decode = logs + "pytorch-2.11-cudnn-9.19-decode-bf16.log.xz";
 const std::string jax = logs + "jax-0.11-cudnn-9.19-fprop-causal-f16.log.xz";
+
+// What cuDNN's own log of these configs holds, and what was asked.
+struct Written {
+  worker::Replay replay;
+  std::set<std::string> hashes;      // of the graphs that cuDNN finalized
+  std::vector<std::string> configs;  // the files' content
+};
+
+Written write_log(const std::string& gpu, const std::vector<std::string>& features) {
+  const TemporaryFolder folder;
+  const std::string log = (folder.path() / "cudnn.log").string();
+  Written written;
+  std::string files;
+  for (const auto& name : features) {
+    files += fmt::format(" configs/features/{}.json", name);
+    written.configs.push_back(read_text(source_dir() / fmt::format("configs/features/{}.json", name)));
+  }
+  const Run run = shell(fmt::format("{} --target {} {} {}/written.jsonl{}", ATTNPROBE_TEST_LOG_WRITER, gpu,
+                                    cudnn_path(), folder.path().string(), files),
+                        {{"CUDNN_LOGLEVEL_DBG", "3"},
+                         {"CUDNN_LOGDEST_DBG", log},
+                         {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  std::ifstream lines(folder.path() / "written.jsonl");
+  for (std::string line; std::getline(lines, line);)
+    if (const Json entry = Json::parse(line); entry["status"] == "finalized")
+      written.hashes.insert(entry["hash"]);
+  written.replay = worker::read_replay(log);
+  return written;
+}
 
 // What is wrong with the graph of the log when it is asked again.
 void check_agrees(const std::string& log) {
@@ -75,6 +109,19 @@ TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]
   CHECK(json["graphs"][0]["modes"][0]["viable"] == 2);
 }
 
+TEST_CASE("the report of a replay validates against the schema", "[replay]") {
+  const TemporaryFolder folder;
+  const std::string report = (folder.path() / "report.json").string(),
+                    schema = (folder.path() / "schema.json").string();
+  REQUIRE(run_attnprobe(fmt::format("replay {} --target h200,t4 --quick --format json -o {}", decode, report))
+              .exit_code == 1);
+  REQUIRE(shell(fmt::format("{} schema report > {}", program(), schema)).exit_code == 0);
+  const Run run = validate(schema, report);
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(Json::parse(read_text(report))["replay"]["graphs"][0]["agreements"].size() == 2);
+}
+
 TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[replay]") {
   const TemporaryFolder folder;
   for (const auto& log : {pytorch, decode, jax}) {
@@ -100,32 +147,82 @@ TEST_CASE(
 }
 
 TEST_CASE("a log that cuDNN writes of attnprobe's own graphs replays to the identical hashes", "[replay]") {
-  const TemporaryFolder folder;
-  const std::string log = (folder.path() / "cudnn.log").string();
-  std::string configs;
-  for (const char* name : {"backward", "dropout", "fp8", "legacy", "masks", "ragged-and-paged", "scores"})
-    configs += fmt::format(" configs/features/{}.json", name);
-  const Run written = shell(fmt::format("{} {} {}/written.jsonl{}", ATTNPROBE_TEST_LOG_WRITER, cudnn_path(),
-                                        folder.path().string(), configs),
-                            {{"CUDNN_LOGLEVEL_DBG", "3"}, {"CUDNN_LOGDEST_DBG", log}});
-  INFO(written.err);
-  REQUIRE(written.exit_code == 0);
-  std::set<std::string> hashes;
-  std::ifstream lines(folder.path() / "written.jsonl");
-  for (std::string line; std::getline(lines, line);)
-    if (const Json entry = Json::parse(line); entry["status"] == "finalized") hashes.insert(entry["hash"]);
-  REQUIRE(hashes.size() > 80);
-  const worker::Replay replay = worker::read_replay(log);
+  const Written written =
+      write_log("h200", {"backward", "dropout", "fp8", "legacy", "masks", "ragged-and-paged", "scores"});
+  REQUIRE(written.hashes.size() > 80);
   std::set<std::string> found;
-  for (const auto& graph : replay.graphs) {
+  for (const auto& graph : written.replay.graphs) {
     if (!graph.logged.imported) continue;
     found.insert(graph.logged.hash);
     INFO(graph.recognised.description);
     CHECK(graph.logged.imported->missing.empty());
     CHECK(graph.recognised.exact);
-    CHECK(!graph.logged.findings.modes.empty());
+    CHECK(graph.logged.findings.modes.size() == 3);
   }
-  CHECK(found == hashes);
+  CHECK(found == written.hashes);
+}
+
+TEST_CASE("explain names the cause that the probe names, from the log alone", "[explain]") {
+  size_t refused = 0;
+  for (const char* gpu : {"l40s", "b200", "t4"}) {
+    const Written written = write_log(gpu, {"fp8", "heads-and-dims", "legacy", "ragged-and-paged"});
+    probe::WalkOptions quick;
+    quick.sweep_where_none = false;
+    std::map<std::string, worker::Result> probed;  // by the graph's hash
+    for (const auto& config : written.configs)
+      for (auto& result : probe_all(config, gpu, quick)) probed[hash(result.graph.graph)] = std::move(result);
+    for (const auto& graph : written.replay.graphs) {
+      if (!graph.logged.imported || probed.count(graph.logged.hash) == 0) continue;
+      const worker::Result& result = probed.at(graph.logged.hash);
+      const auto explanation = diagnose::explain(graph.logged, graph.recognised);
+      INFO(gpu << ": " << graph.recognised.description);
+      CHECK(explanation.works == (result.verdict == worker::Verdict::supported));
+      if (result.verdict != worker::Verdict::unsupported) continue;
+      ++refused;
+      REQUIRE(explanation.cause);
+      CHECK(explanation.cause->category == result.root_cause->category);
+      CHECK(explanation.cause->reason == result.root_cause->reason);
+      CHECK(explanation.cause->engine == result.root_cause->engine);
+      CHECK(worker::compare(graph, result).differences.empty());
+    }
+  }
+  CHECK(refused > 60);
+}
+
+TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, serialized", "[replay]") {
+  const TemporaryFolder folder;
+  std::istringstream lines(shell("xz -dc tests/fixtures/frontend-graphs.jsonl.xz").out);
+  int documents = 0, serialized = 0;
+  for (std::string text; std::getline(lines, text) && (documents < 5 || serialized < 1);) {
+    const Json line = Json::parse(text);
+    if (!line.contains("hash") || (documents >= 5 && !line.contains("serialized"))) continue;
+    INFO(line["name"]);
+    const std::string file = (folder.path() / "graph").string();
+    std::ofstream(file) << line["frontend"].dump(2);
+    const worker::Replay document = worker::read_replay(file);
+    std::ofstream(file) << "[cudnn_frontend] INFO: " << line["frontend"].dump() << "\nand so on\n";
+    const worker::Replay log = worker::read_replay(file);
+    for (const auto* replay : {&document, &log}) {
+      REQUIRE(replay->graphs.size() == 1);
+      CHECK(replay->graphs[0].is_frontend);
+      const worker::Question question = question_of(*replay, replay->graphs[0]);
+      CHECK(hash(graph::build(question.config.spec, {91900, line["sm"].get<int>()}).graph) == line["hash"]);
+    }
+    ++documents;
+    if (!line.contains("serialized")) continue;
+    const std::string digits = line["serialized"];
+    std::string bytes;
+    for (size_t i = 0; i + 1 < digits.size(); i += 2)
+      bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+    std::ofstream(file, std::ios::binary) << bytes;
+    const worker::Replay stored = worker::read_replay(file);
+    REQUIRE(stored.graphs.size() == 1);
+    CHECK(stored.graphs[0].logged.hash == line["hash"]);
+    CHECK(stored.graphs[0].recognised.exact);
+    ++serialized;
+  }
+  CHECK(documents >= 5);
+  CHECK(serialized == 1);
 }
 
 TEST_CASE("explain: a refused graph, from the text alone", "[explain]") {

@@ -73,6 +73,14 @@ std::string viable_engines(const worker::Result& result, const std::string& mode
   return text;
 }
 
+Run validate(const std::string& schema, const std::string& instance) {
+  constexpr const char* script =
+      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), "
+      "json.load(open(sys.argv[1])), "
+      "cls=jsonschema.Draft202012Validator)";
+  return shell(fmt::format("python3 -c '{}' {} {}", script, schema, instance));
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

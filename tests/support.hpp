@@ -27,6 +27,10 @@ Run run_attnprobe(const std::string& arguments, const Environment& environment =
 std::string program();
 Run shell(const std::string& command, const Environment& environment = {}, const std::string& input = "");
 
+/// Validates a JSON file against a schema's file, with an independent implementation; exit code 0 if it is
+/// valid.
+Run validate(const std::string& schema, const std::string& instance);
+
 /// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in
 /// silence).
 std::string cudnn_path();

@@ -99,22 +99,6 @@ std::string heuristic_mode_name(int64_t mode) {
   return mode >= 0 && mode < std::ssize(names) ? names[mode] : fmt::format("mode {}", mode);
 }
 
-// What a thread is in the middle of.
-struct Thread {
-  std::optional<size_t> graph;  // in the history
-  bool graph_seen = false;      // as JSON, since its finalize began
-  bool is_part = false;         // it is the graph of the scores inside a single SDPA operation
-  std::optional<graph::ImportedGraph> from_calls;
-  std::string finalizing;  // the descriptor
-  std::vector<std::string> tree;
-  std::optional<EngineConfigLog> config;  // being finalized, or the plan's
-  std::vector<Reason> reasons;            // of what is being finalized
-  std::string mode = "?";
-  bool fetching = false;
-  int64_t requested = 0;
-  std::vector<EngineConfigLog> candidates, fallen;
-};
-
 }  // namespace
 
 bool LoggedGraph::works() const {
@@ -143,6 +127,22 @@ class LogReader::State {
   }
 
  private:
+  // What a thread is in the middle of.
+  struct Thread {
+    std::optional<size_t> graph;  // in the history
+    bool graph_seen = false;      // as JSON, since its finalize began
+    bool is_part = false;         // it is the graph of the scores inside a single SDPA operation
+    std::optional<graph::ImportedGraph> from_calls;
+    std::string finalizing;  // the descriptor
+    std::vector<std::string> tree;
+    std::optional<EngineConfigLog> config;  // being finalized, or the plan's
+    std::vector<Reason> reasons;            // of what is being finalized
+    std::string mode = "?";
+    bool fetching = false;
+    int64_t requested = 0;
+    std::vector<EngineConfigLog> candidates, fallen;
+  };
+
   void take(const LogEntry& entry) {
     ++history_.severities[entry.severity];
     // An entry without its end does not say whose it is: that of the last one's writer, most likely.

@@ -61,6 +61,11 @@ void add_reasons(std::string& out, const Explanation& explanation, const TextSty
                            : "   every engine's reason, the furthest first\n";
   for (const auto& group : explanation.reasons) {
     out += wrapped(fmt::format("- {}: {}", group.category, list_of(group.engines)), 5, style.width);
+    if (explanation.cause && group.status == explanation.cause->status &&
+        group.reason == explanation.cause->reason) {
+      out += wrapped("the root cause above", 9, style.width);
+      continue;
+    }
     out += wrapped(words_of(group.status, group.reason), 9, style.width);
     out += wrapped(group.is_known ? group.meaning : "(unknown: not in attnprobe's catalogue of reasons)", 9,
                    style.width);

@@ -62,6 +62,38 @@ Json engine_config() {
                  {"time?", or_null(reference("time"))}});
 }
 
+Json described(Json schema, const char* text);
+
+// Of a log: its graphs with what the program got for each, in the form of a walk's findings.
+Json replay() {
+  const Json agreement =
+      object({{"target", type("string")},
+              {"compared", type("boolean")},
+              {"why_not", described(type("string"), "if not compared")},
+              {"differences", described(array_of(type("string")), "none: as in the log")}});
+  const Json executed = object({{"engine", type("integer")}, {"knobs", type("object")}, {"times", count()}});
+  const Json graph = object({{"number", count()},
+                             {"description", type("string")},
+                             {"recognised", type("boolean")},
+                             {"hash", or_null(type("string"))},
+                             {"problem", described(or_null(type("string")), "why it could not be rebuilt")},
+                             {"notes", array_of(type("string"))},
+                             {"line", count()},
+                             {"finalized", described(count(), "how often it was made")},
+                             {"cudnn", or_null(type("string"))},
+                             {"device", type("string")},
+                             {"sm", count()},
+                             {"config", or_null(type("object"))},
+                             {"modes", array_of(reference("mode"))},
+                             {"engine_configs", array_of(reference("engine_config"))},
+                             {"executed", array_of(executed)},
+                             {"agreements", array_of(agreement)}});
+  return object({{"file", type("string")},
+                 {"problems", array_of(type("string"))},
+                 {"cudnn_versions", array_of(type("string"))},
+                 {"graphs", array_of(graph)}});
+}
+
 Json described(Json schema, const char* text) {
   schema["description"] = text;
   return schema;
@@ -264,7 +296,8 @@ Json report_schema() {
        {"host", type("object")},
        {"cudnn", or_null(library)},
        {"results", array_of(reference("result"))},
-       {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")}});
+       {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")},
+       {"replay?", described(replay(), "of replay: what the log itself shows")}});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "attnprobe report";
   schema["$defs"] = {{"reason", object({{"status", type("string")}, {"reason", type("string")}})},

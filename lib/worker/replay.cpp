@@ -79,7 +79,8 @@ bool take_document(const Json& json, probe::LogHistory& history) {
   return true;
 }
 
-// A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once.
+// A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once. What graph
+// cudnn-frontend makes of it depends on the GPU.
 ReplayedGraph from_frontend(const std::string& text) {
   ReplayedGraph graph;
   graph.is_frontend = true;
@@ -93,11 +94,15 @@ ReplayedGraph from_frontend(const std::string& text) {
   }
   const graph::BuildContext context{found.cudnn_version, 0};
   graph.notes = found.notes;
-  if (found.spec) {
+  if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
+    // What cuDNN was handed, score modifiers and all.
+    graph.is_frontend = false;
+    graph.logged =
+        logged(graph::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
+    graph.recognised = graph::recognise(graph.logged.imported->graph, context);
+  } else if (found.spec) {
     const auto built = graph::build(*found.spec, context);
     graph.logged = logged({built.graph, {}, {}}, found.cudnn_version);
-    graph.recognised = graph::recognise(built.graph, context);
-    // cudnn-frontend's JSON says more than a graph can: values of scalars, what leaves no trace.
     graph.recognised.spec = found.spec;
     graph.recognised.exact = true;
     graph.recognised.named = built.graph;
@@ -209,6 +214,11 @@ Question question_of(const Replay& replay, const ReplayedGraph& graph) {
   Question question;
   GivenGraph given;
   const graph::Recognised& recognised = graph.recognised;
+  if (graph.is_frontend && recognised.spec) {
+    question.config.spec = *recognised.spec;
+    question.config.spec.name = fmt::format("graph {}", graph.number);
+    return question;
+  }
   given.is_recognised = recognised.exact && recognised.spec && recognised.named;
   if (given.is_recognised) question.config.spec = *recognised.spec;
   given.graph = given.is_recognised ? *recognised.named : graph.logged.imported->graph;

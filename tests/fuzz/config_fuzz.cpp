@@ -1,0 +1,23 @@
+// Config documents: parsed, and the first of their configs built and recognised again.
+#include <cstdint>
+#include <string_view>
+
+#include "attnprobe/attention/config.hpp"
+#include "attnprobe/error.hpp"
+#include "attnprobe/graph/recognise.hpp"
+
+using namespace attnprobe;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  try {
+    const auto configs = attention::parse_configs({reinterpret_cast<const char*>(data), size}, "fuzz", {});
+    constexpr size_t most = 4;
+    for (size_t i = 0; i < configs.size() && i < most; ++i)
+      for (const int64_t version : {90800, 91900, 92100}) {
+        const graph::BuildContext context{version, 90};
+        graph::recognise(graph::build(configs[i].spec, context).graph, context);
+      }
+  } catch (const Error&) {
+  }
+  return 0;
+}

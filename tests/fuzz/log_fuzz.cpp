@@ -1,0 +1,26 @@
+// cuDNN logs, pasted lines, whatever is taken for them: read, recognised, explained.
+#include <cstdint>
+#include <string_view>
+
+#include "attnprobe/diagnose/explain.hpp"
+#include "attnprobe/probe/log_history.hpp"
+#include "attnprobe/probe/walk_difference.hpp"
+
+using namespace attnprobe;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  probe::LogReader reader;
+  // Cut anywhere: the first byte says where.
+  const size_t cut = size == 0 ? 0 : data[0] * size / 256;
+  reader.feed(text.substr(0, cut));
+  reader.feed(text.substr(cut));
+  const probe::LogHistory history = reader.finish();
+  for (const auto& graph : history.graphs) {
+    graph::Recognised recognised;
+    if (graph.imported) recognised = graph::recognise(graph.imported->graph, {graph.cudnn_version, graph.sm});
+    diagnose::explain(graph, recognised);
+    if (!probe::walk_differences(graph.findings, graph.findings).empty()) __builtin_trap();
+  }
+  return 0;
+}
