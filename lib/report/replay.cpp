@@ -118,7 +118,7 @@ std::string replay_text(const worker::Replay& replay, const std::vector<size_t>&
     if (!numbers.empty() && std::find(numbers.begin(), numbers.end(), graph.number) == numbers.end())
       continue;
     out += fmt::format("\n{}. {}\n", graph.number, graph.recognised.description);
-    out += "   " + where_text(graph.logged) + "\n";
+    if (const std::string where = where_text(graph.logged); !where.empty()) out += "   " + where + "\n";
     if (graph.logged.imported) out += fmt::format("   hash {}\n", graph.logged.hash);
     add_history(out, graph.logged, style);
     if (graph.recognised.exact && graph.recognised.spec)
@@ -132,6 +132,7 @@ std::string agreement_text(const std::vector<const ReplayedGraph*>& graphs, cons
                            const TextStyle& style) {
   std::string out;
   for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const worker::Result& result) {
+    if (graph.logged.first_line == 0) return;  // of no log
     const worker::Agreement agreement = compare(graph, result);
     const std::string head = fmt::format("graph {} on {}: ", graph.number, result.target.id);
     if (!agreement.is_compared) {
