@@ -221,6 +221,19 @@ void write_output(const std::string& file, const std::string& text) {
     report::OutputFile(file).replace(text);
 }
 
+void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs) {
+  Json list = Json::array();
+  std::string dots;
+  for (const auto& named : graphs) {
+    dots += graph::to_dot(named.graph, named.name + ": " + named.description);
+    Json json = to_json(named.graph);
+    json["name"] = named.name;
+    json["hash"] = graph::hash(named.graph);
+    list.push_back(std::move(json));
+  }
+  write_output(file, form == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n");
+}
+
 report::TextStyle terminal_style(bool verbose) {
   report::TextStyle style;
   style.colour = wants_colour(STDOUT_FILENO);

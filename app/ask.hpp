@@ -56,4 +56,13 @@ report::TextStyle terminal_style(bool verbose);
 /// Writes to the file of --output, else to standard output.
 void write_output(const std::string& file, const std::string& text);
 
+struct NamedGraph {
+  std::string name, description;
+  graph::OpGraph graph;
+};
+
+/// What --dump-graph writes, as write_output does: `form` "dot", or "json", one object where there is one
+/// graph.
+void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs);
+
 }  // namespace attnprobe::app

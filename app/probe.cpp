@@ -97,20 +97,13 @@ std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& opti
 int dump_graphs(const ProbeOptions& options) {
   const auto configs = configs_to_draw(options);
   const int64_t version = version_for_graphs(options.ask);
-  Json list = Json::array();
-  std::string dots;
+  std::vector<NamedGraph> graphs;
   for (const auto& config : configs) {
     const auto built = graph::build(config.spec, {version});
     if (!built.choice.empty()) spdlog::info("{}: {}", config.spec.name, built.choice);
-    dots += graph::to_dot(built.graph, config.spec.name + ": " + describe(config.spec));
-    Json json = to_json(built.graph);
-    json["name"] = config.spec.name;
-    json["hash"] = graph::hash(built.graph);
-    list.push_back(std::move(json));
+    graphs.push_back({config.spec.name, describe(config.spec), built.graph});
   }
-  const std::string text =
-      options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n";
-  write_output(options.ask.output, text);
+  write_graphs(options.ask.output, options.dump_graph, graphs);
   return all_met;
 }
 

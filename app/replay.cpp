@@ -58,22 +58,15 @@ std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*
 }
 
 int dump(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
-  Json list = Json::array();
-  std::string dots;
+  std::vector<NamedGraph> shown;
   for (const auto* graph : rebuilt(graphs)) {
     // With the names that a recognised graph's tensors have.
     const auto& named = graph->recognised.named;
-    const graph::OpGraph& shown = named ? *named : graph->logged.imported->graph;
-    const std::string name = fmt::format("graph {}", graph->number);
-    dots += graph::to_dot(shown, name + ": " + graph->recognised.description);
-    Json json = to_json(shown);
-    json["name"] = name;
-    json["hash"] = graph->logged.hash;
-    list.push_back(std::move(json));
+    shown.push_back({fmt::format("graph {}", graph->number), graph->recognised.description,
+                     named ? *named : graph->logged.imported->graph});
   }
-  if (list.empty()) return not_met;
-  write_output(options.ask.output,
-               options.dump_graph == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n");
+  if (shown.empty()) return not_met;
+  write_graphs(options.ask.output, options.dump_graph, shown);
   return all_met;
 }
 
