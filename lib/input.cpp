@@ -138,6 +138,10 @@ std::unique_ptr<Decoder> decoder_of(std::string_view start) {
 
 }  // namespace
 
+std::string input_name(const std::string& file) {
+  return file == "-" ? "standard input" : file;
+}
+
 void read_input(const std::string& file, const Take& take, std::string* problem) {
   const auto close = [](std::FILE* f) {
     if (f != stdin) std::fclose(f);
@@ -145,7 +149,7 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   const std::unique_ptr<std::FILE, decltype(close)> input(
       file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close);
   const auto fail = [&](const std::string& what) {
-    throw Error(ErrorKind::usage, fmt::format("{}: {}", file == "-" ? "standard input" : file, what));
+    throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), what));
   };
   if (!input) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
   std::array<char, piece> buffer{};

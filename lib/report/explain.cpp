@@ -5,6 +5,7 @@
 
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/diagnose/explain.hpp"
+#include "attnprobe/input.hpp"
 #include "attnprobe/text.hpp"
 
 namespace attnprobe::report {
@@ -115,9 +116,8 @@ std::string explain_text(const worker::Replay& replay, const TextStyle& style) {
   const probe::LogHistory& history = replay.history;
   size_t refused = 0;
   for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
-  std::string out =
-      fmt::format("{}: {} graph{}, {} refused\n", replay.file == "-" ? "standard input" : replay.file,
-                  replay.graphs.size(), replay.graphs.size() == 1 ? "" : "s", refused);
+  std::string out = fmt::format("{}: {} graph{}, {} refused\n", input_name(replay.file), replay.graphs.size(),
+                                replay.graphs.size() == 1 ? "" : "s", refused);
   if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
   for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
   for (const auto& graph : replay.graphs) add_graph(out, graph, style);

@@ -6,6 +6,7 @@
 
 #include "attnprobe/attention/fields.hpp"
 #include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/input.hpp"
 #include "attnprobe/probe/walk_difference.hpp"
 
 namespace attnprobe::report {
@@ -101,7 +102,7 @@ void for_each_pair(const std::vector<const ReplayedGraph*>& graphs, const Result
 std::string replay_text(const worker::Replay& replay, const std::vector<size_t>& numbers,
                         const TextStyle& style) {
   const probe::LogHistory& history = replay.history;
-  std::string out = replay.file == "-" ? "standard input" : replay.file;
+  std::string out = input_name(replay.file);
   int64_t entries = 0;
   for (const auto& [severity, count] : history.severities) entries += count;
   out += ": " + plural(static_cast<int64_t>(replay.graphs.size()), "operation graph");

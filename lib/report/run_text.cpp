@@ -1,4 +1,5 @@
 #include "attnprobe/report/run_text.hpp"
+#include "attnprobe/probe/walk_difference.hpp"
 
 #include <fmt/format.h>
 
@@ -41,9 +42,7 @@ bool is_noted(const EngineConfigFindings& config) {
 }  // namespace
 
 std::string engine_config_name(const EngineConfigFindings& config) {
-  std::string text = fmt::format("engine {}", config.engine);
-  for (const auto& [knob, value] : config.knobs) text += fmt::format(" {}={}", knob, value);
-  return text;
+  return probe::config_name(config.engine, config.knobs);
 }
 
 std::string run_cell(const EngineConfigFindings& config) {

@@ -162,8 +162,7 @@ const target::Target* gpu_of(const probe::LoggedGraph& logged) {
 }
 
 [[noreturn]] void refuse(const Replay& replay, const std::string& what) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}. {}", replay.file == "-" ? "standard input" : replay.file,
-                                            what, how_to_log()));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}. {}", input_name(replay.file), what, how_to_log()));
 }
 
 }  // namespace
