@@ -118,6 +118,27 @@ def several_part(part):
     return [f"{part['gpus']} GPUs. {counted(part['results'])}", "", *plan_lines(part["results"], "target")]
 
 
+def logs_part(part):
+    rows = part["results"]
+    graphs = [g for r in rows for g in r["graphs"]]
+    agree = sum(g["compared"] and not g["differences"] for g in graphs)
+    ran = [n for g in graphs for n in g["plans_run"].items()]
+    right, plans = sum(n for status, n in ran if status == "ok"), sum(n for _, n in ran)
+    lines = [f"{len(rows)} logs of frameworks, {len(graphs)} operation graphs: {agree} answered again as the log says (candidates, ranks, engine configs, reasons), "
+             f"{sum(g['recognised'] for g in graphs)} recognised exactly. {right} of {plans} plans run from the log alone are right.", "",
+             "| log | graph | viable of candidates | as in the log | verdict | plans run | what its user saw |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for r in rows:
+        exception = " ".join((r["exception"] or "it ran").split()).replace("|", "\\|")[:160]
+        for g in r["graphs"] or [{}]:
+            if not g:
+                lines.append(f"| {r['name']} | {r['problem'] or 'none'} | - | - | - | - | {exception} |")
+                continue
+            same = "yes" if g["compared"] and not g["differences"] else "NO: " + str(g["differences"] or g["why_not"])
+            lines.append(f"| {r['name']} | {g['description']} | {', '.join(f'{m} {n}' for m, n in g['modes'].items()) or '-'} | {same} | "
+                         f"{g['verdict']} | {', '.join(f'{n} {s}' for s, n in g['plans_run'].items()) or '-'} | {exception} |")
+    return lines
+
+
 def pytorch_part(part):
     if "markdown" not in part:
         return [part.get("problem", "")]
@@ -125,9 +146,10 @@ def pytorch_part(part):
     return [("##" + line) if line.startswith("#") else line for line in part["markdown"].splitlines()]
 
 
-TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "sweep": "Every engine and knob", "several": "Several GPUs", "pytorch": "Beside PyTorch",
+TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "sweep": "Every engine and knob", "several": "Several GPUs", "logs": "Logs of frameworks, replayed",
+          "pytorch": "Beside PyTorch",
           "walk": "The real GPU and the simulated one"}
-WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "sweep": sweep_part, "several": several_part, "pytorch": pytorch_part, "walk": walk_part}
+WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "sweep": sweep_part, "several": several_part, "logs": logs_part, "pytorch": pytorch_part, "walk": walk_part}
 
 
 def markdown(report):
