@@ -1,9 +1,6 @@
-#include <fmt/format.h>
-
+#include "attnprobe/report/explain.hpp"
 #include "ask.hpp"
 #include "attnprobe/error.hpp"
-#include "attnprobe/input.hpp"
-#include "attnprobe/report/explain.hpp"
 #include "attnprobe/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -19,11 +16,7 @@ struct ExplainOptions {
 int explain(const ExplainOptions& options) {
   const worker::Replay replay = worker::read_replay(options.file);
   if (replay.graphs.empty() && replay.history.exceptions.empty())
-    throw Error(ErrorKind::usage, fmt::format("{}: {}. {}", input_name(options.file),
-                                              replay.history.has_entries()
-                                                  ? "cuDNN's log, but nothing of operation graphs or engines"
-                                                  : "nothing that cuDNN or cudnn-frontend wrote",
-                                              worker::how_to_log()));
+    throw Error(ErrorKind::usage, worker::why_no_graph(replay));
   write_output(options.output, options.format == "json"
                                    ? json_text(report::explain_json(replay), 2) + "\n"
                                    : report::explain_text(replay, terminal_style(options.verbose)));

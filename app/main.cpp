@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 #include "attnprobe/error.hpp"
@@ -86,6 +87,10 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "worker") return worker::serve(worker::Process::child_socket);
   spdlog::set_default_logger(spdlog::stderr_color_mt("attnprobe"));
   spdlog::set_pattern("%n: %^%l%$: %v");
+  // Workers are this very program, whatever it is called here.
+  std::error_code unknown;
+  if (const auto self = std::filesystem::canonical("/proc/self/exe", unknown); !unknown)
+    setenv("ATTNPROBE_PROGRAM", self.c_str(), 0);
   try {
     return app::run_command_line(argc, argv);
   } catch (const Error& e) {

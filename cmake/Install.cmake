@@ -13,7 +13,7 @@ install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES
 # All headers but those that need cuDNN's or CUDA's own, or that only builders of graphs share.
 # Quoted: CMake takes parentheses in bare words apart.
 set(_internal_headers
-    "cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api)" "probe/(plan|steps|walk)"
+    "cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api)" "probe/(logged_graph|plan|steps|walk)"
     "run/(cuda|execution|plan_keeper|runner|timing)" "worker/test_plans"
     "attention/(features|json_values|transformer_engine_reading)"
     "graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax)"

@@ -400,7 +400,7 @@ TEST_CASE("An expectation holds for all targets or by target", "[config]") {
   CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise ==
         ExpectedVerdict::unsupported);
   CHECK(refusal(R"("expect": {"t4": "no"})") ==
-        "x.json: /expect/t4: \"no\" is not a known value; allowed: \"supported\", \"unsupported\"");
+        "x.json: /expect/t4: \"no\" is not a known value; allowed: \"supported\", \"unsupported\", \"any\"");
 }
 
 TEST_CASE("A spec is described in one line", "[config]") {

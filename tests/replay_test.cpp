@@ -53,21 +53,28 @@ Written write_log(const std::string& gpu, const std::vector<std::string>& featur
   return written;
 }
 
-// What is wrong with the graph of the log when it is asked again.
-void check_agrees(const std::string& log) {
+// Every graph of the log is known, and is answered again as the log says; their descriptions.
+std::vector<std::string> check_agrees(const std::string& log) {
   INFO(log);
-  const Run run = run_attnprobe("replay " + log + " --target h200 --format json");
+  const Run run = run_attnprobe("replay " + log + " --target h200 --quick --format json");
   REQUIRE(run.exit_code == 0);
   const Json report = run.json();
-  REQUIRE(report["replay"]["graphs"].size() == 1);
-  const Json& graph = report["replay"]["graphs"][0];
-  REQUIRE(graph["agreements"].size() == 1);
-  CHECK(graph["agreements"][0]["compared"] == true);
-  CHECK(graph["agreements"][0]["differences"].dump() == "[]");
-  const Json& result = report["results"][0];
-  CHECK(result["verdict"] == "supported");
-  CHECK(result["graph"]["hash"] == graph["hash"]);
-  CHECK(result["given"]["recognised"] == true);
+  const Json& graphs = report["replay"]["graphs"];
+  REQUIRE(!graphs.empty());
+  REQUIRE(report["results"].size() == graphs.size());
+  std::vector<std::string> descriptions;
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    const Json &graph = graphs[i], &result = report["results"][i];
+    descriptions.push_back(graph["description"]);
+    INFO(descriptions.back());
+    REQUIRE(graph["agreements"].size() == 1);
+    CHECK(graph["agreements"][0]["compared"] == true);
+    CHECK(graph["agreements"][0]["differences"].dump() == "[]");
+    CHECK(result["verdict"] == "supported");
+    CHECK(result["graph"]["hash"] == graph["hash"]);
+    CHECK(result["given"]["recognised"] == true);
+  }
+  return descriptions;
 }
 
 }  // namespace
@@ -75,6 +82,68 @@ void check_agrees(const std::string& log) {
 TEST_CASE("the logs of PyTorch and JAX replay as they were: candidates, engines, knobs, reasons",
           "[replay]") {
   for (const auto& log : {pytorch, decode, jax}) check_agrees(log);
+}
+
+TEST_CASE("logs of PyTorch and JAX on an H200 replay as they were, every graph recognised", "[replay]") {
+  using Descriptions = std::vector<std::string>;
+  const std::map<std::string, Descriptions> logs_of_frameworks{
+      {"pytorch-bias-f16", {"sdpa_composite fprop b2 h8 s512 d64 f16 bshd bias bhss"}},
+      {"pytorch-train-bias-broadcast-bf16",
+       {"sdpa_composite fprop_train b2 h8 s512 d64 bf16 bshd bias b1ss",
+        "sdpa_composite bprop b2 h8 s512 d64 bf16 bshd bias b1ss"}},
+      {"pytorch-cross-attention-f16", {"sdpa_unified fprop b2 h10 s4096/77 d64 f16 bshd"}},
+      {"pytorch-mla-bf16", {"sdpa_composite fprop b1 h16 s512 d192/128 bf16 bshd causal"}},
+      {"pytorch-nested-f16", {"sdpa_unified fprop b3 h8 s512 d64 f16 thd strided padding"}},
+      {"pytorch-odd-shapes-f16", {"sdpa_unified fprop b3 h5 s333/257 d80 f16 bshd"}},
+      {"pytorch-packed-projection-f16", {"sdpa_unified fprop b2 h12 s512 d64 f16 bs3hd"}},
+      {"pytorch-decode-gqa-f16", {"sdpa_unified fprop b8 h32/8 s1/4000 d128 f16 bshd"}},
+      {"pytorch-train-dropout-bf16",
+       {"sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout",
+        "sdpa_composite bprop b2 h8 s512 d128 bf16 bshd dropout"}},
+      {"pytorch-train-gqa-bf16",
+       {"sdpa_composite fprop_train b2 h16/4 s1024 d128 bf16 bshd causal",
+        "sdpa_composite bprop b2 h16/4 s1024 d128 bf16 bshd causal"}},
+      {"jax-train-bias-f16",
+       {"sdpa_composite fprop_train b2 h8 s512 d64 f16 bshd bias 1hss",
+        "sdpa_composite bprop b2 h8 s512 d64 f16 bshd bias 1hss dbias"}},
+      {"jax-train-dropout-bf16",
+       {"sdpa_composite fprop_train b2 h8 s512 d64 bf16 bshd dropout",
+        "sdpa_composite bprop b2 h8 s512 d64 bf16 bshd dropout"}},
+      {"jax-train-padding-bf16",
+       {"sdpa_composite fprop_train b2 h8 s512 d64 bf16 bshd padding",
+        "sdpa_composite bprop b2 h8 s512 d64 bf16 bshd padding after_stats"}},
+      {"jax-train-packed-bf16",
+       {"sdpa_composite fprop_train b4 h8 s512 d64 bf16 thd padding",
+        "sdpa_composite bprop b4 h8 s512 d64 bf16 thd padding after_stats"}},
+      {"jax-paged-bf16", {"sdpa_composite fprop b2 h8 s1/1024 d128 bf16 bshd padding paged 64"}},
+      {"jax-window-bf16",
+       {"sdpa_composite fprop b1 h8 s2048 d128 bf16 bshd causal, left window of unknown size"}},
+      {"jax-odd-shapes-f16", {"sdpa_composite fprop b3 h5 s333/257 d80 f16 bshd"}}};
+  for (const auto& [name, expected] : logs_of_frameworks)
+    CHECK(check_agrees(logs + "frameworks/" + name + ".log.xz") == expected);
+}
+
+TEST_CASE("what cudnn-frontend refused is in no log: replay says so, explain names the rule",
+          "[replay][explain]") {
+  const std::map<std::string, std::string> rules{{"pytorch-refused-head-dim-20", "head_dim_8"},
+                                                 {"pytorch-refused-heads", "heads"},
+                                                 {"pytorch-refused-inner-stride", "stride"}};
+  const Json cases = Json::parse(read_text(source_dir() / (logs + "frameworks/cases.json")));
+  size_t found = 0;
+  for (const Json& one : cases) {
+    const auto rule = rules.find(one["name"]);
+    if (rule == rules.end()) continue;
+    ++found;
+    const Run replayed =
+        run_attnprobe(fmt::format("replay {}frameworks/{}.log.xz --list", logs, rule->first));
+    CHECK(replayed.exit_code == 2);
+    CHECK_THAT(replayed.err, ContainsSubstring("cuDNN was not asked"));
+    const Run run = run_attnprobe("explain - --format json", {}, one["exception"].get<std::string>() + "\n");
+    REQUIRE(run.exit_code == 0);
+    REQUIRE(run.json()["frontend_refusals"].size() == 1);
+    CHECK(run.json()["frontend_refusals"][0]["id"] == rule->second);
+  }
+  CHECK(found == rules.size());
 }
 
 TEST_CASE("without --target a replay asks about the log's own GPU", "[replay]") {
@@ -277,10 +346,10 @@ TEST_CASE("files that hold no graph are usage errors that say how to get a log",
   };
   const std::pair<std::string, const char*> cases[] = {
       {"/nowhere.log", "/nowhere.log: cannot be opened"},
-      {file("text.log", "epoch 1\nepoch 2\n"), "no entry of a cuDNN log and no graph is in it"},
+      {file("text.log", "epoch 1\nepoch 2\n"), "nothing that cuDNN or cudnn-frontend wrote"},
       {file("low.log", "W! CuDNN (v91900 56) function cudnnCreate() called:\nw!     Warning: x\n"),
        "the log level was too low"},
-      {file("empty.log", ""), "no entry of a cuDNN log"},
+      {file("empty.log", ""), "nothing that cuDNN or cudnn-frontend wrote"},
       {file("broken.json", "{\"operationGraph\": {\"tensors\": [{\"name\": \"x\"}], \"nodes\": []}}"),
        "operationGraph/tensors/0/name: \"x\"; allowed: a tensor's name, which is its uid"}};
   for (const auto& [name, message] : cases) {

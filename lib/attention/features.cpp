@@ -66,9 +66,11 @@ std::optional<Bias> read_bias(const Json& value) {
     bias.shape = bias_shape(value);
     return bias;
   }
-  only_keys(value, {"shape", "dtype", "grad"});
+  only_keys(value, {"shape", "dtype", "strides", "grad"});
   at_key(value, "shape", [&](const Json& v) { bias.shape = bias_shape(v); });
   at_key(value, "dtype", [&](const Json& v) { bias.dtype = one_of<DataType>(v, bias_types); });
+  at_key(value, "strides",
+         [&](const Json& v) { bias.strides = strides(v, "batch, heads, seqlen_q, seqlen_kv"); });
   at_key(value, "grad", [&](const Json& v) { bias.grad = boolean(v); });
   return bias;
 }
@@ -129,6 +131,7 @@ std::optional<Paged> read_paged(const Json& value) {
 Json to_json(const Bias& bias) {
   Json json = {{"shape", bias.shape}};
   if (bias.dtype) json["dtype"] = name_of(*bias.dtype);
+  if (bias.strides) json["strides"] = *bias.strides;
   json["grad"] = bias.grad;
   return json;
 }
@@ -160,9 +163,11 @@ Json bias_schema() {
   const Json shape = {{"type", "string"}, {"pattern", "^([b1][h1][s1][s1])$"}};
   const Json shape_or_none = {{"type", "string"}, {"pattern", "^(none|[b1][h1][s1][s1])$"}};
   return {{"anyOf",
-           {shape_or_none,
-            object_schema({{"shape", shape}, {"dtype", words_schema(bias_types)}, {"grad", boolean_schema}},
-                          {})}}};
+           {shape_or_none, object_schema({{"shape", shape},
+                                          {"dtype", words_schema(bias_types)},
+                                          {"strides", strides_schema()},
+                                          {"grad", boolean_schema}},
+                                         {})}}};
 }
 
 Json score_mod_schema() {

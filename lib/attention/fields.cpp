@@ -20,8 +20,8 @@ std::vector<int64_t> lengths(const Json& value) {
 }
 
 Mask mask_object(const Json& value) {
-  only_keys(value,
-            {"causal", "alignment", "window_left", "window_right", "padding", "seqlens_q", "seqlens_kv"});
+  only_keys(value, {"causal", "alignment", "window_left", "window_right", "padding", "padding_after_stats",
+                    "seqlens_q", "seqlens_kv"});
   Mask mask;
   for (const auto& [key, v] : value.items()) {
     const Json& entry = v;
@@ -30,6 +30,7 @@ Mask mask_object(const Json& value) {
       if (name == "window_left") mask.window_left = integer(entry, 0, max_extent);
       if (name == "window_right") mask.window_right = integer(entry, 0, max_extent);
       if (name == "padding") mask.padding = boolean(entry);
+      if (name == "padding_after_stats") mask.padding_after_stats = boolean(entry);
       if (name == "seqlens_q") mask.seqlens_q = lengths(entry);
       if (name == "seqlens_kv") mask.seqlens_kv = lengths(entry);
       if (name == "causal") boolean(entry);
@@ -53,21 +54,23 @@ Mask mask(const Json& value) {
   not_one_of(value, names);
 }
 
-Strides strides(const Json& value) {
-  if (!value.is_array() || value.size() != 4)
-    throw FieldError(json_text(value) + " is not four strides, in the order batch, heads, seqlen, head_dim");
-  Strides result{};
-  for (size_t i = 0; i < 4; ++i)
-    result[i] =
-        at(fmt::format("/{}", i), [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
-  return result;
+// "thd" beside strides.
+std::string ragged_axes(const Json& value) {
+  const std::string axes = text(value);
+  if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
+    throw FieldError(json_text(value) + " is no ragged layout; allowed beside strides: \"thd\", …");
+  return axes;
 }
 
 TensorLayout tensor_layout(const Json& value) {
   if (value.is_object()) {
-    only_keys(value, {"strides"});
+    only_keys(value, {"strides", "axes"});
     if (!value.contains("strides")) throw FieldError("the key \"strides\" is missing");
-    return {"", at("/strides", [&] { return strides(value["strides"]); })};
+    TensorLayout layout;
+    at_key(value, "strides",
+           [&](const Json& v) { layout.strides = strides(v, "batch, heads, seqlen, head_dim"); });
+    at_key(value, "axes", [&](const Json& v) { layout.axes = ragged_axes(v); });
+    return layout;
   }
   if (value.is_string() && strides_of(value.get<std::string>(), {1, 1, 1, 1}))
     return {value.get<std::string>(), {}};
@@ -163,18 +166,18 @@ Json mask_schema() {
                {"window_left", count},
                {"window_right", count},
                {"padding", {{"type", "boolean"}}},
+               {"padding_after_stats", {{"type", "boolean"}}},
                {"seqlens_q", counts},
                {"seqlens_kv", counts}}}}}}};
 }
 
 Json tensor_layout_schema() {
-  const Json four = {
-      {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
+  const Json four = strides_schema();
   return {{"anyOf",
            {{{"type", "string"}},
             {{"type", "object"},
              {"additionalProperties", false},
-             {"properties", {{"strides", four}}},
+             {"properties", {{"strides", four}, {"axes", {{"type", "string"}}}}},
              {"required", {"strides"}}}}}};
 }
 
@@ -259,6 +262,8 @@ std::vector<Field> problem_fields() {
       {"ragged_offsets", "type of ragged offsets: i32 or i64", words_schema(offset_types),
        [](S& s, const Json& v) { s.ragged_offsets = one_of<DataType>(v, offset_types); }},
       flag("ragged_stats", "statistics of a ragged Q are ragged too; default: true", &S::ragged_stats),
+      flag("ragged_shared", "one tensor of offsets for Q and O, one for K and V, as JAX; default: one each",
+           &S::ragged_shared),
       total("max_total_seqlen_q", "bprop, ragged: query tokens of all sequences", &S::max_total_seqlen_q),
       total("max_total_seqlen_kv", "bprop, ragged: key tokens of all sequences", &S::max_total_seqlen_kv),
   };

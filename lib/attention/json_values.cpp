@@ -47,6 +47,21 @@ void only_keys(const Json& object, const std::vector<std::string>& allowed) {
                                    did_you_mean(key, allowed)));
 }
 
+Strides strides(const Json& value, const std::string& axes) {
+  Strides result{};
+  if (!value.is_array() || value.size() != result.size())
+    throw FieldError(fmt::format("{} is not four strides, in the order {}", json_text(value), axes));
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] =
+        at(fmt::format("/{}", i), [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
+  return result;
+}
+
+Json strides_schema() {
+  return {
+      {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
+}
+
 Json words_schema(const std::vector<std::string>& words) {
   return {{"type", "string"}, {"enum", words}};
 }

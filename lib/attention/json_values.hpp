@@ -48,7 +48,12 @@ void at_key(const Json& object, const std::string& key, F read) {
 
 void only_keys(const Json& object, const std::vector<std::string>& allowed);
 
+/// Four strides; `axes` says of which, for the message.
+Strides strides(const Json& value, const std::string& axes);
+
 /// JSON Schema of one of these words.
 Json words_schema(const std::vector<std::string>& words);
+/// JSON Schema of strides().
+Json strides_schema();
 
 }  // namespace attnprobe::attention

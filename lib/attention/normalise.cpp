@@ -12,8 +12,10 @@ namespace attnprobe::attention {
 namespace {
 
 Json to_json(const TensorLayout& layout) {
-  if (layout.strides) return {{"strides", *layout.strides}};
-  return layout.axes;
+  if (!layout.strides) return layout.axes;
+  Json json = {{"strides", *layout.strides}};
+  if (!layout.axes.empty()) json["axes"] = layout.axes;
+  return json;
 }
 
 Json to_json(const Mask& mask) {
@@ -23,6 +25,7 @@ Json to_json(const Mask& mask) {
   if (mask.window_right) json["window_right"] = *mask.window_right;
   json["alignment"] = name_of(mask.alignment);
   json["padding"] = mask.padding;
+  if (mask.padding_after_stats) json["padding_after_stats"] = true;
   if (!mask.seqlens_q.empty()) json["seqlens_q"] = mask.seqlens_q;
   if (!mask.seqlens_kv.empty()) json["seqlens_kv"] = mask.seqlens_kv;
   return json;
@@ -154,6 +157,19 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     found.push_back({"block_mask", "only the forward pass of cuDNN's single SDPA operation takes one"});
 }
 
+// Offsets count elements, so a token must have equally many in both tensors.
+void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  if (!spec.ragged_shared) return;
+  const bool both = spec.q.ragged() == output_layout(spec).ragged() && spec.k.ragged() == spec.v.ragged();
+  const bool alike = q_strides(spec)[2] == o_strides(spec)[2] && k_strides(spec)[2] == v_strides(spec)[2];
+  if (!is_ragged(spec))
+    found.push_back({"ragged_shared", "given without a ragged layout (\"thd\")"});
+  else if (!both || !alike || spec.paged)
+    found.push_back({"ragged_shared",
+                     "Q and O, and K and V, have one tensor of offsets only where both are ragged and their "
+                     "tokens have equally many elements"});
+}
+
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (spec.pattern == Pattern::sdpa_unified && spec.dropout &&
       (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
@@ -163,6 +179,7 @@ void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found
   if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
   if (spec.fp8 && !is_fp8(spec))
     found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});
+  check_shared_offsets(spec, found);
   if ((spec.max_total_seqlen_q || spec.max_total_seqlen_kv) && !is_ragged(spec))
     found.push_back({spec.max_total_seqlen_q ? "max_total_seqlen_q" : "max_total_seqlen_kv",
                      "given without a ragged layout (\"thd\")"});
@@ -193,6 +210,7 @@ Json to_json(const AttentionSpec& spec) {
   if (is_ragged(spec)) {
     json["ragged_offsets"] = name_of(spec.ragged_offsets);
     json["ragged_stats"] = spec.ragged_stats;
+    if (spec.ragged_shared) json["ragged_shared"] = true;
   }
   if (spec.scale_form != ScaleForm::by_value)
     json["scale"] = name_of(spec.scale_form);

@@ -17,6 +17,11 @@ std::string pair_text(std::string_view letter, int64_t q, int64_t kv) {
 }
 
 std::string mask_text(const Mask& mask) {
+  if (mask.padding_after_stats) {
+    Mask usual = mask;
+    usual.padding_after_stats = false;
+    return mask_text(usual) + " after_stats";
+  }
   if (const auto name = mask_name(mask)) return *name;
   std::string text = mask.window_right == 0 ? "causal" : "band";
   if (mask.window_left) text += fmt::format(" left {}", *mask.window_left);
@@ -161,9 +166,10 @@ std::string describe(const AttentionSpec& spec) {
                   pair_text("h", spec.heads_q, spec.heads_kv), pair_text("s", spec.seqlen_q, spec.seqlen_kv),
                   pair_text("d", spec.head_dim_qk, spec.head_dim_v), name_of(spec.dtype));
   if (spec.o_dtype && *spec.o_dtype != spec.dtype) text += fmt::format("->{}", name_of(*spec.o_dtype));
-  const bool one_layout = !spec.q.strides && !spec.k.strides && !spec.v.strides &&
-                          spec.q.axes == spec.k.axes && spec.k.axes == spec.v.axes;
-  text += one_layout ? " " + spec.q.axes : std::string(" strided");
+  const bool strided = spec.q.strides || spec.k.strides || spec.v.strides;
+  const bool one_layout = !spec.q.axes.empty() && spec.q.axes == spec.k.axes && spec.k.axes == spec.v.axes;
+  if (one_layout) text += " " + spec.q.axes;
+  if (strided || !one_layout) text += " strided";
   if (mask_name(spec.mask) != "none") text += " " + mask_text(spec.mask);
   return text + features_text(spec);
 }
@@ -195,7 +201,8 @@ std::optional<std::string> mask_name(const Mask& mask) {
   if (!mask.seqlens_q.empty() || !mask.seqlens_kv.empty()) return std::nullopt;
   for (const auto& [name, named] : named_masks())
     if (named.window_left == mask.window_left && named.window_right == mask.window_right &&
-        named.alignment == mask.alignment && named.padding == mask.padding)
+        named.alignment == mask.alignment && named.padding == mask.padding &&
+        named.padding_after_stats == mask.padding_after_stats)
       return name;
   return std::nullopt;
 }

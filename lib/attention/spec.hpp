@@ -33,6 +33,9 @@ struct Mask {
   std::optional<int64_t> window_left, window_right;
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
   bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
+  /// bprop: padded scores are hidden after the statistics have been subtracted, not before. JAX 0.11's graphs
+  /// are wired so (measured on the H200); cudnn-frontend 1.23 hides them before.
+  bool padding_after_stats = false;
   std::vector<int64_t> seqlens_q,
       seqlens_kv;  ///< those lengths; empty: none given (they matter only to running)
 
@@ -47,8 +50,9 @@ struct Bias {
   /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast:
   /// "1hss".
   std::string shape = "1hss";
-  std::optional<DataType> dtype;  ///< none: as dtype
-  bool grad = false;              ///< bprop: dBias is an output
+  std::optional<DataType> dtype;   ///< none: as dtype
+  std::optional<Strides> strides;  ///< 0 where PyTorch expanded an axis; none: packed
+  bool grad = false;               ///< bprop: dBias is an output
 };
 
 /// Pointwise operations on the scores, between scale and bias: what cudnn-frontend calls a score modifier.
@@ -81,8 +85,8 @@ struct ScoreModifier {
 
 /// philox: cuDNN draws the mask from seed and offset; mask: the caller gives it.
 enum class DropoutForm { philox, mask };
-/// Seed and offset: tensors of that type, or one constant in the graph.
-enum class SeedForm { i64, i32, constant };
+/// Seed and offset: tensors of that type, host values (i64) as JAX has them, or one constant in the graph.
+enum class SeedForm { i64, i32, by_value, constant };
 struct Dropout {
   double probability = 0;  ///< of being dropped, 0 < p < 1
   DropoutForm form = DropoutForm::philox;
@@ -102,7 +106,8 @@ struct Paged {
 /// (then O is 16-bit and has none); mxfp8: one scale for every 32 elements.
 enum class Fp8Scaling { delayed, current, mxfp8 };
 
-/// Layout of one tensor: axes such as "bshd", or strides that were spelt out.
+/// Layout of one tensor: axes such as "bshd", or strides that were spelt out. Both: ragged axes ("thd") whose
+/// strides are not a padded batch's, as those of PyTorch's nested tensors.
 struct TensorLayout {
   std::string axes;
   std::optional<Strides> strides;
@@ -112,8 +117,9 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// The verdict that a config expects, by target id; `otherwise` for targets not named.
-enum class ExpectedVerdict { supported, unsupported };
+/// The verdict that a config expects, by target id; `otherwise` for targets not named. any: supported or
+/// unsupported, as one asks who wants to know.
+enum class ExpectedVerdict { supported, unsupported, any };
 struct Expectation {
   ExpectedVerdict otherwise = ExpectedVerdict::supported;
   std::map<std::string, ExpectedVerdict> by_target;
@@ -137,6 +143,7 @@ struct AttentionSpec {
   std::optional<TensorLayout> dq, dk, dv;   ///< bprop, none: as Q, K, V
   DataType ragged_offsets = DataType::i32;  ///< or i64
   bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
+  bool ragged_shared = false;  ///< one tensor of offsets for Q and O, one for K and V, as XLA has them
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences
   std::optional<double> scale;  ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
   ScaleForm scale_form = ScaleForm::by_value;
@@ -230,9 +237,10 @@ struct EnumNames<attention::Alignment> {
 
 template <>
 struct EnumNames<attention::ExpectedVerdict> {
-  static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 2> table{{
+  static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 3> table{{
       {attention::ExpectedVerdict::supported, "supported"},
       {attention::ExpectedVerdict::unsupported, "unsupported"},
+      {attention::ExpectedVerdict::any, "any"},
   }};
 };
 
@@ -272,9 +280,10 @@ struct EnumNames<attention::DropoutForm> {
 
 template <>
 struct EnumNames<attention::SeedForm> {
-  static constexpr std::array<std::pair<attention::SeedForm, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<attention::SeedForm, std::string_view>, 4> table{{
       {attention::SeedForm::i64, "i64"},
       {attention::SeedForm::i32, "i32"},
+      {attention::SeedForm::by_value, "by_value"},
       {attention::SeedForm::constant, "constant"},
   }};
 };

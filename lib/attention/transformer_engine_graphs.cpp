@@ -242,7 +242,7 @@ class Builder {
       changed("bias_seqlen_q", std::to_string(query_.bias_dims[2]),
               "the bias of the graph here has the ragged graph's token counts");
     // TE asks for no gradient of the one shape that cuDNN has none for.
-    spec.bias = Bias{shape, {}, backward && shape.substr(0, 3) != "111"};
+    spec.bias = Bias{shape, {}, {}, backward && shape.substr(0, 3) != "111"};
   }
 
   void set_pages(AttentionSpec& spec) {

@@ -45,10 +45,6 @@ std::optional<EngineConfigLog> parse_engine_text(std::string_view text) {
   return parse_engine(Json::parse(json_object_at_start(text), nullptr, false));
 }
 
-bool same_config(const EngineConfigLog& a, const EngineConfigLog& b) {
-  return a.engine == b.engine && a.knobs == b.knobs;
-}
-
 }  // namespace
 
 Knobs chosen_knobs(const Knobs& knobs) {
@@ -97,25 +93,22 @@ std::optional<EngineConfigLog> parse_engine(const Json& json) {
 }
 
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
-  std::vector<EngineConfigLog> configs;
-  std::optional<EngineConfigLog> current;
-  auto finish = [&] {
-    if (current &&
-        std::none_of(configs.begin(), configs.end(), [&](const auto& c) { return same_config(c, *current); }))
-      configs.push_back(std::move(*current));
-    current.reset();
-  };
+  std::vector<EngineConfigLog> blocks;
+  bool open = false;  // the last block takes the next reason
   for_each_line(text, [&](std::string_view line) {
     if (line.substr(0, config_key.size()) == config_key) {
-      finish();
-      current = parse_engine_text(line.substr(config_key.size()));
-    } else if (const auto reason = parse_reason(line); reason && current) {
-      current->reasons.push_back(*reason);
-    } else if (current && line.find(" called:") != std::string_view::npos) {
-      finish();  // the next call's message: its reasons are not this config's
+      auto block = parse_engine_text(line.substr(config_key.size()));
+      open = block.has_value();
+      if (open) blocks.push_back(std::move(*block));
+    } else if (const auto reason = parse_reason(line); reason && open) {
+      blocks.back().reasons.push_back(*reason);
+    } else if (line.find(" called:") != std::string_view::npos) {
+      open = false;  // the next call's message: its reasons are not this config's
     }
   });
-  finish();
+  std::vector<EngineConfigLog> configs;
+  for (auto& block : blocks)
+    if (!has_config(configs, block)) configs.push_back(std::move(block));
   return configs;
 }
 

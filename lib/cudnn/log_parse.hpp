@@ -1,6 +1,7 @@
 // What cuDNN's log says of engine configs: text in, plain data out. Needs no cuDNN.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,19 @@ struct EngineConfigLog {
   Knobs knobs;
   std::vector<Reason> reasons;
 };
+
+/// The first of `configs` with the engine and the knobs of `like`; the end if there is none.
+template <class Configs, class Config>
+auto find_config(Configs& configs, const Config& like) {
+  return std::find_if(configs.begin(), configs.end(), [&](const auto& config) {
+    return config.engine == like.engine && config.knobs == like.knobs;
+  });
+}
+
+template <class Configs, class Config>
+bool has_config(const Configs& configs, const Config& like) {
+  return find_config(configs, like) != configs.end();
+}
 
 /// Without the knobs that nobody chose: the log writes -1 for them, the descriptor has no such knob.
 Knobs chosen_knobs(const Knobs& knobs);

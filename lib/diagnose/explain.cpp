@@ -42,6 +42,18 @@ void add(std::vector<ReasonGroup>& groups, const probe::Reason& reason, const st
 
 }  // namespace
 
+std::optional<FrontendAnswer> frontend_refusal(std::string_view line) {
+  const FrontendRule* longest = nullptr;
+  for (const FrontendRule& rule : frontend_rules())
+    if (line.find(rule.entry.message) != std::string_view::npos &&
+        (longest == nullptr || rule.entry.message.size() > longest->entry.message.size()))
+      longest = &rule;
+  if (longest == nullptr) return std::nullopt;
+  FrontendAnswer answer = longest->entry;
+  answer.refuses = true;
+  return answer;
+}
+
 Explanation explain(const probe::LoggedGraph& logged, const graph::Recognised& recognised) {
   Explanation explanation;
   explanation.works = logged.works();

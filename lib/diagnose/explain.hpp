@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attnprobe/diagnose/requirements.hpp"
@@ -36,6 +37,10 @@ struct Explanation {
   std::vector<KnownBug> known_bugs;
   std::optional<FrontendAnswer> frontend;
 };
+
+/// The rule of cudnn-frontend whose message that line of a program's output holds, the longest if several:
+/// cudnn-frontend refused by itself, and cuDNN was not asked.
+std::optional<FrontendAnswer> frontend_refusal(std::string_view line);
 
 Explanation explain(const probe::LoggedGraph& logged, const graph::Recognised& recognised);
 

@@ -32,8 +32,8 @@ RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
   RaggedOffsets offsets;
   offsets.q = offset(s.q.ragged(), "offsets of Q");
   offsets.k = offset(s.k.ragged() && !(s.paged && s.paged->k), "offsets of K");
-  offsets.v = offset(s.v.ragged() && !(s.paged && s.paged->v), "offsets of V");
-  offsets.o = offset(output_layout(s).ragged(), "offsets of O");
+  offsets.v = s.ragged_shared ? offsets.k : offset(s.v.ragged() && !(s.paged && s.paged->v), "offsets of V");
+  offsets.o = s.ragged_shared ? offsets.q : offset(output_layout(s).ragged(), "offsets of O");
   const bool has_rows = is_bprop(s) || wants_stats(s) || s.max_logit || s.sum_exp;
   offsets.stats = offset(s.q.ragged() && s.ragged_stats && has_rows, "offsets of Stats");
   return offsets;
@@ -113,7 +113,9 @@ std::optional<Uid> add_scale(GraphBuilder& g, const AttentionSpec& s) {
 
 Uid add_bias_tensor(GraphBuilder& g, const AttentionSpec& s, const std::string& name) {
   const Dims dims = as_dims(bias_dims(s));
-  return g.tensor(name, s.bias->dtype.value_or(s.dtype), dims, packed_strides(dims));
+  const bool is_gradient = name != "bias";
+  return g.tensor(name, s.bias->dtype.value_or(s.dtype), dims,
+                  s.bias->strides && !is_gradient ? as_dims(*s.bias->strides) : packed_strides(dims));
 }
 
 Dims score_dims(const AttentionSpec& s) {

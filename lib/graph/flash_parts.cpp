@@ -45,8 +45,13 @@ DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool back
 }
 
 SeedTensors add_seed(GraphBuilder& g, const AttentionSpec& spec) {
-  const DataType type = seed_form(spec) == SeedForm::i64 ? DataType::i64 : DataType::i32;
   SeedTensors tensors;
+  if (seed_form(spec) == SeedForm::by_value) {
+    tensors.seed = g.scalar("seed", DataType::i64, static_cast<double>(constant_seed));
+    tensors.offset = g.scalar("offset", DataType::i64, 0);
+    return tensors;
+  }
+  const DataType type = seed_form(spec) == SeedForm::i64 ? DataType::i64 : DataType::i32;
   tensors.seed = g.one_element("seed", type);
   tensors.offset = g.one_element("offset", type);
   return tensors;

@@ -21,6 +21,8 @@ attention::Dropout drawn_dropout(double probability, const Tensor* seed, bool du
   dropout.dump = dump;
   if (seed == nullptr)
     dropout.seed = SeedForm::constant;
+  else if (seed->by_value)
+    dropout.seed = SeedForm::by_value;
   else
     dropout.seed = seed->data_type == DataType::i32 ? SeedForm::i32 : SeedForm::i64;
   return dropout;

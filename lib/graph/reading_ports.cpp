@@ -55,10 +55,10 @@ std::optional<std::string> plain_name(const SeenLayout& seen) {
   return std::nullopt;
 }
 
-// A ragged tensor has no spelling with strides: its batch stride is not used, and only a name says "ragged".
+// Of a ragged tensor only a name says so: strides that are not a padded batch's stand beside it.
 TensorLayout layout_of(const SeenLayout& seen) {
   if (const auto axes = plain_name(seen)) return {*axes, {}};
-  if (seen.ragged) return {"thd", {}};
+  if (seen.ragged) return {"thd", seen.strides};
   return {"", seen.strides};
 }
 
@@ -217,6 +217,7 @@ bool read_ports(Reading& reading, const AttentionPorts& p, const GraphView& view
   for (const Tensor* t : {p.q, k, v, p.o})
     if (t != nullptr && t->ragged_offset)
       if (const Tensor* offset = view.find(t->ragged_offset)) s.ragged_offsets = offset->data_type;
+  s.ragged_shared = v != nullptr && v->ragged_offset && k != nullptr && v->ragged_offset == k->ragged_offset;
   if (s.q.ragged() && p.rows != nullptr) s.ragged_stats = p.rows->ragged_offset.has_value();
   return true;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "attnprobe/graph/graph_builder.hpp"
 #include "attnprobe/graph/reading.hpp"
 
 namespace attnprobe::graph {
@@ -54,15 +55,16 @@ class ScoreReader {
   ScoreReader(Reading& reading, const GraphView& view, const ReadingChoice& choice)
       : reading_(reading), spec_(reading.spec), view_(view), choice_(choice) {}
 
-  void read(const std::vector<const Operation*>& operations, size_t before_statistics) {
+  void read(const std::vector<const Operation*>& operations, std::optional<size_t> before_statistics) {
     spec_.scale_form = attention::ScaleForm::none;
+    statistics_seen_ = before_statistics.has_value();
     for (size_t i = 0; i < operations.size(); ++i) {
       ScoreStep step = classify(*operations[i]);
       if (is_softcap(operations, i)) {
         step = {.kind = StepKind::softcap, .operand = std::get<Pointwise>(*operations[i]).b};
         i += 2;
       }
-      step.before_statistics = i < before_statistics;
+      step.before_statistics = i < before_statistics.value_or(0);
       steps_.push_back(step);
     }
     for (size_t i = 0; i < steps_.size(); ++i) take(i);
@@ -206,6 +208,7 @@ class ScoreReader {
         spec_.alibi = true;
         break;
       case StepKind::padding:
+        if (is_late_padding(i)) spec_.mask.padding_after_stats = true;
         spec_.mask.padding = true;
         break;
       case StepKind::right:
@@ -217,6 +220,11 @@ class ScoreReader {
       case StepKind::other:
         break;
     }
+  }
+
+  // Backward, after the statistics and only there.
+  bool is_late_padding(size_t i) const {
+    return is_bprop(spec_) && statistics_seen_ && !steps_[i].before_statistics && !spec_.mask.padding;
   }
 
   void take_softcap(Uid cap) {
@@ -315,6 +323,7 @@ class ScoreReader {
   std::vector<ScoreStep> steps_;
   std::vector<Uid> factors_;
   bool right_aligned_ = false;
+  bool statistics_seen_ = false;  // the steps are on both sides of their subtraction
 };
 
 }  // namespace
@@ -345,12 +354,14 @@ void read_bias(Reading& reading, const Tensor& bias) {
   for (size_t i = 0; i < result.shape.size() && i < bias.dims.size(); ++i)
     if (bias.dims[i] == 1) result.shape[i] = '1';
   if (bias.data_type != spec.dtype) result.dtype = bias.data_type;
+  if (bias.dims.size() == 4 && bias.strides.size() == 4 && bias.strides != packed_strides(bias.dims))
+    std::copy_n(bias.strides.begin(), 4, result.strides.emplace().begin());
   reading.spec.bias = result;
 }
 
 void read_scores(Reading& reading, const GraphView& view, const std::vector<const Operation*>& steps,
                  std::optional<size_t> before_statistics, const ReadingChoice& choice) {
-  ScoreReader(reading, view, choice).read(steps, before_statistics.value_or(0));
+  ScoreReader(reading, view, choice).read(steps, before_statistics);
 }
 
 }  // namespace attnprobe::graph

@@ -61,10 +61,11 @@ class Backward {
     score = scores_.modify(score);
     score = scores_.bias(score);
     score = scores_.alibi(score);
-    score = scores_.padding(score);
+    const bool late = spec_.mask.padding_after_stats;
+    if (!late) score = scores_.padding(score);
     score = g_.pointwise(PointwiseMode::SUB, score, stats_);
     // cudnn-frontend's workaround for 9.0 to 9.9: the padding once more.
-    if (version_ >= 90000 && version_ < 91000) score = scores_.padding(score);
+    if (late || (version_ >= 90000 && version_ < 91000)) score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(PointwiseMode::EXP, score);
   }

@@ -7,6 +7,7 @@
 #include "attnprobe/cudnn/log_entries.hpp"
 #include "attnprobe/cudnn/log_lines.hpp"
 #include "attnprobe/cudnn/status.hpp"
+#include "attnprobe/probe/logged_graph.hpp"
 #include "attnprobe/text.hpp"
 
 namespace attnprobe::probe {
@@ -26,24 +27,9 @@ using cudnn::value_of;
 // Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do
 // (docs/logs.md).
 constexpr int64_t first_with_graph_json = 90200;
-constexpr std::string_view success = "CUDNN_STATUS_SUCCESS";
 constexpr size_t most_problems = 20;
 
 }  // namespace
-
-bool LoggedGraph::works() const {
-  if (!executed.empty()) return true;
-  const auto& configs = findings.engine_configs;
-  // A check that passes is not enough where no plan could be built.
-  if (std::any_of(configs.begin(), configs.end(), [](const auto& config) { return config.plan.has_value(); }))
-    return std::any_of(configs.begin(), configs.end(), [](const auto& config) { return is_built(config); });
-  return std::any_of(findings.modes.begin(), findings.modes.end(),
-                     [](const auto& mode) { return mode.viable > 0; });
-}
-
-bool LoggedGraph::refused() const {
-  return !works() && (findings.failure || !findings.modes.empty() || !findings.engine_configs.empty());
-}
 
 class LogReader::State {
  public:
@@ -269,17 +255,17 @@ class LogReader::State {
       if (std::exchange(thread.is_part, false)) return;
       LoggedGraph& graph = current(thread, entry);
       ++graph.finalized;
-      if (!worked) fail(graph, "operation graph", what, status, thread);
+      if (!worked) note_failure(graph, "operation graph", what, status, thread.reasons);
     } else if (what == "ENGINECFG") {
-      if (thread.config) finalized_config(current(thread, entry), *thread.config, status, thread.reasons);
+      if (thread.config) note_check(current(thread, entry), *thread.config, status, thread.reasons);
     } else if (what == "EXECUTION_PLAN") {
-      if (thread.config) finalized_plan(current(thread, entry), *thread.config, status, thread.reasons);
+      if (thread.config) note_plan(current(thread, entry), *thread.config, status, thread.reasons);
     } else if (!worked && (what.rfind("OPERATION", 0) == 0 || what == "TENSOR")) {
       // A part that does not finalize: there will be no graph.
       thread.graph.reset();
       LoggedGraph& graph = current(thread, entry);
       graph.problem = fmt::format("cuDNN refused a part of the graph, CUDNN_BACKEND_{}_DESCRIPTOR", what);
-      fail(graph, "operation graph", what, status, thread);
+      note_failure(graph, "operation graph", what, status, thread.reasons);
       thread.graph.reset();
     }
     thread.reasons.clear();
@@ -303,50 +289,6 @@ class LogReader::State {
     if (!thread.is_part) thread.graph = add(std::move(found), entry);
   }
 
-  static void fail(LoggedGraph& graph, const std::string& stage, const std::string& descriptor,
-                   const std::string& status, const Thread& thread) {
-    Failure failure;
-    failure.stage = stage;
-    failure.cudnn.call = "cudnnBackendFinalize";
-    failure.cudnn.descriptor = fmt::format("CUDNN_BACKEND_{}_DESCRIPTOR", descriptor);
-    failure.cudnn.status = status;
-    failure.message = fmt::format("cudnnBackendFinalize of {} says {}", failure.cudnn.descriptor, status);
-    if (!thread.reasons.empty()) failure.cudnn.last_error = thread.reasons.front().reason;
-    graph.findings.failure = failure;
-  }
-
-  static EngineConfigFindings& find_or_add(LoggedGraph& graph, const EngineConfigLog& logged) {
-    const Knobs knobs = cudnn::chosen_knobs(logged.knobs);
-    for (auto& config : graph.findings.engine_configs)
-      if (config.engine == logged.engine && config.knobs == knobs) return config;
-    EngineConfigFindings config;
-    config.engine = logged.engine;
-    config.knobs = knobs;
-    graph.findings.engine_configs.push_back(config);
-    return graph.findings.engine_configs.back();
-  }
-
-  static void finalized_config(LoggedGraph& graph, const EngineConfigLog& logged, const std::string& status,
-                               const std::vector<Reason>& reasons) {
-    EngineConfigFindings& config = find_or_add(graph, logged);
-    if (config.check.supported) return;
-    config.check = {status == success, status};
-    if (!reasons.empty()) config.reasons = reasons;
-  }
-
-  static void finalized_plan(LoggedGraph& graph, const EngineConfigLog& logged, const std::string& status,
-                             const std::vector<Reason>& reasons) {
-    EngineConfigFindings& config = find_or_add(graph, logged);
-    // Whoever comes to a plan has an engine config that passed.
-    config.check = {true, std::string(success)};
-    PlanFindings plan;
-    plan.status = status;
-    plan.loaded = status == success;
-    plan.reasons = reasons;
-    config.plan = plan;
-    graph.findings.plans_built = true;
-  }
-
   // ---- heuristics
 
   void take_query(Thread& thread, const LogEntry& entry) {
@@ -366,10 +308,7 @@ class LogReader::State {
 
   void take_checks(Thread& thread, const LogEntry& entry) {
     for (auto& config : cudnn::parse_engine_configs(joined(entry.lines))) {
-      const bool known = std::any_of(thread.fallen.begin(), thread.fallen.end(), [&](const auto& other) {
-        return other.engine == config.engine && other.knobs == config.knobs;
-      });
-      if (!known) thread.fallen.push_back(std::move(config));
+      if (!cudnn::has_config(thread.fallen, config)) thread.fallen.push_back(std::move(config));
     }
     if (thread.fallen.empty() || thread.fetching) return;
     // A log of warnings alone shows no call, but this is what it ended with.
@@ -381,11 +320,6 @@ class LogReader::State {
   void finish_query(Thread& thread, const std::string& status) {
     if (!thread.fetching || !thread.graph) return;
     LoggedGraph& graph = history_.graphs[*thread.graph];
-    const auto fell = [&](const EngineConfigLog& candidate) {
-      return std::any_of(thread.fallen.begin(), thread.fallen.end(), [&](const auto& other) {
-        return other.engine == candidate.engine && other.knobs == candidate.knobs;
-      });
-    };
     ModeFindings mode;
     mode.mode = thread.mode;
     mode.status = status;
@@ -395,13 +329,14 @@ class LogReader::State {
     mode.candidates = std::max({listed, thread.requested, fallen});
     mode.viable = cudnn::family_of(status) == cudnn::StatusFamily::success ? mode.candidates - fallen : 0;
     for (size_t i = 0; i < thread.candidates.size(); ++i) {
-      EngineConfigFindings& config = find_or_add(graph, thread.candidates[i]);
-      add_mode(config, mode.mode, static_cast<int64_t>(i));
-      if (!fell(thread.candidates[i])) config.check = {true, std::string(success)};
+      EngineConfigFindings& config = engine_config(graph, thread.candidates[i]);
+      note_mode(config, mode.mode, static_cast<int64_t>(i));
+      if (!cudnn::has_config(thread.fallen, thread.candidates[i]))
+        config.check = {true, std::string(success)};
     }
     for (const auto& logged : thread.fallen) {
-      EngineConfigFindings& config = find_or_add(graph, logged);
-      add_mode(config, mode.mode, std::nullopt);
+      EngineConfigFindings& config = engine_config(graph, logged);
+      note_mode(config, mode.mode, std::nullopt);
       config.check = {false,
                       logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
       config.reasons = logged.reasons;
@@ -416,24 +351,10 @@ class LogReader::State {
     thread.fallen.clear();
   }
 
-  static void add_mode(EngineConfigFindings& config, const std::string& mode, std::optional<int64_t> rank) {
-    if (std::find(config.modes.begin(), config.modes.end(), mode) == config.modes.end())
-      config.modes.push_back(mode);
-    if (rank) config.rank.try_emplace(mode, *rank);
-  }
-
   // ---- execution
 
-  void count_execution(Thread& thread, const EngineConfigLog& logged) {
-    if (!thread.graph) return;
-    auto& executed = history_.graphs[*thread.graph].executed;
-    const Knobs knobs = cudnn::chosen_knobs(logged.knobs);
-    for (auto& known : executed)
-      if (known.engine == logged.engine && known.knobs == knobs) {
-        ++known.times;
-        return;
-      }
-    executed.push_back({logged.engine, knobs, 1});
+  void count_execution(const Thread& thread, const EngineConfigLog& logged) {
+    if (thread.graph) note_execution(history_.graphs[*thread.graph], logged);
   }
 
   // cuDNN before the JSON lines shows the plan's tree alone.
@@ -457,7 +378,7 @@ class LogReader::State {
     LoggedGraph& graph = current(thread, entry);
     if (!graph.findings.failure && graph.findings.modes.empty()) {
       thread.finalizing = "";
-      fail(graph, entry.function, "?", reasons.back().status, thread);
+      note_failure(graph, entry.function, "?", reasons.back().status, thread.reasons);
     }
   }
 
@@ -481,7 +402,8 @@ class LogReader::State {
       }
     for (const std::string_view telling :
          {"No valid engine configs", "No execution plans support the graph", "No valid execution plan",
-          "No viable engine configs", "CUDNN_STATUS_", "CUDNN_BACKEND_API_FAILED"})
+          "No viable engine configs", "CUDNN_STATUS_", "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error",
+          "[cudnn_frontend] ERROR"})
       if (words.find(telling) != std::string_view::npos && history_.exceptions.size() < most_problems) {
         history_.exceptions.emplace_back(words);
         return;
@@ -498,7 +420,7 @@ class LogReader::State {
     if (!thread.graph) {
       thread.reasons = cudnn::parse_reasons(joined(entry.lines));
       if (!thread.reasons.empty())
-        fail(current(thread, entry), "?", "?", thread.reasons.back().status, thread);
+        note_failure(current(thread, entry), "?", "?", thread.reasons.back().status, thread.reasons);
     }
     entry_ = nullptr;
   }

@@ -14,9 +14,8 @@ const ModeFindings* mode_of(const WalkFindings& findings, const std::string& mod
 }
 
 const EngineConfigFindings* config_of(const WalkFindings& findings, const EngineConfigFindings& like) {
-  for (const auto& config : findings.engine_configs)
-    if (config.engine == like.engine && config.knobs == like.knobs) return &config;
-  return nullptr;
+  const auto found = cudnn::find_config(findings.engine_configs, like);
+  return found == findings.engine_configs.end() ? nullptr : &*found;
 }
 
 bool is_proposed(const EngineConfigFindings& config, const std::string& mode) {

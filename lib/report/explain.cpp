@@ -100,8 +100,33 @@ void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& st
                   style);
 }
 
+void add_exceptions(std::string& out, const probe::LogHistory& history, const TextStyle& style) {
+  if (history.exceptions.empty()) return;
+  out += "\nsaid by the program above cuDNN\n";
+  for (const auto& line : history.exceptions) {
+    out += wrapped(line, 3, style.width);
+    if (const auto rule = diagnose::frontend_refusal(line))
+      out += wrapped(
+          fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it "
+                      "asked cuDNN.",
+                      rule->version, rule->id, rule->source.text),
+          5, style.width);
+  }
+}
+
+bool is_frontend_alone(const worker::Replay& replay) {
+  const auto& lines = replay.history.exceptions;
+  return replay.graphs.empty() && std::any_of(lines.begin(), lines.end(), [](const auto& line) {
+           return diagnose::frontend_refusal(line).has_value();
+         });
+}
+
 // What to do next; "" if the log says all there is.
 std::string advice_for(const worker::Replay& replay) {
+  if (is_frontend_alone(replay))
+    return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same "
+           "shape "
+           "(--heads, --seqlen, --head-dim, …) asks it, and suggests the nearest shape that works.";
   const bool shows_graphs = std::any_of(replay.graphs.begin(), replay.graphs.end(),
                                         [](const auto& graph) { return graph.logged.imported.has_value(); });
   if (!shows_graphs) return worker::how_to_log() + ".";
@@ -121,10 +146,7 @@ std::string explain_text(const worker::Replay& replay, const TextStyle& style) {
   if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
   for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
   for (const auto& graph : replay.graphs) add_graph(out, graph, style);
-  if (!history.exceptions.empty()) {
-    out += "\nsaid by the program above cuDNN\n";
-    for (const auto& line : history.exceptions) out += wrapped(line, 3, style.width);
-  }
+  add_exceptions(out, history, style);
   return out + "\n" + wrapped(advice_for(replay), 0, style.width);
 }
 
@@ -157,6 +179,9 @@ Json explain_json(const worker::Replay& replay) {
          {"frontend", explanation.frontend ? Json(*explanation.frontend) : Json()}});
   }
   json["exceptions"] = replay.history.exceptions;
+  json["frontend_refusals"] = Json::array();
+  for (const auto& line : replay.history.exceptions)
+    if (const auto rule = diagnose::frontend_refusal(line)) json["frontend_refusals"].push_back(*rule);
   json["advice"] = advice_for(replay);
   return json;
 }

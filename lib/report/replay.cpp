@@ -56,8 +56,8 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
       what = fmt::format("plan failed: {}{}", config.plan->status,
                          config.plan->reasons.empty() ? "" : ": " + config.plan->reasons.front().reason);
     }
-    for (const auto& run : logged.executed)
-      if (run.engine == config.engine && run.knobs == config.knobs) what = "executed " + times(run.times);
+    if (const auto run = cudnn::find_config(logged.executed, config); run != logged.executed.end())
+      what = "executed " + times(run->times);
     if (what.empty() && config.plan) what = "plan built";
     if (!what.empty() || style.details)
       rows.push_back({probe::config_name(config.engine, config.knobs), what.empty() ? "viable" : what});

@@ -189,13 +189,9 @@ class TargetRun {
     probe::WalkOptions wider = walk_of(result.graph, walk_);
     wider.engines = name_of(probe::Engines::all);
     const auto found = client_->walk(result.graph.graph, wider);
-    for (const auto& config : found.engine_configs) {
-      const auto& known = result.findings.engine_configs;
-      const bool is_new = std::none_of(known.begin(), known.end(), [&](const auto& other) {
-        return other.engine == config.engine && other.knobs == config.knobs;
-      });
-      if (is_new) result.findings.engine_configs.push_back(config);
-    }
+    auto& known = result.findings.engine_configs;
+    for (const auto& config : found.engine_configs)
+      if (!cudnn::has_config(known, config)) known.push_back(config);
     result.findings.engines = found.engines;
   }
 

@@ -201,12 +201,26 @@ void require_graphs(const Replay& replay) {
   const bool shows_any = std::any_of(replay.graphs.begin(), replay.graphs.end(),
                                      [](const auto& graph) { return graph.logged.imported.has_value(); });
   if (shows_any) return;
-  if (!history.has_entries()) refuse(replay, "no entry of a cuDNN log and no graph is in it");
+  if (!replay.graphs.empty() && history.has_info())
+    refuse(replay, "none of its graphs could be rebuilt: " + replay.graphs.front().logged.problem);
+  throw Error(ErrorKind::usage, why_no_graph(replay));
+}
+
+std::string why_no_graph(const Replay& replay) {
+  const probe::LogHistory& history = replay.history;
+  auto with_advice = [&](const std::string& what) {
+    return fmt::format("{}: {}. {}", input_name(replay.file), what, how_to_log());
+  };
+  if (!history.has_entries()) return with_advice("nothing that cuDNN or cudnn-frontend wrote");
   if (!history.has_info())
-    refuse(replay, "the log level was too low: warnings and errors alone show no operation graph");
-  refuse(replay, replay.graphs.empty()
-                     ? "a cuDNN log, but without operation graphs"
-                     : "none of its graphs could be rebuilt: " + replay.graphs.front().logged.problem);
+    return with_advice("the log level was too low: warnings and errors alone show no operation graph");
+  return fmt::format(
+      "{}: cuDNN's log, at a level that shows operation graphs, without one: cuDNN was not asked. What "
+      "refused "
+      "stands above it: a check of cudnn-frontend's, or the program's own. Its exception says which; "
+      "`attnprobe "
+      "explain -` reads it from standard input",
+      input_name(replay.file));
 }
 
 Question question_of(const Replay& replay, const ReplayedGraph& graph) {

@@ -52,4 +52,7 @@ Agreement compare(const ReplayedGraph& graph, const Result& result);
 /// What to do to get a log that shows graphs: environment variables and their values.
 std::string how_to_log();
 
+/// One sentence for a file in which there is no graph: what is in it instead, and what to do.
+std::string why_no_graph(const Replay& replay);
+
 }  // namespace attnprobe::worker

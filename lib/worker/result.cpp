@@ -132,9 +132,15 @@ attention::ExpectedVerdict expected(const Result& result) {
 }
 
 bool met_expectation(const Result& result) {
-  const auto wanted =
-      expected(result) == attention::ExpectedVerdict::supported ? Verdict::supported : Verdict::unsupported;
-  return result.verdict == wanted;
+  switch (expected(result)) {
+    case attention::ExpectedVerdict::supported:
+      return result.verdict == Verdict::supported;
+    case attention::ExpectedVerdict::unsupported:
+      return result.verdict == Verdict::unsupported;
+    case attention::ExpectedVerdict::any:
+      break;
+  }
+  return result.verdict == Verdict::supported || result.verdict == Verdict::unsupported;
 }
 
 }  // namespace attnprobe::worker
