@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/report/cells.hpp"
 #include "attnprobe/report/errata.hpp"
 #include "attnprobe/report/output.hpp"
 #include "attnprobe/target/catalogue.hpp"
@@ -34,8 +35,8 @@ struct ReportFile {
   std::unique_ptr<report::OutputFile> file;
 };
 
-void add_devices(std::vector<target::Target>& targets, const std::string& word, const AskOptions& options) {
-  const auto driver = worker::inspect_driver(options.campaign.timeout_seconds);
+void add_devices(std::vector<target::Target>& targets, const std::string& word, double timeout_seconds) {
+  const auto driver = worker::inspect_driver(timeout_seconds);
   const auto devices = worker::device_targets(driver);
   if (devices.empty())
     throw Error(ErrorKind::environment,
@@ -76,6 +77,10 @@ std::string render(Format format, const Answers& answers, const report::TextStyl
     Json json = report::report_json(results, answers.library);
     if (work.add_to_json) work.add_to_json(json, results);
     return json_text(json, 2) + "\n";
+  }
+  if (format == Format::csv || format == Format::junit || format == Format::md || format == Format::html) {
+    const auto table = report::cells_of_report(report::report_json(results, answers.library));
+    return report::render_cells(format, table, "attnprobe");
   }
   std::string text;
   if (format == Format::jsonl) {
@@ -156,26 +161,10 @@ void check_can_run(const AskOptions& options, const std::vector<QuestionGroup>& 
               "--target device:0");
 }
 
+constexpr const char* how_far = "How far";  // a group of options
+
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
-
-// The first Ctrl-C lets what is under way end and writes what is there; the second kills.
-void stop_gently() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { stop_asked = true; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
-void read_modes(AskOptions& options) {
-  const auto modes = split(options.modes, ',');
-  for (const auto& mode : modes)
-    if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage,
-                  fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
-  options.campaign.walk.modes = modes;
-}
 
 size_t size_of(const std::vector<QuestionGroup>& groups) {
   size_t count = 0;
@@ -185,15 +174,35 @@ size_t size_of(const std::vector<QuestionGroup>& groups) {
 
 }  // namespace
 
+const std::atomic<bool>* stop_gently() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stop_asked = true; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return &stop_asked;
+}
+
+void read_modes(const std::string& list, probe::WalkOptions& walk) {
+  const auto modes = split(list, ',');
+  for (const auto& mode : modes)
+    if (mode != "A" && mode != "B" && mode != "FALLBACK")
+      throw Error(ErrorKind::usage,
+                  fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
+  walk.modes = modes;
+}
+
 std::vector<target::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {
+  if (!options.target.empty()) return named_targets(options.target, options.campaign.timeout_seconds);
+  auto targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
+  return targets.empty() ? target::simulated_targets(otherwise) : targets;
+}
+
+std::vector<target::Target> named_targets(const std::string& list, double timeout_seconds) {
   std::vector<target::Target> targets;
-  if (options.target.empty()) {
-    targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
-    return targets.empty() ? target::simulated_targets(otherwise) : targets;
-  }
-  for (const auto& word : split(options.target, ',')) {
+  for (const auto& word : split(list, ',')) {
     if (word.rfind("device:", 0) == 0) {
-      add_devices(targets, word, options);
+      add_devices(targets, word, timeout_seconds);
       continue;
     }
     for (auto& t : target::simulated_targets(word)) targets.push_back(std::move(t));
@@ -245,7 +254,7 @@ report::TextStyle terminal_style(bool verbose) {
 }
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
-  read_modes(options);
+  read_modes(options.modes, options.campaign.walk);
   auto files = open_reports(options);
   std::unique_ptr<report::OutputFile> errata;
   if (!options.errata.empty()) errata = std::make_unique<report::OutputFile>(options.errata);
@@ -253,8 +262,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   check_can_run(options, work.groups);
   options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
 
-  stop_gently();
-  options.campaign.stop = &stop_asked;
+  options.campaign.stop = stop_gently();
   Progress progress(size_of(work.groups), files);
   Answers answers;
   answers.work = &work;
@@ -284,36 +292,33 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   return interrupted;
 }
 
-void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target) {
-  options.campaign.walk.plans = "auto";
-  const std::string where = "Where", how = "How far", output = "Output";
+void add_walk_options(CLI::App& command, std::string& modes, worker::CampaignOptions& campaign) {
+  command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
   command
-      .add_option("--target", options.target,
-                  "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json "
-                  "file; comma list; default: " +
-                      default_target)
-      ->group(where);
-  command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, or a folder that holds it")->group(where);
-  command.add_option("--mode", options.modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how);
-  command
-      .add_option("--engines", options.campaign.walk.engines,
+      .add_option("--engines", campaign.walk.engines,
                   "heuristic: what the modes propose; all: every engine too; "
                   "knobs: every engine with every knob value")
       ->check(CLI::IsMember(names_of<probe::Engines>()))
-      ->group(how);
+      ->group(how_far);
   command
       .add_option(
-          "--plans", options.campaign.walk.plans,
+          "--plans", campaign.walk.plans,
           "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on "
           "a real GPU, none on a simulated one")
       ->check(CLI::IsMember(names_of<probe::Plans>()))
-      ->group(how);
+      ->group(how_far);
   command
-      .add_flag("!--quick", options.campaign.walk.sweep_where_none,
-                "where nothing works, look no further: no other engines, no advice")
-      ->group(how);
+      .add_option("--timeout", campaign.timeout_seconds,
+                  "seconds for one config on one target, and for each of its plans")
+      ->check(CLI::PositiveNumber)
+      ->group(how_far);
+  command.add_option("--jobs", campaign.jobs, "worker processes at a time; default: the cores")
+      ->check(CLI::PositiveNumber)
+      ->group(how_far);
+}
+
+void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
-  run::RunOptions& run_options = options.campaign.run;
   command
       .add_option(
           "--data", run_options.data,
@@ -335,15 +340,26 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
       .add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
       ->check(CLI::NonNegativeNumber)
       ->group(running);
+}
+
+void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target) {
+  options.campaign.walk.plans = "auto";
+  const std::string where = "Where", output = "Output";
   command
-      .add_option("--timeout", options.campaign.timeout_seconds,
-                  "seconds for one config on one target, and for each of its plans")
-      ->check(CLI::PositiveNumber)
-      ->group(how);
-  command.add_option("--jobs", options.campaign.jobs, "worker processes at a time; default: the cores")
-      ->check(CLI::PositiveNumber)
-      ->group(how);
-  command.add_option("--format", options.format, "table, json or jsonl")
+      .add_option("--target", options.target,
+                  "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json "
+                  "file; comma list; default: " +
+                      default_target)
+      ->group(where);
+  command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
+      ->group(where);
+  add_walk_options(command, options.modes, options.campaign);
+  command
+      .add_flag("!--quick", options.campaign.walk.sweep_where_none,
+                "where nothing works, look no further: no other engines, no advice")
+      ->group(how_far);
+  add_run_options(command, options.campaign.run);
+  command.add_option("--format", options.format, "table, json, jsonl, csv, junit, md or html")
       ->check(CLI::IsMember(names_of<Format>()))
       ->group(output);
   command.add_option("-o,--output", options.output, "file for it; default: standard output")->group(output);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,6 +25,20 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
 std::vector<target::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
+
+/// Those of a comma list: devices, ids, files, "all", "representative".
+std::vector<target::Target> named_targets(const std::string& list, double timeout_seconds);
+
+/// Of a comma list of modes. Throws Error(usage) for what is none.
+void read_modes(const std::string& list, probe::WalkOptions& walk);
+
+/// --mode, --engines, --plans, --timeout, --jobs; and what running plans takes.
+void add_walk_options(CLI::App& command, std::string& modes, worker::CampaignOptions& campaign);
+void add_run_options(CLI::App& command, run::RunOptions& run_options);
+
+/// From here on the first Ctrl-C or SIGTERM sets what is returned, so that what is under way ends and is
+/// written; the second kills.
+const std::atomic<bool>* stop_gently();
 
 /// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none
 /// can be.

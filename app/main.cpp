@@ -62,6 +62,10 @@ int run_command_line(int argc, char** argv) {
   add_probe(app, run);
   add_replay(app, run);
   add_explain(app, run);
+  add_matrix(app, run);
+  add_merge(app, run);
+  add_diff(app, run);
+  add_cache(app, run);
   add_targets(app, run);
   add_doctor(app, run);
   add_schema(app, run);

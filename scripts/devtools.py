@@ -9,10 +9,17 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking", "--force-color-profile=srgb",
-         "--remote-debugging-pipe"]
-KEYS = {"Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Tab": 9}
+FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
+         "--disable-background-networking", "--force-color-profile=srgb", "--remote-debugging-pipe"]
+KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
+        "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 CONTROL = 2
+
+MIDDLE = """(element) => {
+  element.scrollIntoView({ block: "center", inline: "center" });
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [x + width / 2, y + height / 2];
+}"""
 
 
 def find_chromium():
@@ -46,7 +53,10 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self._send("Browser.close", {}, None)
+        try:
+            self._send("Browser.close", {}, None)
+        except BrokenPipeError:  # it ended by itself
+            pass
         os.waitpid(self.process, 0)
         self.profile.cleanup()
 
@@ -89,7 +99,7 @@ class Page:
         self.browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network", "Accessibility"):
+        for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
     def call(self, method, **params):
@@ -128,8 +138,7 @@ class Page:
 
     def click(self, element):
         """Clicks in the middle of what a JavaScript expression gives."""
-        x, y = self.evaluate(f"(() => {{ const e = {element}; e.scrollIntoView({{block: 'center', inline: 'center'}}); const r = e.getBoundingClientRect();"
-                             " return [r.x + r.width / 2, r.y + r.height / 2]; })()")
+        x, y = self.evaluate(f"({MIDDLE})({element})")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
         self.frame()
@@ -160,6 +169,6 @@ class Page:
                 found.append(" ".join(str(argument.get("value")) for argument in params["args"]))
             elif method == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
                 found.append(params["entry"]["text"])
-            elif method == "Network.requestWillBeSent" and params.get("type") != "Document" and not params["request"]["url"].startswith("data:"):
-                found.append(f"it asks for {params['request']['url']}")
+            elif method == "Network.requestWillBeSent" and params.get("type") != "Document":
+                found.append(f"it asks for {params['request']['url'][:200]}")
         return found

@@ -106,11 +106,11 @@ void add_exceptions(std::string& out, const probe::LogHistory& history, const Te
   for (const auto& line : history.exceptions) {
     out += wrapped(line, 3, style.width);
     if (const auto rule = diagnose::frontend_refusal(line))
-      out += wrapped(
-          fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it "
-                      "asked cuDNN.",
-                      rule->version, rule->id, rule->source.text),
-          5, style.width);
+      out +=
+          wrapped(fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it "
+                              "asked cuDNN.",
+                              rule->version, rule->id, rule->source.text),
+                  5, style.width);
   }
 }
 

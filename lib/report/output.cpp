@@ -38,8 +38,12 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::replace(const std::string& text) {
+  replace([&](std::ostream& out) { out << text; });
+}
+
+void OutputFile::replace(const std::function<void(std::ostream&)>& write) {
   std::ofstream file(temporary_.empty() ? path_ : temporary_, std::ios::binary | std::ios::trunc);
-  file << text;
+  write(file);
   file.close();
   if (!file) fail(path_, "writing failed (disk full?)");
   if (temporary_.empty()) return;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <iosfwd>
 #include <string>
 
 namespace attnprobe::report {
@@ -18,6 +20,8 @@ class OutputFile {
   /// Puts `text` at the path, replacing what is there. May be called again as results come. Throws
   /// Error(usage) when the disk refuses.
   void replace(const std::string& text);
+  /// The same with text that is written piece by piece.
+  void replace(const std::function<void(std::ostream& out)>& write);
 
  private:
   std::filesystem::path path_, temporary_;  // no temporary: path_ is a device or pipe, written as it is

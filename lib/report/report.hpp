@@ -11,7 +11,7 @@
 
 namespace attnprobe::report {
 
-enum class Format { table, json, jsonl };
+enum class Format { table, json, jsonl, csv, junit, md, html };
 
 /// The version of attnprobe.
 std::string tool_version();
@@ -49,10 +49,14 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t in
 namespace attnprobe {
 template <>
 struct EnumNames<report::Format> {
-  static constexpr std::array<std::pair<report::Format, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<report::Format, std::string_view>, 7> table{{
       {report::Format::table, "table"},
       {report::Format::json, "json"},
       {report::Format::jsonl, "jsonl"},
+      {report::Format::csv, "csv"},
+      {report::Format::junit, "junit"},
+      {report::Format::md, "md"},
+      {report::Format::html, "html"},
   }};
 };
 }  // namespace attnprobe

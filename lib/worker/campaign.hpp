@@ -13,12 +13,15 @@
 
 namespace attnprobe::worker {
 
+class WalkCache;
+
 struct CampaignOptions {
   std::string cudnn;                        ///< path of a libcudnn.so.9
   probe::WalkOptions walk;                  ///< plans "auto": run on a device, none on a simulated target
   run::RunOptions run;                      ///< for plans "run"
   double timeout_seconds = 120;             ///< for one question on one target
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
+  WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
 };
 

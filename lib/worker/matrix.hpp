@@ -1,0 +1,44 @@
+// Configs × GPUs × cuDNN versions: which cells there are, which of them are one shard's, and asking them with
+// as many workers as there are cores.
+#pragma once
+
+#include <compare>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attnprobe/worker/campaign.hpp"
+
+namespace attnprobe::worker {
+
+struct Matrix {
+  std::vector<Question> questions;  ///< configs with names of their own
+  std::vector<target::Target> targets;
+  std::vector<cudnn::LibraryInfo> cudnns;  ///< in ascending order of version, each version once
+};
+
+/// Where a cell stands: indices into the three.
+struct CellPlace {
+  size_t config = 0, target = 0, cudnn = 0;
+  auto operator<=>(const CellPlace&) const = default;
+};
+
+/// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they
+/// share a worker.
+std::vector<CellPlace> places_of(const Matrix& matrix);
+
+/// The `index`-th (from 1) of `count` parts of equal size, in that order.
+std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
+
+/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker. Throws
+/// Error(environment) naming the path where it does not load.
+cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options);
+
+/// Called after each cell, from worker threads, at the same time.
+using OnCell = std::function<void(const CellPlace& place, const Result& result)>;
+
+/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker.
+void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, const CampaignOptions& options,
+                const OnCell& on_cell);
+
+}  // namespace attnprobe::worker

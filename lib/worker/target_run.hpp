@@ -1,0 +1,50 @@
+// All questions on one target with one cuDNN, in one worker process that is started when it is needed and
+// again after it was lost. Not installed.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "attnprobe/diagnose/alternatives.hpp"
+#include "attnprobe/worker/campaign.hpp"
+#include "attnprobe/worker/client.hpp"
+
+namespace attnprobe::worker {
+
+/// The worker processes at a time.
+size_t jobs_of(const CampaignOptions& options);
+
+class TargetRun {
+ public:
+  /// Both must outlive it.
+  TargetRun(const target::Target& target, const CampaignOptions& options);
+
+  /// Never throws for what happens in the worker.
+  Result run(const Question& question);
+
+  /// The cuDNN that answers; none before the first answer.
+  const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
+
+ private:
+  void open();
+  std::unique_ptr<Client> start();
+  void know_library();
+  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  graph::BuiltGraph build_graph(const Question& question) const;
+  probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  void walk(Result& result);
+  void run_plans(Result& result);
+  void search_further(Result& result);
+  void probe_alternatives(Result& result);
+
+  const target::Target& target_;
+  const CampaignOptions& options_;
+  probe::WalkOptions walk_;
+  bool runs_ = false;
+  WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
+  std::unique_ptr<Client> client_;
+  std::mutex mutex_;
+  std::optional<cudnn::LibraryInfo> library_;
+};
+
+}  // namespace attnprobe::worker
