@@ -80,7 +80,7 @@ std::string render(Format format, const Answers& answers, const report::TextStyl
   }
   if (format == Format::csv || format == Format::junit || format == Format::md || format == Format::html) {
     const auto table = report::cells_of_report(report::report_json(results, answers.library));
-    return report::render_cells(format, table, "attnprobe");
+    return report::render_cells(format, table);
   }
   std::string text;
   if (format == Format::jsonl) {

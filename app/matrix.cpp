@@ -108,10 +108,13 @@ bool is_version(const std::string& word) {
   return !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-// "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140.
+// "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140. Of "9.14.0.64" the build is not known of a library; it has
+// to be where a folder says so.
 bool is_of_version(const cudnn::LibraryInfo& library, const std::string& word) {
   const std::string version = cudnn::version_text(library.version) + ".";
-  return version.rfind(word + (word.back() == '.' ? "" : "."), 0) == 0;
+  const bool names_build = std::count(word.begin(), word.end(), '.') == 3;
+  if (names_build) return library.path.find("/" + word + "/") != std::string::npos;
+  return version.rfind(word + ".", 0) == 0;
 }
 
 // Every cuDNN here that can be loaded; what cannot is said.
@@ -276,7 +279,8 @@ fs::path make_folder(const std::string& out) {
 
 int run_and_report(const MatrixOptions& options, const worker::Matrix& matrix, const std::string& command) {
   const fs::path folder = make_folder(options.out);
-  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, command), options.resume);
+  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, options.title, command),
+                      options.resume);
   const Shard shard = read_shard(options.shard);
   auto places = worker::shard_of(worker::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
@@ -284,18 +288,23 @@ int run_and_report(const MatrixOptions& options, const worker::Matrix& matrix, c
       std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
       places.end());
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
+  report::CellCollector cells(log.axes());
+  log.for_each(
+      [&](const worker::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
   MatrixProgress progress(places.size());
   worker::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
   worker::run_matrix(matrix, places, campaign,
                      [&](const worker::CellPlace& place, const worker::Result& result) {
-                       log.add(place, report::cell_text(result));
+                       const Json cell = report::cell_json(result);
+                       log.add(place, json_text(cell));
+                       cells.add(place, cell);
                        progress.add(result);
                      });
   progress.end();
   log.sort();
-  const report::CellTable table = collect(log);
-  write_matrix_reports(folder, log, table, options.title);
+  const report::CellTable table = cells.take();
+  write_matrix_reports(folder, log, table);
   fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
   if (!*campaign.stop) return exit_code(table);
   spdlog::warn("stopped: {} of {} cells; --resume goes on", log.size(), all);
@@ -383,7 +392,8 @@ void add_matrix(CLI::App& app, Run& run) {
 void add_merge(CLI::App& app, Run& run) {
   struct Options {
     std::vector<std::string> inputs;
-    std::string out, title = "attnprobe";
+    std::string out, title;
+    bool allow_missing = false;
   };
   auto options = std::make_shared<Options>();
   auto* command =
@@ -393,19 +403,27 @@ void add_merge(CLI::App& app, Run& run) {
                    "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
   command->add_option("--out", options->out, "folder for the reports")->required();
-  command->add_option("--title", options->title, "of the page");
+  command->add_option("--title", options->title, "of the page; default: the first report's");
+  command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are no error");
   command->callback([options, &run] {
     run = [options]() -> int {
       const fs::path folder = make_folder(options->out);
-      const size_t conflicts =
-          report::merge_cells({options->inputs.begin(), options->inputs.end()}, folder / "cells.jsonl");
+      const size_t conflicts = report::merge_cells({options->inputs.begin(), options->inputs.end()},
+                                                   folder / "cells.jsonl", options->title);
       if (conflicts > 0)
         spdlog::warn("{} cells are in several reports and differ; the last was taken", conflicts);
       const report::CellLog log(folder / "cells.jsonl");
       const report::CellTable table = collect(log);
-      write_matrix_reports(folder, log, table, options->title);
+      write_matrix_reports(folder, log, table);
       fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
-      return exit_code(table);
+      const report::MatrixAxes& axes = log.axes();
+      const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
+      if (log.size() == all || options->allow_missing) return exit_code(table);
+      spdlog::error(
+          "{} of the matrix's {} cells are in none of these: is a shard missing, or was one stopped? "
+          "--allow-missing for reports that need not be whole",
+          all - log.size(), all);
+      return environment_lacks;
     };
   });
 }

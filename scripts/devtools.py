@@ -1,4 +1,5 @@
 """A headless Chromium, driven through the DevTools protocol over a pair of pipes. Standard library only."""
+
 import base64
 import fcntl
 import json
@@ -9,10 +10,30 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions",
-         "--disable-background-networking", "--force-color-profile=srgb", "--remote-debugging-pipe"]
-KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36,
-        "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--force-color-profile=srgb",
+    "--remote-debugging-pipe",
+]
+KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "Escape": 27,
+    " ": 32,
+    "PageUp": 33,
+    "PageDown": 34,
+    "End": 35,
+    "Home": 36,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+}
 CONTROL = 2
 
 MIDDLE = """(element) => {
@@ -35,9 +56,15 @@ class Browser:
         self.input, its_output = map(self._high, os.pipe())
         log = os.path.join(self.profile.name, "log")
         self.process = os.posix_spawn(
-            program, [program, *FLAGS, f"--user-data-dir={self.profile.name}"], os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, its_input, 3), (os.POSIX_SPAWN_DUP2, its_output, 4),
-                          (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT, 0o600)])
+            program,
+            [program, *FLAGS, f"--user-data-dir={self.profile.name}"],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, its_input, 3),
+                (os.POSIX_SPAWN_DUP2, its_output, 4),
+                (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT, 0o600),
+            ],
+        )
         os.close(its_input)
         os.close(its_output)
         self.calls, self.pending, self.events = 0, b"", []
@@ -158,7 +185,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]))
 
     def complaints(self):
-        """What went wrong in the page so far: exceptions, errors and warnings on the console, and requests for anything but the page."""
+        """What went wrong so far: exceptions, errors and warnings on the console, requests for anything but the page."""
         found = []
         for message in self.browser.events:
             method, params = message.get("method"), message.get("params", {})

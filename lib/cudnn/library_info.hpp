@@ -40,8 +40,9 @@ struct Candidate {
 /// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a
 /// folder; may be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual
 /// folders), pip's nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA
-/// toolkit's folders. A requested one is the only candidate. Throws Error(environment) if `requested` or
-/// ATTNPROBE_CUDNN names no libcudnn.so.9.
+/// toolkit's folders, and what scripts/fetch-cudnn brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A
+/// requested one is the only candidate; a version ("9.14") is looked for among the latter and by file names.
+/// Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
 /// The first candidate. Throws Error(environment) saying what to install where there is none.

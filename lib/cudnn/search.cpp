@@ -119,9 +119,54 @@ std::vector<fs::path> site_packages() {
   return packages;
 }
 
+// Where scripts/fetch-cudnn puts versions side by side, a folder each.
+fs::path fetched_folder() {
+  const std::string cache = environment("XDG_CACHE_HOME");
+  return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "attnprobe/cudnn";
+}
+
+bool is_version(const std::string& word) {
+  return !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+// The numbers of "9.14.0".
+std::vector<int> numbers_of(const std::string& version) {
+  std::vector<int> numbers;
+  for (const auto& part : split(version, '.'))
+    numbers.push_back(part.empty() ? 0 : std::stoi(part.substr(0, 6)));
+  return numbers;
+}
+
+// The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose
+// file name says it. Other files would have to be loaded to be known.
+std::optional<fs::path> library_of_version(const std::string& version) {
+  std::optional<fs::path> best;
+  std::vector<int> newest;
+  auto consider = [&](const std::string& name, const fs::path& path) {
+    if (!is_version(name) || (name + ".").rfind(version + ".", 0) != 0 || numbers_of(name) < newest) return;
+    newest = numbers_of(name);
+    best = path;
+  };
+  for (const auto& candidate : find_libraries("")) {
+    std::error_code ignored;
+    const std::string real = fs::canonical(candidate.path, ignored).filename().string();
+    consider(real.substr(std::min(real.size(), std::string("libcudnn.so.").size())), candidate.path);
+    for (fs::path folder = candidate.path; folder.has_relative_path(); folder = folder.parent_path())
+      if (folder.parent_path() == fetched_folder()) consider(folder.filename().string(), candidate.path);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::vector<Candidate> find_libraries(const std::string& requested) {
+  if (is_version(requested) && !fs::exists(requested)) {
+    if (const auto found = library_of_version(requested)) return {{*found, "--cudnn"}};
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("--cudnn {}: no cuDNN of that version is here; `scripts/fetch-cudnn {}` brings it",
+                    requested, requested));
+  }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
   Candidates found;
   if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
@@ -139,6 +184,7 @@ std::vector<Candidate> find_libraries(const std::string& requested) {
   const fs::path self = fs::canonical("/proc/self/exe", ignored);
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
+  found.add_below(fetched_folder(), "nvidia/cudnn/lib", "scripts/fetch-cudnn");
   return found.take();
 }
 

@@ -58,8 +58,9 @@ void drop_times(Json& result) {
 
 }  // namespace
 
-MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& command) {
+MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& title, const std::string& command) {
   MatrixAxes axes;
+  axes.title = title;
   axes.command = command;
   for (const auto& question : matrix.questions) axes.configs.push_back(question.config.spec.name);
   for (const auto& t : matrix.targets)
@@ -68,10 +69,10 @@ MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& command) {
   return axes;
 }
 
-std::string cell_text(const worker::Result& result) {
+Json cell_json(const worker::Result& result) {
   Json json = to_json(result);
   drop_times(json);
-  return json_text(json);
+  return json;
 }
 
 CellLog::CellLog(fs::path file, MatrixAxes axes, bool resume)

@@ -20,6 +20,7 @@ struct MatrixAxes {
     int sm = 0;
     bool operator==(const Target&) const = default;
   };
+  std::string title;    ///< of the page
   std::string command;  ///< that makes it again, without what does not change it (--jobs, --shard, …)
   std::vector<std::string> configs;  ///< their names
   std::vector<Target> targets;
@@ -27,13 +28,13 @@ struct MatrixAxes {
   bool operator==(const MatrixAxes&) const = default;
 };
 ATTNPROBE_JSON(MatrixAxes::Target, id, name, sm, kind, architecture)
-ATTNPROBE_JSON(MatrixAxes, command, configs, targets, cudnns)
+ATTNPROBE_JSON(MatrixAxes, title, command, configs, targets, cudnns)
 
-MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& command);
+MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& title, const std::string& command);
 
 /// A cell of a report: the entry of "results" without what differs from run to run, its times of building and
-/// walking (measured times of plans stay). One line.
-std::string cell_text(const worker::Result& result);
+/// walking (measured times of plans stay).
+Json cell_json(const worker::Result& result);
 
 /// The file cells.jsonl: a line with the axes, then {"cell": [config, target, cudnn], …the result…} a line.
 class CellLog {

@@ -52,8 +52,8 @@ class Payload {
  public:
   explicit Payload(const CellTable& table) : table_(table) {}
 
-  Json make(const std::string& title) {
-    Json payload = {{"title", title},
+  Json make() {
+    Json payload = {{"title", table_.axes.title.empty() ? "attnprobe" : table_.axes.title},
                     {"tool", "attnprobe " + tool_version()},
                     {"command", table_.axes.command},
                     {"targets", targets()},
@@ -176,12 +176,12 @@ void fill(std::string& page, const std::string& placeholder, const std::string& 
 
 }  // namespace
 
-std::string cells_page(const CellTable& table, const std::string& title) {
+std::string cells_page(const CellTable& table) {
   std::string page = page_file(".html");
   // The data last: what it holds is not looked through for placeholders.
   fill(page, "/*STYLE*/", page_file(".css"));
   fill(page, "/*SCRIPT*/", page_file(".js"));
-  fill(page, "/*DATA*/", safe_in_html(json_text(Payload(table).make(title))));
+  fill(page, "/*DATA*/", safe_in_html(json_text(Payload(table).make())));
   return page;
 }
 

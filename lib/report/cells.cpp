@@ -183,18 +183,32 @@ CellCollector::CellCollector(MatrixAxes axes) {
 }
 
 void CellCollector::add(const CellPlace& place, const Json& result) {
+  CellAnswer answer = answer_of(result);
+  std::string text = json_text(Json(answer));
+  const std::lock_guard lock(mutex_);
   CellConfig& config = table_.configs[place.config];
   if (config.summary.empty()) config = config_of(result);
-  CellAnswer answer = answer_of(result);
-  const auto [known, is_new] = known_.try_emplace(
-      Json(answer).dump(-1, ' ', false, Json::error_handler_t::replace), table_.answers.size());
+  const auto [known, is_new] = known_.try_emplace(std::move(text), table_.answers.size());
   if (is_new) table_.answers.push_back(std::move(answer));
   table_.cells.push_back({place, known->second});
 }
 
+// Cells by place and answers as the cells need them, in whatever order they came.
 CellTable CellCollector::take() {
-  std::sort(table_.cells.begin(), table_.cells.end(),
-            [](const Cell& a, const Cell& b) { return a.place < b.place; });
+  auto& cells = table_.cells;
+  std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.place < b.place; });
+  constexpr size_t unused = static_cast<size_t>(-1);
+  std::vector<size_t> places(table_.answers.size(), unused);
+  std::vector<CellAnswer> answers;
+  for (Cell& cell : cells) {
+    size_t& place = places[cell.answer];
+    if (place == unused) {
+      place = answers.size();
+      answers.push_back(std::move(table_.answers[cell.answer]));
+    }
+    cell.answer = place;
+  }
+  table_.answers = std::move(answers);
   return std::move(table_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ struct CellTable {
   const std::string& cudnn(const Cell& cell) const { return axes.cudnns[cell.place.cudnn]; }
 };
 
-/// Fills a table cell by cell.
+/// Fills a table cell by cell, in any order and from any thread.
 class CellCollector {
  public:
   explicit CellCollector(MatrixAxes axes);
@@ -85,6 +86,7 @@ class CellCollector {
  private:
   CellTable table_;
   std::map<std::string, size_t> known_;  // answers by their text
+  std::mutex mutex_;
 };
 
 CellTable collect(const CellLog& log);
@@ -116,17 +118,18 @@ std::string config_command(const CellTable& table, size_t config);
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
 /// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of
-/// appearance; of a cell that is in several the last. Returns how many were in several and differ.
-size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file);
+/// appearance; of a cell that is in several the last. Returns how many were in several and differ. An empty
+/// title is that of the first that has one.
+size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
+                   const std::string& title);
 
 // ---- reports of a table
 
 /// One of csv, junit, md, html.
-std::string render_cells(Format format, const CellTable& table, const std::string& title);
+std::string render_cells(Format format, const CellTable& table);
 
 /// report.json, report.csv, report.xml (JUnit), report.md and index.html in that folder, from its cells.
-void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table,
-                          const std::string& title);
+void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table);
 
 std::string cells_csv(const CellTable& table);
 /// JUnit XML: a test suite for each cuDNN and target, a test case a cell.
@@ -134,7 +137,7 @@ std::string cells_junit(const CellTable& table);
 /// For GitHub's step summary, which takes 1 MiB.
 std::string cells_markdown(const CellTable& table);
 /// One page without anything outside of it.
-std::string cells_page(const CellTable& table, const std::string& title);
+std::string cells_page(const CellTable& table);
 
 /// "2,104 cells: 1,980 supported, 120 unsupported, 4 crashed; 3 not as expected".
 std::string cells_summary(const CellTable& table);

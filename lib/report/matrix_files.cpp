@@ -55,15 +55,17 @@ std::unique_ptr<Part> open_part(const fs::path& path) {
 
 }  // namespace
 
-size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file) {
+size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, const std::string& title) {
   std::vector<std::unique_ptr<Part>> parts;
   MatrixAxes axes;
+  axes.title = title;
   for (const auto& input : inputs) {
     parts.push_back(open_part(input));
     const MatrixAxes& more = parts.back()->axes;
     join(axes.configs, more.configs);
     join(axes.targets, more.targets);
     join(axes.cudnns, more.cudnns);
+    if (axes.title.empty()) axes.title = more.title;
     if (axes.command.empty())
       axes.command = more.command;
     else if (axes.command != more.command)
@@ -90,7 +92,7 @@ size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file) {
   return conflicts;
 }
 
-std::string render_cells(Format format, const CellTable& table, const std::string& title) {
+std::string render_cells(Format format, const CellTable& table) {
   switch (format) {
     case Format::csv:
       return cells_csv(table);
@@ -99,14 +101,13 @@ std::string render_cells(Format format, const CellTable& table, const std::strin
     case Format::md:
       return cells_markdown(table);
     case Format::html:
-      return cells_page(table, title);
+      return cells_page(table);
     default:
       throw Error(ErrorKind::internal, fmt::format("{} is no format of cells", name_of(format)));
   }
 }
 
-void write_matrix_reports(const fs::path& folder, const CellLog& log, const CellTable& table,
-                          const std::string& title) {
+void write_matrix_reports(const fs::path& folder, const CellLog& log, const CellTable& table) {
   // Line by line: the cells of a large matrix do not fit in memory as JSON.
   OutputFile(folder / "report.json").replace([&](std::ostream& out) {
     const Json head = {{"schema", "attnprobe/report/1"},
@@ -124,8 +125,7 @@ void write_matrix_reports(const fs::path& folder, const CellLog& log, const Cell
                                                   {Format::junit, "report.xml"},
                                                   {Format::md, "report.md"},
                                                   {Format::html, "index.html"}};
-  for (const auto& [format, name] : files)
-    OutputFile(folder / name).replace(render_cells(format, table, title));
+  for (const auto& [format, name] : files) OutputFile(folder / name).replace(render_cells(format, table));
 }
 
 }  // namespace attnprobe::report

@@ -120,8 +120,10 @@ function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`;
 }
 
+/** Its words stay whole: a line does not end inside of "--target". */
 function commandBox(command) {
-  const code = element('code', {}, command);
+  const words = command.split(' ').flatMap((word) => [' ', element('span', {}, word)]);
+  const code = element('code', {}, words.slice(1));
   const button =
       element('button', {type: 'button', class: 'copy', click: () => copyText(code, button)}, 'Copy');
   return element('div', {class: 'command'}, code, button);
@@ -240,18 +242,17 @@ function plainTable(heads, lines) {
           element('tbody', {}, lines)));
 }
 
-/** What passes the check may have a reason too, of a plan or a run that failed. */
-function checkWords(row) {
-  const reason = textAt(row.r);
-  return [
-    element('div', {}, row.ok ? '✓ passes' : ['× ', breakable(row.s)]),
-    reason ? element('q', {class: 'words'}, reason) : null
-  ];
-}
+function checkWords(row) { return row.ok ? '✓ passes' : ['× ', breakable(row.s), reasonWords(row)]; }
 
+/** What passes the check and does not compile has its status and reason here. */
 function planWords(row) {
   if (row.plan !== 'failed') return row.plan ?? '';
-  return [element('b', {class: 'unexpected'}, 'failed'), element('div', {class: 'words'}, breakable(row.s))];
+  return [element('b', {class: 'unexpected'}, 'failed: '), breakable(row.s), reasonWords(row)];
+}
+
+function reasonWords(row) {
+  const reason = textAt(row.r);
+  return reason ? element('q', {class: 'words'}, reason) : '';
 }
 
 /** A long name of cuDNN's that may go on in another line after an underscore. */
