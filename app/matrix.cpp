@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "ask.hpp"
 #include "attnprobe/error.hpp"
@@ -119,13 +121,33 @@ bool is_of_version(const cudnn::LibraryInfo& library, const std::string& word) {
 
 // Every cuDNN here that can be loaded; what cannot is said.
 std::vector<cudnn::LibraryInfo> libraries_here(const worker::CampaignOptions& campaign) {
+  const auto candidates = cudnn::find_libraries("");
+  std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
+  std::atomic<size_t> next{0};
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < std::min<size_t>(candidates.size(), worker::jobs_of(campaign)); ++i)
+      threads.emplace_back([&] {
+        for (size_t c; (c = next++) < candidates.size();) try {
+            found[c] = worker::identify(candidates[c].path, campaign);
+          } catch (const std::exception& e) {
+            spdlog::warn("{}", e.what());
+          }
+      });
+  }
   std::vector<cudnn::LibraryInfo> libraries;
-  for (const auto& candidate : cudnn::find_libraries("")) try {
-      libraries.push_back(worker::identify(candidate.path, campaign));
-    } catch (const Error& e) {
-      spdlog::warn("{}", e.what());
-    }
+  for (auto& library : found)
+    if (library) libraries.push_back(std::move(*library));
   return libraries;
+}
+
+// The cuDNN of a version whose place or name says it, which none has to be loaded for.
+std::optional<fs::path> library_named(const std::string& version) {
+  try {
+    return cudnn::choose_library(version).path;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 // The newest of that version.
@@ -152,9 +174,12 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   constexpr int64_t first_that_simulates = 90800;
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
-    if (here.empty() && (word == "all" || is_version(word))) here = libraries_here(campaign);
+    const auto named = is_version(word) ? library_named(word) : std::nullopt;
+    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
+    else if (named)
+      chosen.push_back(worker::identify(*named, campaign));
     else if (is_version(word))
       chosen.push_back(library_of_version(here, word));
     else

@@ -104,7 +104,11 @@ void CellLog::read() {
   const Json header = Json::parse(line, nullptr, false);
   if (!header.is_object() || header.value("schema", "") != schema)
     refuse(file_, fmt::format("line 1 is no header of a matrix's cells (\"schema\": \"{}\")", schema));
-  axes_ = header["axes"].get<MatrixAxes>();
+  try {
+    axes_ = header.at("axes").get<MatrixAxes>();
+  } catch (const Json::exception& e) {
+    refuse(file_, fmt::format("line 1: its \"axes\" are none of a matrix: {}", e.what()));
+  }
   std::streamoff whole = in.tellg();
   for (int64_t number = 2; std::getline(in, line); ++number) {
     // A line without its end was being written when the run was killed.

@@ -252,15 +252,14 @@ std::optional<fs::path> cell_log_of(const fs::path& path) {
   return path;
 }
 
-CellTable load_cells(const fs::path& path) {
+CellTable load_cells(const fs::path& path) try {
   const auto file = cell_log_of(path);
-  if (!file) {
-    CellTable table = cells_of_report(load_report(path));
-    table.axes.command = path.string();
-    return table;
-  }
-  const CellLog log(*file);
-  return collect(log);
+  if (file) return collect(CellLog(*file));
+  CellTable table = cells_of_report(load_report(path));
+  table.axes.command = path.string();
+  return table;
+} catch (const Json::exception& e) {
+  throw Error(ErrorKind::usage, fmt::format("{}: not as attnprobe writes it: {}", path.string(), e.what()));
 }
 
 CellTable collect(const CellLog& log) {

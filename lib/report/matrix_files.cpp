@@ -38,7 +38,7 @@ struct Part {
   }
 };
 
-std::unique_ptr<Part> open_part(const fs::path& path) {
+std::unique_ptr<Part> open_part(const fs::path& path) try {
   auto part = std::make_unique<Part>();
   if (const auto file = cell_log_of(path)) {
     part->log.emplace(*file);
@@ -51,6 +51,8 @@ std::unique_ptr<Part> open_part(const fs::path& path) {
   part->axes.command = path.string();
   part->places = std::move(found.places);
   return part;
+} catch (const Json::exception& e) {
+  throw Error(ErrorKind::usage, fmt::format("{}: not as attnprobe writes it: {}", path.string(), e.what()));
 }
 
 }  // namespace

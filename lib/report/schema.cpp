@@ -44,7 +44,7 @@ Json engine_config() {
   const Json ranks = {{"type", "object"}, {"additionalProperties", count()}};
   const Json knobs = {{"type", "object"}, {"additionalProperties", type("integer")}};
   const Json plan = object({{"status", type("string")},
-                            {"build_ms", type("number")},
+                            {"build_ms?", type("number")},
                             {"loaded", type("boolean")},
                             {"reasons", array_of(reference("reason"))}});
   return object({{"modes", array_of(type("string"))},
@@ -247,38 +247,39 @@ Json result() {
   const Json given = object({{"description", type("string")},
                              {"recognised", described(type("boolean"), "the config builds this very graph")},
                              {"notes", array_of(type("string"))}});
-  return object({{"config", described(or_null(type("object")), "null for a graph that no config builds")},
-                 {"given?", described(given, "of a graph that another program made")},
-                 {"graph", or_null(graph)},
-                 {"target", object({{"id", type("string")},
-                                    {"name", type("string")},
-                                    {"sm", count()},
-                                    {"kind", one_of<target::Kind>()}})},
-                 {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
-                 {"verdict", one_of<worker::Verdict>()},
-                 {"environment_broken", type("boolean")},
-                 {"expect", one_of<attention::ExpectedVerdict>()},
-                 {"met", type("boolean")},
-                 {"root_cause", or_null(reference("root_cause"))},
-                 {"crash?", crash},
-                 {"requirements?", described(array_of(reference("requirement")),
-                                             "what the config needs and this cuDNN or GPU lacks, where cuDNN "
-                                             "refused it; never decides the verdict")},
-                 {"warnings?", described(array_of(reference("known_bug")),
-                                         "known bugs that concern the config on this cuDNN and GPU")},
-                 {"frontend?", described(or_null(reference("frontend")),
-                                         "what cudnn-frontend says before it asks cuDNN; null for patterns "
-                                         "that it has not")},
-                 {"stages", array_of(type("string"))},
-                 {"failure", or_null(failure)},
-                 {"modes", array_of(reference("mode"))},
-                 {"engine_configs", array_of(reference("engine_config"))},
-                 {"engines", array_of(reference("engine"))},
-                 {"engine_count", count()},
-                 {"swept", type("boolean")},
-                 {"walk_ms", type("number")},
-                 {"log?", type("string")},
-                 {"reproduce", type("string")}});
+  return object(
+      {{"config", described(or_null(type("object")), "null for a graph that no config builds")},
+       {"given?", described(given, "of a graph that another program made")},
+       {"graph", or_null(graph)},
+       {"target", object({{"id", type("string")},
+                          {"name", type("string")},
+                          {"sm", count()},
+                          {"kind", one_of<target::Kind>()}})},
+       {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
+       {"verdict", one_of<worker::Verdict>()},
+       {"environment_broken", type("boolean")},
+       {"expect", one_of<attention::ExpectedVerdict>()},
+       {"met", type("boolean")},
+       {"root_cause", or_null(reference("root_cause"))},
+       {"crash?", crash},
+       {"requirements?", described(array_of(reference("requirement")),
+                                   "what the config needs and this cuDNN or GPU lacks, where cuDNN "
+                                   "refused it; never decides the verdict")},
+       {"warnings?", described(array_of(reference("known_bug")),
+                               "known bugs that concern the config on this cuDNN and GPU")},
+       {"frontend?", described(or_null(reference("frontend")),
+                               "what cudnn-frontend says before it asks cuDNN; null for patterns "
+                               "that it has not")},
+       {"stages", array_of(type("string"))},
+       {"failure", or_null(failure)},
+       {"modes", array_of(reference("mode"))},
+       {"engine_configs", array_of(reference("engine_config"))},
+       {"engines", array_of(reference("engine"))},
+       {"engine_count", count()},
+       {"swept", type("boolean")},
+       {"walk_ms?", described(type("number"), "not in a matrix, whose reports are the same each time")},
+       {"log?", type("string")},
+       {"reproduce", type("string")}});
 }
 
 }  // namespace
@@ -293,8 +294,9 @@ Json report_schema() {
   Json schema = object(
       {{"schema", {{"const", "attnprobe/report/1"}}},
        {"tool", object({{"name", type("string")}, {"version", type("string")}})},
-       {"host", type("object")},
-       {"cudnn", or_null(library)},
+       {"host?", type("object")},
+       {"cudnn?", or_null(library)},
+       {"matrix?", described(type("object"), "of matrix and merge: the axes, in the order of the results")},
        {"results", array_of(reference("result"))},
        {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")},
        {"replay?", described(replay(), "of replay: what the log itself shows")}});

@@ -52,6 +52,7 @@ CampaignResult run_campaign(const std::vector<Question>& questions,
       for (size_t c = 0; c < questions.size(); ++c) {
         if (stopped()) return;
         Result result = run.run(questions[c]);
+        add_version_rules(result);
         const std::lock_guard lock(mutex);
         // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
         if (stopped() && (result.crash || result.findings.plans_run)) return;

@@ -25,6 +25,9 @@ struct CampaignOptions {
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
 };
 
+/// The worker processes at a time.
+size_t jobs_of(const CampaignOptions& options);
+
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
   std::vector<Result>

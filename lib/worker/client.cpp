@@ -65,15 +65,23 @@ Json Client::request(const Json& request, const std::string& first_stage) {
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
   process_->send_line(request.dump());  // a child that is gone shows in the read below
-  std::string stage = first_stage;
-  Json findings;
+  // Stages come by the dozen and are read only where the worker is lost.
+  constexpr std::string_view stage_answer = "{\"answer\":\"stage\"";
+  std::string last_stage;
   for (std::string line;;) {
     const Process::Read read = process_->read_line(line, deadline);
     if (read != Process::Read::line) {
       const bool timed_out = read == Process::Read::timeout;
       if (timed_out) process_->kill();
       const ProcessEnd end = process_->wait();
-      throw WorkerLost(timed_out, end, stage, process_->output_tail(), findings);
+      const Json reached = Json::parse(last_stage, nullptr, false);
+      throw WorkerLost(timed_out, end,
+                       reached.is_object() ? reached["stage"].get<std::string>() : first_stage,
+                       process_->output_tail(), reached.is_object() ? reached["findings"] : Json());
+    }
+    if (line.compare(0, stage_answer.size(), stage_answer) == 0) {
+      last_stage = std::move(line);
+      continue;
     }
     Json answer = Json::parse(line, nullptr, false);
     if (answer.is_discarded() || !answer.contains("answer"))
@@ -83,9 +91,7 @@ Json Client::request(const Json& request, const std::string& first_stage) {
     if (kind == "error")
       throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
                   answer["message"].get<std::string>());
-    if (kind != "stage") return answer;
-    stage = answer["stage"].get<std::string>();
-    findings = std::move(answer["findings"]);
+    return answer;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "attnprobe/error.hpp"
@@ -19,22 +20,39 @@ struct Portion {
   size_t begin = 0, end = 0;  // of the places
 };
 
-// Whole runs of one cuDNN and one target where there are many, pieces of them where there are few: a worker's
-// start costs as much as some hundred cells.
-std::vector<Portion> portions_of(const std::vector<CellPlace>& places, size_t jobs) {
-  constexpr size_t least = 64, a_job = 6;
-  const size_t most = std::max(least, places.size() / (jobs * a_job) + 1);
-  std::vector<Portion> portions;
-  for (size_t i = 0; i < places.size(); ++i) {
-    const bool same = !portions.empty() && places[i].cudnn == places[i - 1].cudnn &&
-                      places[i].target == places[i - 1].target;
-    if (same && i - portions.back().begin < most)
-      portions.back().end = i + 1;
-    else
-      portions.push_back({i, i + 1});
-  }
-  return portions;
+bool same_worker(const CellPlace& a, const CellPlace& b) {
+  return a.cudnn == b.cudnn && a.target == b.target;
 }
+
+// All that one cuDNN and one target have where there are many such; smaller portions, which several workers
+// share, where there are few. A worker's start costs as much as some ten cells.
+std::vector<Portion> portions_of(const std::vector<CellPlace>& places, size_t jobs) {
+  constexpr size_t small = 32, many = 4;
+  std::vector<Portion> whole, pieces;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const bool same = !whole.empty() && same_worker(places[i], places[i - 1]);
+    if (same)
+      whole.back().end = i + 1;
+    else
+      whole.push_back({i, i + 1});
+    if (same && i - pieces.back().begin < small)
+      pieces.back().end = i + 1;
+    else
+      pieces.push_back({i, i + 1});
+  }
+  return jobs == 1 || whole.size() >= many * jobs ? whole : pieces;
+}
+
+// A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
+struct JobWorker {
+  JobWorker(const Matrix& matrix, const CellPlace& first, const CampaignOptions& given)
+      : place(first),
+        options(given),
+        run((options.cudnn = matrix.cudnns[first.cudnn].path, matrix.targets[first.target]), options) {}
+  CellPlace place;
+  CampaignOptions options;
+  TargetRun run;
+};
 
 }  // namespace
 
@@ -77,19 +95,27 @@ void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, cons
   auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::atomic<size_t> next{0};
   auto work = [&] {
+    std::unique_ptr<JobWorker> worker;
+    // What becomes of one answer is done while cuDNN is asked for the next.
+    std::future<void> reporting;
     for (size_t p; (p = next++) < portions.size();) {
       const CellPlace& first = places[portions[p].begin];
-      CampaignOptions with = options;
-      with.cudnn = matrix.cudnns[first.cudnn].path;
-      TargetRun run(matrix.targets[first.target], with);
+      if (!worker || !same_worker(worker->place, first))
+        worker = std::make_unique<JobWorker>(matrix, first, options);
       for (size_t i = portions[p].begin; i < portions[p].end; ++i) {
         if (stopped()) return;
-        const Result result = run.run(matrix.questions[places[i].config]);
+        Result result = worker->run.run(matrix.questions[places[i].config]);
         // A worker that the same Ctrl-C ended says nothing about cuDNN.
         if (stopped() && (result.crash || result.findings.plans_run)) return;
-        on_cell(places[i], result);
+        if (reporting.valid()) reporting.get();
+        reporting =
+            std::async(std::launch::async, [&on_cell, place = places[i], cell = std::move(result)]() mutable {
+              add_version_rules(cell);
+              on_cell(place, cell);
+            });
       }
     }
+    if (reporting.valid()) reporting.get();
   };
   std::vector<std::jthread> threads;
   for (size_t i = 0; i < std::min(jobs, portions.size()); ++i) threads.emplace_back(work);

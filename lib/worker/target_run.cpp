@@ -144,7 +144,6 @@ Result TargetRun::run(const Question& question) {
     cause.reason = cause.explanation = e.what();
     result.root_cause = cause;
   }
-  add_version_rules(result);
   return result;
 }
 

@@ -11,15 +11,12 @@
 
 namespace attnprobe::worker {
 
-/// The worker processes at a time.
-size_t jobs_of(const CampaignOptions& options);
-
 class TargetRun {
  public:
   /// Both must outlive it.
   TargetRun(const target::Target& target, const CampaignOptions& options);
 
-  /// Never throws for what happens in the worker.
+  /// Judged, but without the version rules. Never throws for what happens in the worker.
   Result run(const Question& question);
 
   /// The cuDNN that answers; none before the first answer.
