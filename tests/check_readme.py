@@ -4,10 +4,12 @@
 A line "…" in the README stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a
 cuDNN other than the one that the README was written with, only the exit codes count.
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 WRITTEN_WITH = "9.19.0"
 
@@ -47,11 +49,13 @@ def main():
     same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
     has_gpu = re.search(r"ok +GPU ", doctor) is not None
     failed = count = 0
+    cache = tempfile.mkdtemp()  # the home folder is not the test's
     for command, expected in examples(readme.read_text()):
         if not command.startswith("attnprobe"):
             continue
         count += 1
-        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=readme.parent, capture_output=True, text=True)
+        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=readme.parent, capture_output=True, text=True,
+                             env=dict(os.environ, XDG_CACHE_HOME=cache))
         refused = any(line.startswith("attnprobe: error: ") for line in expected)
         if (run.returncode == 2) != refused or run.returncode == 4:
             print(f"FAILED: {command}\n  exit code {run.returncode}: {run.stderr}")

@@ -9,6 +9,7 @@
 
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/error.hpp"
+#include "attnprobe/report/cells.hpp"
 #include "attnprobe/report/output.hpp"
 #include "attnprobe/report/report.hpp"
 #include "attnprobe/text.hpp"
@@ -64,7 +65,8 @@ MatrixAxes axes_of(const worker::Matrix& matrix, const std::string& title, const
   axes.command = command;
   for (const auto& question : matrix.questions) axes.configs.push_back(question.config.spec.name);
   for (const auto& t : matrix.targets)
-    axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)), t.architecture, t.sm});
+    axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
+                            t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
   for (const auto& library : matrix.cudnns) axes.cudnns.push_back(cudnn::version_text(library.version));
   return axes;
 }

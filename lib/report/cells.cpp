@@ -146,6 +146,18 @@ CellConfig config_of(const Json& result) {
   return config;
 }
 
+}  // namespace
+
+// A GPU of this machine has that of the catalogue's GPUs of its compute capability.
+std::string architecture_of(const std::string& id, int sm) {
+  if (const target::Target* known = target::find(id)) return known->architecture;
+  for (const auto& target : target::catalogue())
+    if (target.sm == sm) return target.architecture;
+  return "";
+}
+
+namespace {
+
 template <class List, class Value>
 size_t index_in(List& list, const Value& value) {
   const auto found = std::find(list.begin(), list.end(), value);
@@ -157,7 +169,7 @@ size_t index_in(List& list, const Value& value) {
 MatrixAxes::Target target_of(const Json& result) {
   const Json& json = member(result, "target");
   MatrixAxes::Target t{word(json, "id"), word(json, "name"), word(json, "kind"), "", json.value("sm", 0)};
-  if (const target::Target* known = target::find(t.id)) t.architecture = known->architecture;
+  t.architecture = architecture_of(t.id, t.sm);
   return t;
 }
 
@@ -252,9 +264,9 @@ std::optional<fs::path> cell_log_of(const fs::path& path) {
   return path;
 }
 
-CellTable load_cells(const fs::path& path) try {
+CellTable load_cells(const fs::path& path, const std::string& only_cudnn) try {
   const auto file = cell_log_of(path);
-  if (file) return collect(CellLog(*file));
+  if (file) return collect(CellLog(*file), only_cudnn);
   CellTable table = cells_of_report(load_report(path));
   table.axes.command = path.string();
   return table;
@@ -262,10 +274,13 @@ CellTable load_cells(const fs::path& path) try {
   throw Error(ErrorKind::usage, fmt::format("{}: not as attnprobe writes it: {}", path.string(), e.what()));
 }
 
-CellTable collect(const CellLog& log) {
+CellTable collect(const CellLog& log, const std::string& only_cudnn) {
   CellCollector collector(log.axes());
   log.for_each(
-      [&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); });
+      [&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); },
+      [&](const CellPlace& place) {
+        return only_cudnn.empty() || log.axes().cudnns[place.cudnn] == only_cudnn;
+      });
   return collector.take();
 }
 

@@ -89,7 +89,10 @@ class CellCollector {
   std::mutex mutex_;
 };
 
-CellTable collect(const CellLog& log);
+CellTable collect(const CellLog& log, const std::string& only_cudnn = "");
+
+/// "Hopper": of a GPU of the catalogue, or of one with that compute capability; "" if there is none.
+std::string architecture_of(const std::string& id, int sm);
 
 /// Where each of a report's results stands on the axes that they make themselves, in their order.
 struct ReportPlaces {
@@ -109,7 +112,8 @@ std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& pa
 
 /// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with
 /// any results. Throws Error(usage) naming the file and what is wrong.
-CellTable load_cells(const std::filesystem::path& path);
+/// `only_cudnn`: of a matrix only the cells of that version.
+CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
 
 /// "attnprobe --heads 12 …": the command that asks about a config, on no target yet; "" where a graph was
 /// asked about that no config builds.

@@ -62,11 +62,34 @@ Client::Client(const target::Target& target, Seconds timeout)
 Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
 
 Json Client::request(const Json& request, const std::string& first_stage) {
+  return ask(request.dump(), first_stage, {});
+}
+
+Json Client::ask(const std::string& request, const std::string& first_stage,
+                 const std::function<std::string()>& next) {
+  if (announced_ != request) {
+    if (!announced_.empty()) answer_line("a walk that nobody waits for any more");
+    process_->send_line(request);  // a child that is gone shows in the read below
+  }
+  announced_ = next ? next() : "";
+  const std::string line = answer_line(first_stage);
+  // The worker goes on while its answer is read here.
+  if (!announced_.empty()) process_->send_line(announced_);
+  Json answer = Json::parse(line, nullptr, false);
+  if (answer.is_discarded() || !answer.contains("answer"))
+    throw Error(ErrorKind::internal,
+                "the worker answered with something that is no answer: " + line.substr(0, 200));
+  if (answer["answer"] == "error")
+    throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
+                answer["message"].get<std::string>());
+  return answer;
+}
+
+// The next answer; the stages before it are read only where the worker is lost: they come by the dozen.
+std::string Client::answer_line(const std::string& first_stage) {
+  constexpr std::string_view stage_answer = "{\"answer\":\"stage\"";
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
-  process_->send_line(request.dump());  // a child that is gone shows in the read below
-  // Stages come by the dozen and are read only where the worker is lost.
-  constexpr std::string_view stage_answer = "{\"answer\":\"stage\"";
   std::string last_stage;
   for (std::string line;;) {
     const Process::Read read = process_->read_line(line, deadline);
@@ -79,19 +102,8 @@ Json Client::request(const Json& request, const std::string& first_stage) {
                        reached.is_object() ? reached["stage"].get<std::string>() : first_stage,
                        process_->output_tail(), reached.is_object() ? reached["findings"] : Json());
     }
-    if (line.compare(0, stage_answer.size(), stage_answer) == 0) {
-      last_stage = std::move(line);
-      continue;
-    }
-    Json answer = Json::parse(line, nullptr, false);
-    if (answer.is_discarded() || !answer.contains("answer"))
-      throw Error(ErrorKind::internal,
-                  "the worker answered with something that is no answer: " + line.substr(0, 200));
-    const auto kind = answer["answer"].get<std::string>();
-    if (kind == "error")
-      throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
-                  answer["message"].get<std::string>());
-    return answer;
+    if (line.compare(0, stage_answer.size(), stage_answer) != 0) return line;
+    last_stage = std::move(line);
   }
 }
 
@@ -107,9 +119,13 @@ cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Tar
   return answer["library"].get<cudnn::LibraryInfo>();
 }
 
-probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkOptions& options) {
-  const Json answer = request({{"do", "walk"}, {"graph", to_json(graph)}, {"options", options}}, "start");
-  return answer["findings"].get<probe::WalkFindings>();
+std::string Client::walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  return Json{{"do", "walk"}, {"graph", to_json(graph)}, {"options", options}}.dump();
+}
+
+probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
+                                 const std::function<std::string()>& next) {
+  return ask(walk_request(graph, options), "start", next)["findings"].get<probe::WalkFindings>();
 }
 
 probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe::Knobs& knobs) {

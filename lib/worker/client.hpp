@@ -49,7 +49,12 @@ class Client {
   /// Each throws WorkerLost, or Error as the worker reports it.
   target::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const target::Target& target);
-  probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
+  /// walk_request() of it or "": that is begun before this one's answer is read. Any other request waits for
+  /// its end.
+  probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
+                           const std::function<std::string()>& next = {});
+  static std::string walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options);
   /// Builds the plan of one engine config and keeps it in the worker.
   probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs);
   /// Builds it if need be, executes, verifies and times it.
@@ -59,8 +64,11 @@ class Client {
 
  private:
   Json request(const Json& request, const std::string& stage);
+  Json ask(const std::string& request, const std::string& stage, const std::function<std::string()>& next);
+  std::string answer_line(const std::string& stage);
 
   Seconds timeout_;
+  std::string announced_;  // the request that was sent ahead
   std::unique_ptr<Process> process_;
 };
 

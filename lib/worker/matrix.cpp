@@ -104,7 +104,9 @@ void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, cons
         worker = std::make_unique<JobWorker>(matrix, first, options);
       for (size_t i = portions[p].begin; i < portions[p].end; ++i) {
         if (stopped()) return;
-        Result result = worker->run.run(matrix.questions[places[i].config]);
+        Result result =
+            worker->run.run(matrix.questions[places[i].config],
+                            i + 1 < portions[p].end ? &matrix.questions[places[i + 1].config] : nullptr);
         // A worker that the same Ctrl-C ended says nothing about cuDNN.
         if (stopped() && (result.crash || result.findings.plans_run)) return;
         if (reporting.valid()) reporting.get();

@@ -114,7 +114,10 @@ TargetRun::TargetRun(const target::Target& target, const CampaignOptions& option
   if (target.kind == target::Kind::simulated && !runs_) cache_ = options.cache;
 }
 
-Result TargetRun::run(const Question& question) {
+Result TargetRun::run(const Question& question, const Question* next) {
+  // Only where nothing else may follow on the same worker.
+  const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == name_of(probe::Plans::none);
+  next_ = only_walks ? next : nullptr;
   Result result;
   static_cast<Question&>(result) = question;
   result.target = target_;
@@ -179,16 +182,29 @@ void TargetRun::know_library() {
 }
 
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  const auto next = [this] { return announcement(); };
   if (cache_ == nullptr) {
     open();
-    return client_->walk(graph, options);
+    return client_->walk(graph, options, next);
   }
   const std::string key = cache_->key(graph, target_, options_.cudnn, options);
   if (auto known = cache_->find(key)) return std::move(*known);
   open();
-  probe::WalkFindings findings = client_->walk(graph, options);
+  probe::WalkFindings findings = client_->walk(graph, options, next);
   cache_->store(key, findings);
   return findings;
+}
+
+// The request of the next question's walk; "" where there is none to be made.
+std::string TargetRun::announcement() try {
+  if (next_ == nullptr) return "";
+  const graph::BuiltGraph built = build_graph(*next_);
+  const probe::WalkOptions options = walk_of(built, walk_);
+  if (cache_ != nullptr && cache_->find(cache_->key(built.graph, target_, options_.cudnn, options)))
+    return "";
+  return Client::walk_request(built.graph, options);
+} catch (const Error&) {
+  return "";  // its own turn will say so
 }
 
 void TargetRun::walk(Result& result) {

@@ -17,7 +17,8 @@ class TargetRun {
   TargetRun(const target::Target& target, const CampaignOptions& options);
 
   /// Judged, but without the version rules. Never throws for what happens in the worker.
-  Result run(const Question& question);
+  /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.
+  Result run(const Question& question, const Question* next = nullptr);
 
   /// The cuDNN that answers; none before the first answer.
   const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
@@ -29,6 +30,7 @@ class TargetRun {
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
   graph::BuiltGraph build_graph(const Question& question) const;
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  std::string announcement();
   void walk(Result& result);
   void run_plans(Result& result);
   void search_further(Result& result);
@@ -38,6 +40,7 @@ class TargetRun {
   const CampaignOptions& options_;
   probe::WalkOptions walk_;
   bool runs_ = false;
+  const Question* next_ = nullptr;
   WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
   std::unique_ptr<Client> client_;
   std::mutex mutex_;
