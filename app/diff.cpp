@@ -52,8 +52,8 @@ void check_version(const report::CellTable& table, const std::string& version, c
 
 int diff(DiffCommand command) {
   const auto grave = grave_kinds(command.fail_on);
-  const report::CellTable before = report::load_cells(command.before),
-                          after = report::load_cells(command.after);
+  const report::CellTable before = report::load_cells(command.before, command.options.old_cudnn),
+                          after = report::load_cells(command.after, command.options.new_cudnn);
   check_version(before, command.options.old_cudnn, command.before);
   check_version(after, command.options.new_cudnn, command.after);
   const report::Diff found = diff_cells(before, after, command.options);

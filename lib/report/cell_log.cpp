@@ -138,10 +138,12 @@ void CellLog::add(const CellPlace& place, const std::string& cell) {
   offsets_[place] = at;
 }
 
-void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take) const {
+void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take,
+                       const std::function<bool(const CellPlace&)>& wanted) const {
   std::ifstream in(file_, std::ios::binary);
   std::string line;
   for (const auto& [place, offset] : offsets_) {
+    if (wanted && !wanted(place)) continue;
     in.seekg(offset);
     if (!std::getline(in, line)) refuse(file_, "it was cut off while it was read");
     take(place, "{" + line.substr(place_of(line)->second));

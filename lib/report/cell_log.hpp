@@ -52,9 +52,9 @@ class CellLog {
   /// On disk when it returns, as far as this process can see to that. May be called from several threads.
   void add(const worker::CellPlace& place, const std::string& cell);
 
-  /// All cells by config, target and cuDNN, as their text.
-  void for_each(
-      const std::function<void(const worker::CellPlace& place, const std::string& cell)>& take) const;
+  /// All cells, or those that are `wanted`, by config, target and cuDNN, as their text.
+  void for_each(const std::function<void(const worker::CellPlace& place, const std::string& cell)>& take,
+                const std::function<bool(const worker::CellPlace& place)>& wanted = {}) const;
 
   /// The file again, in that order.
   void sort();

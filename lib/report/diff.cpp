@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "attnprobe/text.hpp"
@@ -119,15 +120,12 @@ struct ChangeGroup {
 
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
   std::vector<ChangeGroup> groups;
+  std::map<std::array<std::string, 4>, size_t> known;
   for (const Change* change : changes) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const ChangeGroup& group) {
-      return group.first->config == change->config && group.first->cudnn == change->cudnn &&
-             group.first->before == change->before && group.first->after == change->after;
-    });
-    if (same != groups.end())
-      same->targets.push_back(change->target);
-    else
-      groups.push_back({change, {change->target}});
+    const auto [place, is_new] =
+        known.try_emplace({change->config, change->cudnn, change->before, change->after}, groups.size());
+    if (is_new) groups.push_back({change, {}});
+    groups[place->second].targets.push_back(change->target);
   }
   return groups;
 }
