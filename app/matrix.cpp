@@ -238,7 +238,7 @@ class MatrixProgress {
     ++done_;
     const auto now = Clock::now();
     const auto pause = on_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
-    if (now - last_ < pause && done_ != total_) return;
+    if (now - last_ < pause) return;
     last_ = now;
     const double seconds = std::chrono::duration<double>(now - begun_).count();
     const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;

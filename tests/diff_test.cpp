@@ -65,6 +65,16 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   CHECK(change(answer("timeout"), good) == "found");
   CHECK(change(answer("timeout"), answer("crashed")).empty());
   CHECK(change(good, answer("supported", "", {engine(1)})) == "engine_changed");
+  // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other
+  // knobs.
+  CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_"))
+            .empty());
+  auto old_knobs = good, new_knobs = good, other_value = good;
+  old_knobs.engines[0].knobs = "KERNEL_CFG=7";
+  new_knobs.engines[0].knobs = "KERNEL_CFG=1 STREAM_K=0";
+  other_value.engines[0].knobs = "KERNEL_CFG=3";
+  CHECK(change(old_knobs, new_knobs).empty());
+  CHECK(change(old_knobs, other_value) == "engine_changed");
 }
 
 TEST_CASE("times count beyond the tolerance, of the fastest right engine config", "[diff]") {
@@ -87,7 +97,7 @@ TEST_CASE("cells that one report lacks are added and removed", "[diff]") {
   CHECK(diff.changes[0].kind == ChangeKind::removed);
   CHECK(diff.changes[0].config == "bert");
   CHECK(diff.changes[1].kind == ChangeKind::added);
-  CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200, cuDNN 9.14.0") != std::string::npos);
+  CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200\n") != std::string::npos);
 }
 
 TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]") {
@@ -102,8 +112,8 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
   const std::string good = report("good.json", 64), bad = report("bad.json", 60);
   const Run worse = run_attnprobe(fmt::format("diff {} {}", good, bad));
   CHECK(worse.exit_code == 1);
-  CHECK_THAT(worse.out, ContainsSubstring("2 cells in both, 1 newly unsupported"));
-  CHECK_THAT(worse.out, ContainsSubstring("x on h200, cuDNN 9.19.0"));
+  CHECK_THAT(worse.out, ContainsSubstring("cuDNN 9.19.0: 2 cells in both, 1 newly unsupported"));
+  CHECK_THAT(worse.out, ContainsSubstring("\n  x on h200\n"));
   CHECK_THAT(worse.out, ContainsSubstring("is not a multiple of 8"));
   CHECK(run_attnprobe(fmt::format("diff {} {}", bad, good)).exit_code == 0);
   CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on newly_supported", bad, good)).exit_code == 1);

@@ -56,7 +56,7 @@ Mask mask(const Json& value) {
 
 // "thd" beside strides.
 std::string ragged_axes(const Json& value) {
-  const std::string axes = text(value);
+  std::string axes = text(value);
   if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
     throw FieldError(json_text(value) + " is no ragged layout; allowed beside strides: \"thd\", …");
   return axes;

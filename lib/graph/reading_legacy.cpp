@@ -27,9 +27,9 @@ std::optional<LegacyMatmuls> forward_matmuls(const GraphView& view) {
 // Padding compares indices with lengths, the diagonal with each other; LOGICAL_AND joins them.
 void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<Uid> condition,
                      int depth = 0) {
-  constexpr int deepest = 4;
+  constexpr int longest_chain = 4;
   const auto* op = view.producer_as<Pointwise>(condition);
-  if (op == nullptr || depth > deepest) return;
+  if (op == nullptr || depth > longest_chain) return;
   if (op->mode == PointwiseMode::CMP_LT) spec.mask.padding = true;
   if (op->mode == PointwiseMode::CMP_GE) spec.mask.window_right = 0;
   if (op->mode != PointwiseMode::LOGICAL_AND) return;

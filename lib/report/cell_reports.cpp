@@ -141,11 +141,32 @@ std::string version_table(const CellTable& table, size_t version,
 }  // namespace
 
 std::string cells_csv(const CellTable& table) {
-  std::string text =
-      csv_line({"config",    "summary", "pattern",        "pass",   "dtype",         "target", "sm",
-                "kind",      "cudnn",   "verdict",        "expect", "met",           "viable", "candidates",
-                "category",  "status",  "reason",         "graph",  "graph_pattern", "engine", "knobs",
-                "median_ms", "tflops",  "percent_of_peak"});
+  std::string text = csv_line({"config",
+                               "summary",
+                               "pattern",
+                               "pass",
+                               "dtype",
+                               "target",
+                               "sm",
+                               "kind",
+                               "cudnn",
+                               "verdict",
+                               "expect",
+                               "met",
+                               "viable",
+                               "candidates",
+                               "category",
+                               "status",
+                               "reason",
+                               "graph",
+                               "graph_pattern",
+                               "engine",
+                               "knobs",
+                               "median_ms",
+                               "tflops",
+                               "percent_of_peak",
+                               "frontend_refuses",
+                               "notes"});
   for (const Cell& cell : table.cells) {
     const CellAnswer& answer = table.answer(cell);
     const CellConfig& config = table.configs[cell.place.config];
@@ -179,7 +200,9 @@ std::string cells_csv(const CellTable& table) {
                       chosen == nullptr ? "" : chosen->knobs,
                       best == nullptr ? "" : figure(best->median_ms),
                       best == nullptr ? "" : figure(best->tflops),
-                      best == nullptr ? "" : figure(best->percent_of_peak)});
+                      best == nullptr ? "" : figure(best->percent_of_peak),
+                      answer.frontend,
+                      fmt::format("{}", fmt::join(answer.notes, " ; "))});
   }
   return text;
 }

@@ -288,7 +288,12 @@ std::string config_command(const CellTable& table, size_t config) {
   const Json& fields = table.configs[config].fields;
   if (!fields.is_object()) return "";
   try {
-    return "attnprobe " + to_options(attention::parse_configs(json_text(fields), "a report").at(0).spec);
+    const auto options = to_options(attention::parse_configs(json_text(fields), "a report").at(0).spec);
+    // A matrix looks no further where no heuristic mode has anything, unless it was told to.
+    const std::string& made_by = table.axes.command;
+    const bool looked_no_further =
+        made_by.rfind("attnprobe matrix", 0) == 0 && made_by.find(" --sweep") == std::string::npos;
+    return "attnprobe " + options + (looked_no_further ? " --quick" : "");
   } catch (const Error&) {
     return "";
   }

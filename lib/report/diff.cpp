@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 #include "attnprobe/text.hpp"
@@ -29,8 +30,13 @@ bool has_one_version(const CellTable& table, const std::string& version) {
 
 // The words of a cell that say why, or what works.
 std::string account(const CellAnswer& answer) {
-  if (answer.verdict == "supported")
-    return fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
+  if (answer.verdict == "supported") {
+    std::string text =
+        fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
+    if (!answer.frontend.empty()) text += fmt::format("; cudnn-frontend refuses it: {}", answer.frontend);
+    for (const auto& note : answer.notes) text += "; known: " + note;
+    return text;
+  }
   std::string text = answer.verdict;
   if (!answer.category.empty()) text += " (" + answer.category + ")";
   if (!answer.reason.empty())
@@ -48,6 +54,23 @@ const CellEngine* first_choice(const CellAnswer& answer) {
   const auto found = std::find_if(answer.engines.begin(), answer.engines.end(),
                                   [](const auto& engine) { return engine.viable; });
   return found == answer.engines.end() ? nullptr : &*found;
+}
+
+std::set<std::string> knob_names(const CellEngine& engine) {
+  std::set<std::string> names;
+  for (const auto& knob : split(engine.knobs, ' ')) names.insert(knob.substr(0, knob.find('=')));
+  return names;
+}
+
+// cuDNN 9.23 spells the same choice with other knobs: then the engine and its workspace have to do.
+bool is_same_choice(const CellEngine& a, const CellEngine& b) {
+  if (a.engine != b.engine) return false;
+  return a.knobs == b.knobs || (knob_names(a) != knob_names(b) && a.workspace_bytes == b.workspace_bytes);
+}
+
+// Without the C++ expression behind it, whose names change from version to version.
+std::string sentence_of(const std::string& reason) {
+  return reason.substr(0, reason.find(" at: "));
 }
 
 bool is_lost(const CellAnswer& answer) {
@@ -75,7 +98,8 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
     return change;
   }
   if (after.verdict != "supported") {
-    if (before.reason == after.reason && before.category == after.category) return std::nullopt;
+    if (sentence_of(before.reason) == sentence_of(after.reason) && before.category == after.category)
+      return std::nullopt;
     change.kind = ChangeKind::reason_changed;
     return change;
   }
@@ -91,8 +115,7 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
     }
   }
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
-  if (old_first == nullptr || new_first == nullptr ||
-      (old_first->engine == new_first->engine && old_first->knobs == new_first->knobs))
+  if (old_first == nullptr || new_first == nullptr || is_same_choice(*old_first, *new_first))
     return std::nullopt;
   change.kind = ChangeKind::engine_changed;
   change.before = name_of_engine(*old_first);
@@ -112,22 +135,51 @@ std::string words(ChangeKind kind) {
   return text;
 }
 
-// "on h200, h100" for changes that differ in nothing but the target.
+// Changes that differ in nothing but the target; of engines and reasons, which change by the thousand between
+// versions, all that became the same.
 struct ChangeGroup {
   const Change* first = nullptr;
-  std::vector<std::string> targets;
+  std::vector<std::string> configs, targets;
+  size_t cells = 0;
 };
 
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
   std::vector<ChangeGroup> groups;
   std::map<std::array<std::string, 4>, size_t> known;
+  auto add_once = [](std::vector<std::string>& list, const std::string& word) {
+    if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+  };
   for (const Change* change : changes) {
-    const auto [place, is_new] =
-        known.try_emplace({change->config, change->cudnn, change->before, change->after}, groups.size());
-    if (is_new) groups.push_back({change, {}});
-    groups[place->second].targets.push_back(change->target);
+    const bool many =
+        change->kind == ChangeKind::engine_changed || change->kind == ChangeKind::reason_changed;
+    const auto [place, is_new] = known.try_emplace(
+        {many ? "" : change->config, change->cudnn, change->before, change->after}, groups.size());
+    if (is_new) groups.push_back({change, {}, {}, 0});
+    ChangeGroup& group = groups[place->second];
+    ++group.cells;
+    add_once(group.configs, change->config);
+    add_once(group.targets, change->target);
   }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const auto& a, const auto& b) { return a.cells > b.cells; });
   return groups;
+}
+
+std::string few(const std::vector<std::string>& words) {
+  constexpr size_t most = 6;
+  if (words.size() <= most) return fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "),
+                     words.size() - most);
+}
+
+// Of all changes, where they have one: then it need not stand at each.
+std::string common_version(const Diff& diff) {
+  std::string version;
+  for (const Change& change : diff.changes) {
+    if (!version.empty() && version != change.cudnn) return "";
+    version = change.cudnn;
+  }
+  return version;
 }
 
 std::string counts_text(const Diff& diff) {
@@ -156,7 +208,7 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
     } else {
       ++diff.compared;
       if (before.cudnn(*old_cell->second) != version)
-        version = before.cudnn(*old_cell->second) + " -> " + version;
+        version = fmt::format("{} -> {}", before.cudnn(*old_cell->second), version);
       change = change_of(before.answer(*old_cell->second), after.answer(cell), options.tolerance);
       old_cells.erase(old_cell);
     }
@@ -180,13 +232,16 @@ bool is_regression(ChangeKind kind) {
 }
 
 std::string diff_text(const Diff& diff, const TextStyle& style) {
-  std::string out = counts_text(diff) + "\n";
+  const std::string version = common_version(diff);
+  std::string out = version.empty() ? "" : "cuDNN " + version + ": ";
+  out += counts_text(diff) + "\n";
   for (const auto& [kind, changes] : by_kind(diff)) {
     const std::string head = fmt::format("{} ({})", words(kind), changes.size());
     out += "\n" + (style.colour ? fmt::format(fmt::emphasis::bold, "{}", head) : head) + "\n";
     for (const auto& group : grouped(changes)) {
-      out += wrapped(fmt::format("{} on {}, cuDNN {}", group.first->config, fmt::join(group.targets, ", "),
-                                 group.first->cudnn),
+      out += wrapped(fmt::format("{} on {}{}{}", few(group.configs), few(group.targets),
+                                 version.empty() ? ", cuDNN " + group.first->cudnn : "",
+                                 group.configs.size() > 1 ? fmt::format(" ({} cells)", group.cells) : ""),
                      2, style.width);
       if (!group.first->before.empty()) out += wrapped("was: " + group.first->before, 6, style.width);
       if (!group.first->after.empty()) out += wrapped("is: " + group.first->after, 6, style.width);
@@ -204,12 +259,13 @@ std::string diff_markdown(const Diff& diff) {
   std::string out = "## attnprobe diff: " + counts_text(diff) + "\n";
   for (const auto& [kind, changes] : by_kind(diff)) {
     out += fmt::format(
-        "\n### {} ({})\n\n| config | GPUs | cuDNN | was | is |\n| --- | --- | --- | --- | --- |\n",
+        "\n### {} ({})\n\n| configs | GPUs | cells | cuDNN | was | is |\n| --- | --- | --- | --- | --- | --- "
+        "|\n",
         words(kind), changes.size());
     for (const auto& group : grouped(changes))
-      out += fmt::format("| {} | {} | {} | {} | {} |\n", cell(group.first->config),
-                         fmt::join(group.targets, ", "), group.first->cudnn, cell(group.first->before),
-                         cell(group.first->after));
+      out +=
+          fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(few(group.configs)), few(group.targets),
+                      group.cells, group.first->cudnn, cell(group.first->before), cell(group.first->after));
   }
   return out;
 }

@@ -2,9 +2,9 @@
 // as many workers as there are cores.
 #pragma once
 
-#include <compare>
 #include <functional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "attnprobe/worker/campaign.hpp"
@@ -20,7 +20,10 @@ struct Matrix {
 /// Where a cell stands: indices into the three.
 struct CellPlace {
   size_t config = 0, target = 0, cudnn = 0;
-  auto operator<=>(const CellPlace&) const = default;
+  bool operator==(const CellPlace&) const = default;
+  bool operator<(const CellPlace& other) const {
+    return std::tie(config, target, cudnn) < std::tie(other.config, other.target, other.cudnn);
+  }
 };
 
 /// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they

@@ -30,6 +30,7 @@ std::string reproduce_command(std::string command, const target::Target& target,
   if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
   if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
   if (options.run.data != run::RunOptions().data) command += " --data " + options.run.data;
+  if (!options.walk.sweep_where_none) command += " --quick";
   return command + " --cudnn " + shell_word(options.cudnn);
 }
 
