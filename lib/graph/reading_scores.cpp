@@ -354,8 +354,12 @@ void read_bias(Reading& reading, const Tensor& bias) {
   for (size_t i = 0; i < result.shape.size() && i < bias.dims.size(); ++i)
     if (bias.dims[i] == 1) result.shape[i] = '1';
   if (bias.data_type != spec.dtype) result.dtype = bias.data_type;
-  if (bias.dims.size() == 4 && bias.strides.size() == 4 && bias.strides != packed_strides(bias.dims))
-    std::copy_n(bias.strides.begin(), 4, result.strides.emplace().begin());
+  // Whatever a broken graph says, strides are computed of extents that fit the attention's alone.
+  const Dims scores{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
+  bool fits = bias.dims.size() == scores.size() && bias.strides.size() == scores.size();
+  for (size_t i = 0; fits && i < scores.size(); ++i) fits = bias.dims[i] == 1 || bias.dims[i] == scores[i];
+  if (fits && bias.strides != packed_strides(bias.dims))
+    std::copy_n(bias.strides.begin(), scores.size(), result.strides.emplace().begin());
   reading.spec.bias = result;
 }
 
