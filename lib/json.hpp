@@ -2,8 +2,10 @@
 // written.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 
 namespace attnprobe {
 using Json = nlohmann::ordered_json;
@@ -32,9 +34,25 @@ struct adl_serializer<std::optional<T>> {
 }  // namespace nlohmann
 #endif
 
+namespace attnprobe {
+/// An empty object with room for so many members: as an ordered object grows it copies what it holds, deeply,
+/// since its keys are constant.
+inline Json object_with_room(size_t members) {
+  Json object = Json::object();
+  object.get_ref<Json::object_t&>().reserve(members);
+  return object;
+}
+
+/// The number of names in "a, b, c".
+constexpr size_t names_in(std::string_view list) {
+  return 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
+}
+}  // namespace attnprobe
+
 /// to_json and from_json of a plain struct, its members under their own names. In the struct's namespace.
 #define ATTNPROBE_JSON(Type, ...)                                                          \
   inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
+    nlohmann_json_j = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));  \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))               \
   }                                                                                        \
   inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) { \

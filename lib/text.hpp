@@ -1,6 +1,7 @@
 // Small text helpers that messages for people need.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,21 @@ std::string shell_word(const std::string& word);
 
 /// `text` without white space at either end.
 std::string_view trim(std::string_view text);
+
+/// Where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. One search for each of the two
+/// (memchr): a search for both at once goes byte by byte, and logs are long.
+class LineEnds {
+ public:
+  explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')) {}
+  /// The first at or behind `begin`, which never goes back; npos: the last line is open.
+  size_t find(size_t begin) {
+    if (nul_ < begin) nul_ = text_.find('\0', begin);
+    return std::min(text_.find('\n', begin), nul_);
+  }
+
+ private:
+  std::string_view text_;
+  size_t nul_;
+};
 
 }  // namespace attnprobe

@@ -15,6 +15,7 @@
 
 using namespace attnprobe;
 using namespace attnprobe::cudnn;
+using namespace std::string_literals;
 
 namespace {
 
@@ -114,6 +115,18 @@ TEST_CASE("a message's parts become lines, whatever their number and length", "[
   CHECK(message_text("one\0two\0\0never\0") == "one\ntwo\n");
   const std::string longest(1 << 20, 'x');
   CHECK(message_text((longest + std::string("\0y\0\0", 4)).c_str()).size() > longest.size());
+}
+
+TEST_CASE("the graph before an engine config can be left out of a message", "[cudnn]") {
+  const std::string message =
+      "CuDNN (v91900 56) function f() called:\0"
+      "    apiLog: type=json; val={\"operationGraph\":{\"engine\":1},\"engine\":{\"engineId\":2}}\0"
+      "    apiLog: type=json; val={\"operationGraph\":{}}\0\0"s;
+  CHECK(message_text(message.c_str(), LoggedGraphs::left_out) ==
+        "CuDNN (v91900 56) function f() called:\n"
+        "    apiLog: type=json; val={\"engine\":{\"engineId\":2}}\n"
+        "    apiLog: type=json; val={\"operationGraph\":{}}\n");
+  CHECK(message_text(message.c_str()).size() == message.size() - 1);
 }
 
 TEST_CASE("lowering names the tensor or operation that cuDNN refuses", "[cudnn]") {

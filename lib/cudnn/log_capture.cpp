@@ -1,6 +1,7 @@
 #include "attnprobe/cudnn/log_capture.hpp"
 
 #include <cstring>
+#include <string_view>
 
 #include "attnprobe/error.hpp"
 
@@ -13,14 +14,20 @@ constexpr size_t longest_message = size_t{16} << 20;
 
 std::atomic<const LogCapture*> LogCapture::active_{nullptr};
 
-std::string message_text(const char* message) {
+std::string message_text(const char* message, LoggedGraphs graphs) {
+  constexpr std::string_view json = "apiLog: type=json; val={", engine = "\"engine\":";
   std::string text;
   if (message == nullptr) return text;
-  for (const char* part = message; *part != '\0' && text.size() < longest_message;) {
-    const size_t length = strnlen(part, longest_message);
-    text.append(part, length);
+  for (size_t begin = 0; message[begin] != '\0' && begin < longest_message;) {
+    const std::string_view part(message + begin, strnlen(message + begin, longest_message - begin));
+    begin += part.size() + 1;
+    const size_t at = graphs == LoggedGraphs::left_out ? part.substr(0, 64).find(json) : part.npos;
+    const size_t config = at == part.npos ? at : part.rfind(engine);
+    if (config != part.npos)
+      text.append(part.substr(0, at + json.size())).append(part.substr(config));
+    else
+      text.append(part);
     text += '\n';
-    part += length + 1;
   }
   return text;
 }
@@ -30,7 +37,8 @@ void silence(const Library& library) {
                                  [](cudnnSeverity_t, void*, const cudnnDebug_t*, const char*) {});
 }
 
-LogCapture::LogCapture(const Library& library, Level level) : library_(library) {
+LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs)
+    : library_(library), graphs_(graphs) {
   const LogCapture* none = nullptr;
   if (!active_.compare_exchange_strong(none, this))
     throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
@@ -54,7 +62,7 @@ void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_
     entry.status = debug->cudnnStatus;
     entry.thread = debug->tid;
   }
-  entry.text = message_text(message);
+  entry.text = message_text(message, capture->graphs_);
   const std::lock_guard lock(capture->mutex_);
   capture->messages_.push_back(std::move(entry));
 }

@@ -18,10 +18,16 @@ struct LogMessage {
   std::string text;  ///< the message's parts, one a line
 };
 
+/// The JSON of the operation graph, which stands before each engine config that an info message shows.
+enum class LoggedGraphs {
+  whole,
+  left_out  ///< nine tenths of what a walk is told, and it knows its graph
+};
+
 /// A callback message is several NUL-terminated texts, ended by an empty one (cudnnSetCallback's
 /// documentation; measured with 9.19). Gives them as lines. At most 16 MiB are read, in case the end is
 /// missing.
-std::string message_text(const char* message);
+std::string message_text(const char* message, LoggedGraphs graphs = LoggedGraphs::whole);
 
 /// Takes cuDNN's messages and drops them. Without any callback cuDNN prints errors to stderr.
 void silence(const Library& library);
@@ -34,13 +40,13 @@ class LogCapture {
     warnings,  ///< errors and warnings: the traceback of a failing finalize
     info       ///< also why heuristics' candidates fell out, at ten times the cost per call
   };
-  LogCapture(const Library& library, Level level);
+  LogCapture(const Library& library, Level level, LoggedGraphs graphs = LoggedGraphs::whole);
   ~LogCapture();
   LogCapture(const LogCapture&) = delete;
   LogCapture& operator=(const LogCapture&) = delete;
 
   std::vector<LogMessage> messages() const;
-  /// All messages, verbatim, in order of arrival.
+  /// All messages in order of arrival.
   std::string text() const;
   void clear();
 
@@ -51,6 +57,7 @@ class LogCapture {
   static void receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message);
 
   const Library& library_;
+  const LoggedGraphs graphs_;
   mutable std::mutex mutex_;
   std::vector<LogMessage> messages_;
   static std::atomic<const LogCapture*> active_;

@@ -59,9 +59,10 @@ std::optional<std::string_view> behind_marker(std::string_view text) {
 }  // namespace
 
 void LogSplitter::feed(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const size_t end = bytes.find_first_of(std::string_view("\n\0", 2));
-    const std::string_view part = bytes.substr(0, end);
+  LineEnds ends(bytes);
+  for (size_t begin = 0, end = 0; begin < bytes.size(); begin = end + 1) {
+    end = ends.find(begin);
+    const std::string_view part = bytes.substr(begin, end - begin);
     if (end == std::string_view::npos || !pending_.empty()) {
       const size_t room = longest_line - std::min(longest_line, pending_.size());
       pending_.append(part.substr(0, room));
@@ -71,7 +72,6 @@ void LogSplitter::feed(std::string_view bytes) {
     } else {
       line(part.substr(0, longest_line));
     }
-    bytes.remove_prefix(end + 1);
   }
 }
 

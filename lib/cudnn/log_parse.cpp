@@ -14,14 +14,14 @@ constexpr std::string_view knob_prefix = "CUDNN_KNOB_TYPE_";
 
 template <class F>
 void for_each_line(std::string_view text, F&& f) {
-  while (!text.empty()) {
-    const size_t end = std::min(text.find_first_of(std::string_view("\n\0", 2)), text.size());
-    std::string_view line = trim(text.substr(0, end));
+  LineEnds ends(text);
+  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
+    end = std::min(ends.find(begin), text.size());
+    std::string_view line = trim(text.substr(begin, end - begin));
     // In files cuDNN begins each line with a marker of its severity: "i! ", "w! ", "e! ".
     if (line.size() > 1 && line[1] == '!' && std::string_view("iwe").find(line[0]) != std::string_view::npos)
       line = trim(line.substr(2));
     f(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 

@@ -78,12 +78,12 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   if (!passes && !list_fallen) return;
   const size_t index = find_or_add(state, engine_findings.engine, named);
   EngineConfigFindings& found = state.findings.engine_configs[index];
-  if (state.configs[index]) return;  // a heuristic offered it and it is described already
+  if (found.check.supported) return;  // a heuristic offered it and it is described already
   found.check = {passes, state.library().status_name(status)};
   found.reasons = cudnn::parse_reasons(log);
   if (passes) {
     describe_config(config, engine, found);
-    state.configs[index] = std::move(config);
+    if (state.keep_configs) state.configs[index] = std::move(config);
   }
 }
 

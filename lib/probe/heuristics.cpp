@@ -45,7 +45,8 @@ std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t
 // Returns only what passes the support check; why the others fell out is in `log`.
 std::vector<Descriptor> fetch(WalkState& state, const Descriptor& heuristics, int64_t candidates,
                               std::string& log) {
-  const LogCapture capture(state.library(), LogCapture::Level::info);
+  const LogCapture capture(state.library(), LogCapture::Level::info,
+                           state.keep_log ? cudnn::LoggedGraphs::whole : cudnn::LoggedGraphs::left_out);
   auto configs = heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS),
                                             CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, candidates);
   log = capture.text();
@@ -65,7 +66,7 @@ void add_viable(WalkState& state, const std::string& mode, std::vector<Descripto
     add_mode(found, mode, rank);
     found.check = {true, state.library().status_name(CUDNN_STATUS_SUCCESS)};
     describe_config(configs[i], engines[0], found);
-    state.configs[index] = std::move(configs[i]);
+    if (state.keep_configs) state.configs[index] = std::move(configs[i]);
   }
 }
 

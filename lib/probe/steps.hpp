@@ -10,14 +10,15 @@
 
 namespace attnprobe::probe {
 
-/// A walk under way: the findings, and the live descriptor of each engine config that passed its check (plans
-/// are built from it). `configs` runs parallel to findings.engine_configs.
+/// A walk under way: the findings, and where plans will be built the live descriptor of each engine config
+/// that passed its check. `configs` runs parallel to findings.engine_configs.
 struct WalkState {
   const cudnn::DeviceContext& device;
   const cudnn::Descriptor& operation_graph;
   WalkFindings findings;
   std::vector<std::optional<cudnn::Descriptor>> configs;
   bool keep_log = false;
+  bool keep_configs = true;  ///< live ones slow cuDNN's next answers down by a twentieth
   std::map<std::pair<int64_t, Knobs>, size_t> places{};  ///< where each engine config stands in both lists
 
   const cudnn::Library& library() const { return device.library(); }

@@ -216,7 +216,8 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};
   }
   if (lowered) {
-    WalkState state{device, lowered->operation_graph(), {}, {}, options.keep_log};
+    WalkState state{device, lowered->operation_graph(), {},
+                    {},     options.keep_log,           options.plans != name_of(Plans::none)};
     step(state, "engine count", progress, [&] {
       state.findings.engine_count =
           lowered->operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));

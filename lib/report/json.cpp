@@ -46,18 +46,18 @@ std::string tool_version() {
 }
 
 Json to_json(const worker::Result& result) {
-  Json json = {
-      {"config", result.has_spec() ? to_json(result.config.spec) : Json()},
-      {"graph", graph_json(result)},
-      {"target", target_json(result.target)},
-      {"cudnn",
-       {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
-        {"path", result.cudnn_path}}},
-      {"verdict", name_of(result.verdict)},
-      {"environment_broken", result.environment_broken},
-      {"expect", name_of(expected(result))},
-      {"met", met_expectation(result)},
-      {"root_cause", result.root_cause ? Json(*result.root_cause) : Json()}};
+  Json json = object_with_room(24);
+  json["config"] = result.has_spec() ? to_json(result.config.spec) : Json();
+  json["graph"] = graph_json(result);
+  json["target"] = target_json(result.target);
+  json["cudnn"] = {
+      {"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
+      {"path", result.cudnn_path}};
+  json["verdict"] = name_of(result.verdict);
+  json["environment_broken"] = result.environment_broken;
+  json["expect"] = name_of(expected(result));
+  json["met"] = met_expectation(result);
+  json["root_cause"] = result.root_cause ? Json(*result.root_cause) : Json();
   if (result.given) json["given"] = given_json(*result.given);
   if (result.crash)
     json["crash"] = {

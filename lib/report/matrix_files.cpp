@@ -1,6 +1,8 @@
 // The files of a matrix's folder, and many folders as one.
 #include <fmt/format.h>
 
+#include <future>
+
 #include "attnprobe/error.hpp"
 #include "attnprobe/report/cells.hpp"
 #include "attnprobe/report/output.hpp"
@@ -110,6 +112,17 @@ std::string render_cells(Format format, const CellTable& table) {
 }
 
 void write_matrix_reports(const fs::path& folder, const CellLog& log, const CellTable& table) {
+  // Side by side: each is a whole document.
+  std::vector<std::future<void>> files;
+  const auto write = [&](Format format, const char* name) {
+    files.push_back(std::async(std::launch::async, [&table, file = folder / name, format] {
+      OutputFile(file).replace(render_cells(format, table));
+    }));
+  };
+  write(Format::html, "index.html");
+  write(Format::csv, "report.csv");
+  write(Format::junit, "report.xml");
+  write(Format::md, "report.md");
   // Line by line: the cells of a large matrix do not fit in memory as JSON.
   OutputFile(folder / "report.json").replace([&](std::ostream& out) {
     const Json head = {{"schema", "attnprobe/report/1"},
@@ -123,11 +136,7 @@ void write_matrix_reports(const fs::path& folder, const CellLog& log, const Cell
         [&](const CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
     out << "\n]}\n";
   });
-  const std::pair<Format, const char*> files[] = {{Format::csv, "report.csv"},
-                                                  {Format::junit, "report.xml"},
-                                                  {Format::md, "report.md"},
-                                                  {Format::html, "index.html"}};
-  for (const auto& [format, name] : files) OutputFile(folder / name).replace(render_cells(format, table));
+  for (auto& file : files) file.get();
 }
 
 }  // namespace attnprobe::report

@@ -71,10 +71,13 @@ Json Client::ask(const std::string& request, const std::string& first_stage,
     if (!announced_.empty()) answer_line("a walk that nobody waits for any more");
     process_->send_line(request);  // a child that is gone shows in the read below
   }
+  // The next request is there before the worker is done with this one. A long one waits: the socket might not
+  // hold it, and each side would wait for the other to read.
+  constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
-  const std::string line = answer_line(first_stage);
-  // The worker goes on while its answer is read here.
+  if (announced_.size() > longest_ahead) announced_.clear();
   if (!announced_.empty()) process_->send_line(announced_);
+  const std::string line = answer_line(first_stage);
   Json answer = Json::parse(line, nullptr, false);
   if (answer.is_discarded() || !answer.contains("answer"))
     throw Error(ErrorKind::internal,
@@ -85,26 +88,18 @@ Json Client::ask(const std::string& request, const std::string& first_stage,
   return answer;
 }
 
-// The next answer; the stages before it are read only where the worker is lost: they come by the dozen.
 std::string Client::answer_line(const std::string& first_stage) {
-  constexpr std::string_view stage_answer = "{\"answer\":\"stage\"";
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
-  std::string last_stage;
-  for (std::string line;;) {
-    const Process::Read read = process_->read_line(line, deadline);
-    if (read != Process::Read::line) {
-      const bool timed_out = read == Process::Read::timeout;
-      if (timed_out) process_->kill();
-      const ProcessEnd end = process_->wait();
-      const Json reached = Json::parse(last_stage, nullptr, false);
-      throw WorkerLost(timed_out, end,
-                       reached.is_object() ? reached["stage"].get<std::string>() : first_stage,
-                       process_->output_tail(), reached.is_object() ? reached["findings"] : Json());
-    }
-    if (line.compare(0, stage_answer.size(), stage_answer) != 0) return line;
-    last_stage = std::move(line);
-  }
+  std::string line;
+  const Process::Read read = process_->read_line(line, deadline);
+  if (read == Process::Read::line) return line;
+  const bool timed_out = read == Process::Read::timeout;
+  if (timed_out) process_->kill();
+  const ProcessEnd end = process_->wait();
+  const Json reached = Json::parse(process_->notes(), nullptr, false);
+  throw WorkerLost(timed_out, end, reached.is_object() ? reached["stage"].get<std::string>() : first_stage,
+                   process_->output_tail(), reached.is_object() ? reached["findings"] : Json());
 }
 
 target::DriverInfo Client::inspect_driver() {

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <future>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
 #include <thread>
 
 #include "attnprobe/error.hpp"
@@ -24,23 +27,27 @@ bool same_worker(const CellPlace& a, const CellPlace& b) {
   return a.cudnn == b.cudnn && a.target == b.target;
 }
 
-// All that one cuDNN and one target have where there are many such; smaller portions, which several workers
-// share, where there are few. A worker's start costs as much as some ten cells.
+// All that one cuDNN and one target have where there are many such. Where there are few, several workers
+// share them, in portions that get smaller towards the end, so that the jobs end together. A worker's start
+// costs as much as some ten cells.
 std::vector<Portion> portions_of(const std::vector<CellPlace>& places, size_t jobs) {
-  constexpr size_t small = 32, many = 4;
-  std::vector<Portion> whole, pieces;
+  constexpr size_t largest = 64, many = 4;
+  std::vector<Portion> whole;
   for (size_t i = 0; i < places.size(); ++i) {
-    const bool same = !whole.empty() && same_worker(places[i], places[i - 1]);
-    if (same)
+    if (i > 0 && same_worker(places[i], places[i - 1]))
       whole.back().end = i + 1;
     else
       whole.push_back({i, i + 1});
-    if (same && i - pieces.back().begin < small)
-      pieces.back().end = i + 1;
-    else
-      pieces.push_back({i, i + 1});
   }
-  return jobs == 1 || whole.size() >= many * jobs ? whole : pieces;
+  if (jobs == 1 || whole.size() >= many * jobs) return whole;
+  std::vector<Portion> pieces;
+  for (const Portion& portion : whole)
+    for (size_t begin = portion.begin, size = 0; begin < portion.end; begin += size) {
+      size = std::clamp((places.size() - begin) / (2 * jobs), size_t{1}, largest);
+      size = std::min(size, portion.end - begin);
+      pieces.push_back({begin, begin + size});
+    }
+  return pieces;
 }
 
 // A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
@@ -52,6 +59,59 @@ struct JobWorker {
   CellPlace place;
   CampaignOptions options;
   TargetRun run;
+};
+
+// Reports answers one after the other on a thread of its own: what becomes of one is done while cuDNN is
+// asked for the next.
+class Reporter {
+ public:
+  explicit Reporter(const OnCell& on_cell)
+      : on_cell_(on_cell), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+  // Throws what an earlier report threw.
+  void add(const CellPlace& place, Result cell) {
+    constexpr size_t most_waiting = 8;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return failure_ || waiting_.size() < most_waiting; });
+    if (failure_) std::rethrow_exception(failure_);
+    waiting_.emplace_back(place, std::move(cell));
+    changed_.notify_all();
+  }
+
+  // Waits for all of them.
+  void finish() {
+    thread_.request_stop();
+    thread_.join();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void run(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (changed_.wait(lock, stop, [&] { return !waiting_.empty(); })) {
+      auto [place, cell] = std::move(waiting_.front());
+      waiting_.pop_front();
+      changed_.notify_all();
+      lock.unlock();
+      try {
+        add_version_rules(cell);
+        on_cell_(place, cell);
+        lock.lock();
+      } catch (...) {
+        lock.lock();
+        failure_ = std::current_exception();
+        changed_.notify_all();
+        return;
+      }
+    }
+  }
+
+  const OnCell& on_cell_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<std::pair<CellPlace, Result>> waiting_;
+  std::exception_ptr failure_;
+  std::jthread thread_;
 };
 
 }  // namespace
@@ -94,33 +154,40 @@ void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, cons
   const auto portions = portions_of(places, jobs);
   auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr failure;
   auto work = [&] {
     std::unique_ptr<JobWorker> worker;
-    // What becomes of one answer is done while cuDNN is asked for the next.
-    std::future<void> reporting;
-    for (size_t p; (p = next++) < portions.size();) {
+    Reporter reporter(on_cell);
+    for (size_t p; (p = next++) < portions.size() && !stopped();) {
       const CellPlace& first = places[portions[p].begin];
       if (!worker || !same_worker(worker->place, first))
         worker = std::make_unique<JobWorker>(matrix, first, options);
-      for (size_t i = portions[p].begin; i < portions[p].end; ++i) {
-        if (stopped()) return;
+      for (size_t i = portions[p].begin; i < portions[p].end && !stopped(); ++i) {
         Result result =
             worker->run.run(matrix.questions[places[i].config],
                             i + 1 < portions[p].end ? &matrix.questions[places[i + 1].config] : nullptr);
         // A worker that the same Ctrl-C ended says nothing about cuDNN.
-        if (stopped() && (result.crash || result.findings.plans_run)) return;
-        if (reporting.valid()) reporting.get();
-        reporting =
-            std::async(std::launch::async, [&on_cell, place = places[i], cell = std::move(result)]() mutable {
-              add_version_rules(cell);
-              on_cell(place, cell);
-            });
+        if (!stopped() || (!result.crash && !result.findings.plans_run))
+          reporter.add(places[i], std::move(result));
       }
     }
-    if (reporting.valid()) reporting.get();
+    reporter.finish();
   };
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < std::min(jobs, portions.size()); ++i) threads.emplace_back(work);
+  auto guarded = [&] {
+    try {
+      work();
+    } catch (...) {
+      next = portions.size();  // the others need not go on
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < std::min(jobs, portions.size()); ++i) threads.emplace_back(guarded);
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace attnprobe::worker

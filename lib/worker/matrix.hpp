@@ -40,7 +40,8 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
 /// Called after each cell, from worker threads, at the same time.
 using OnCell = std::function<void(const CellPlace& place, const Result& result)>;
 
-/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker.
+/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker; throws what
+/// `on_cell` throws, with the other cells left unasked.
 void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, const CampaignOptions& options,
                 const OnCell& on_cell);
 

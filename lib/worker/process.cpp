@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,13 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
+// Away from the numbers that descriptors are to have in the child: dup2 onto itself would keep CLOEXEC.
+int moved(int descriptor) {
+  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, Process::child_notes + 1);
+  close(descriptor);
+  return other;
+}
+
 [[noreturn]] void fail(const std::string& what, int error) {
   throw Error(ErrorKind::internal,
               fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
@@ -64,22 +72,22 @@ Process::Process(const std::vector<std::string>& arguments,
   std::array<int, 2> sockets{}, output{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) fail("socketpair", errno);
   socket_ = sockets[0];
+  const int child_end = moved(sockets[1]);
   if (pipe2(output.data(), O_CLOEXEC) != 0) {
-    close(sockets[1]);
+    close(child_end);
     fail("pipe", errno);
   }
   output_fd_ = output[0];
   fcntl(output_fd_, F_SETFL, O_NONBLOCK);
+  notes_fd_ = moved(memfd_create("attnprobe notes", MFD_CLOEXEC));
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  // stdout belongs to reports; what libraries print goes the way of stderr. dup2 onto itself would keep
-  // CLOEXEC, so a descriptor that already has the number is moved away first.
+  // stdout belongs to reports; what libraries print goes the way of stderr.
   posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
-  int child_end = sockets[1];
-  if (child_end == child_socket) child_end = fcntl(child_end, F_DUPFD_CLOEXEC, child_socket + 1);
   posix_spawn_file_actions_adddup2(&actions, child_end, child_socket);
+  posix_spawn_file_actions_adddup2(&actions, notes_fd_, child_notes);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 
   std::vector<std::string> words = arguments;
@@ -88,12 +96,12 @@ Process::Process(const std::vector<std::string>& arguments,
                                 pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(output[1]);
-  close(sockets[1]);
-  if (child_end != sockets[1]) close(child_end);
+  close(child_end);
   if (error != 0) {
     pid_ = -1;
     close(socket_);
     close(output_fd_);
+    close(notes_fd_);
     fail(arguments[0], error);
   }
 }
@@ -105,6 +113,7 @@ Process::~Process() {
   }
   close(socket_);
   close(output_fd_);
+  close(notes_fd_);
 }
 
 bool Process::send_line(const std::string& line) {
@@ -149,6 +158,32 @@ Process::Read Process::read_line(std::string& line, std::chrono::steady_clock::t
     const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
     if (count > 0) buffer_.append(chunk.data(), static_cast<size_t>(count));
     ended = count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
+  }
+}
+
+std::string Process::notes() const {
+  std::string text;
+  std::array<char, 65536> chunk{};
+  for (ssize_t count;
+       (count = pread(notes_fd_, chunk.data(), chunk.size(), static_cast<off_t>(text.size()))) > 0;) {
+    text.append(chunk.data(), static_cast<size_t>(count));
+    if (const size_t end = text.find('\n', text.size() - static_cast<size_t>(count));
+        end != std::string::npos)
+      return text.substr(0, end);
+  }
+  return "";
+}
+
+void Notes::write(const std::string& line) const {
+  const std::string text = line + "\n";
+  for (size_t written = 0; written < text.size();) {
+    const ssize_t count =
+        pwrite(descriptor_, text.data() + written, text.size() - written, static_cast<off_t>(written));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0)
+      throw Error(ErrorKind::internal,
+                  fmt::format("the worker cannot write its notes: {}", std::strerror(errno)));
+    written += static_cast<size_t>(count);
   }
 }
 

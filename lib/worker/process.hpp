@@ -1,4 +1,4 @@
-// A child process with one socket to talk through and its stderr caught.
+// A child process with one socket to talk through, its stderr caught, and notes that outlive it.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +25,8 @@ struct ProcessEnd {
 
 class Process {
  public:
-  /// The descriptor of the socket in the child.
-  static constexpr int child_socket = 3;
+  /// Descriptors in the child: of the socket, and of the file in memory for its notes.
+  static constexpr int child_socket = 3, child_notes = 4;
 
   /// Starts `arguments[0]`; `environment` changes the parent's: a value sets, std::nullopt unsets. Throws
   /// Error(internal).
@@ -47,6 +47,8 @@ class Process {
   void kill();
   /// Waits for the end; call it after Read::ended or kill().
   ProcessEnd wait();
+  /// The line that the child's Notes hold; "" if there is none.
+  std::string notes() const;
   /// The last part of what the child wrote to stderr and stdout.
   const std::string& output_tail() const { return output_; }
 
@@ -54,9 +56,21 @@ class Process {
   void drain_output();
 
   pid_t pid_ = -1;
-  int socket_ = -1, output_fd_ = -1;
+  int socket_ = -1, output_fd_ = -1, notes_fd_ = -1;
   std::string buffer_, output_;
   std::optional<ProcessEnd> end_;
+};
+
+/// In the child: one line that the parent reads after the child's death, if need be. Nobody is woken for it,
+/// as a message would.
+class Notes {
+ public:
+  explicit Notes(int descriptor) : descriptor_(descriptor) {}
+  /// Replaces what is there. Throws Error(internal).
+  void write(const std::string& line) const;
+
+ private:
+  int descriptor_;
 };
 
 }  // namespace attnprobe::worker

@@ -2,15 +2,14 @@
 //
 //   {"do": "inspect_driver"}                             -> {"answer": "driver", "driver": DriverInfo}
 //   {"do": "open", "cudnn": PATH, "properties": JSON|null} -> {"answer": "opened", "library": LibraryInfo}
-//   {"do": "walk", "graph": OpGraph, "options": WalkOptions}
-//          -> {"answer": "stage", "stage": TEXT, "findings": WalkFindings} …, {"answer": "walk", "findings":
-//          …}
-//   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}}  -> {"answer": "stage", …} …, {"answer":
-//   "built", "plan":
-//          PlanFindings}
+//   {"do": "walk", "graph": OpGraph, "options": WalkOptions} -> {"answer": "walk", "findings": WalkFindings}
+//   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}} -> {"answer": "built", "plan": PlanFindings}
 //   {"do": "run", "graph": …, "engine": …, "knobs": …, "options": RunOptions}
-//          -> {"answer": "stage", …} …, {"answer": "ran", "outcome": Outcome}; plans that were built are kept
+//          -> {"answer": "ran", "outcome": Outcome}; plans that were built are kept
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
+//
+// Before each step that may take it down the worker notes {"stage": TEXT, "findings": WalkFindings|null}, the
+// findings so far (Notes in process.hpp): the parent reads it if the worker is lost.
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is
 // {"answer": "error", "kind": ErrorKind, "message": TEXT}.

@@ -79,6 +79,7 @@ class Server {
   void run() {
     while (const auto line = channel_.read_line()) {
       try {
+        notes_.write("");  // those of the request before are past
         channel_.write(answer(Json::parse(*line)));
       } catch (const Error& e) {
         channel_.write({{"answer", "error"}, {"kind", name_of(e.kind())}, {"message", e.what()}});
@@ -115,8 +116,7 @@ class Server {
 
   Json walk(const Json& request) {
     const auto progress = [&](const std::string& stage, const probe::WalkFindings& so_far) {
-      channel_.write({{"answer", "stage"}, {"stage", stage}, {"findings", so_far}});
-      inject_fault(stage);
+      reach(stage, so_far);
     };
     const auto graph = graph::from_json(request.at("graph"));
     const auto options = request.at("options").get<probe::WalkOptions>();
@@ -136,10 +136,7 @@ class Server {
     const auto graph = graph::from_json(request.at("graph"));
     const auto engine = request.at("engine").get<int64_t>();
     const auto knobs = request.at("knobs").get<probe::Knobs>();
-    const auto stage = [&](const std::string& text) {
-      channel_.write({{"answer", "stage"}, {"stage", text}, {"findings", nullptr}});
-      inject_fault(text);
-    };
+    const auto stage = [&](const std::string& text) { reach(text, nullptr); };
     if (!plans_) plans_.emplace(*device_);
     if (only_build)
       return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
@@ -148,7 +145,14 @@ class Server {
     return {{"answer", "ran"}, {"outcome", runner_->run(*plans_, graph, engine, knobs, options, stage)}};
   }
 
+  // What is left of this process if the next step takes it down.
+  void reach(const std::string& stage, const Json& findings_so_far) {
+    notes_.write(json_text({{"stage", stage}, {"findings", findings_so_far}}));
+    inject_fault(stage);
+  }
+
   Channel channel_;
+  Notes notes_{Process::child_notes};
   std::unique_ptr<cudnn::Library> library_;
   std::optional<cudnn::DeviceContext> device_;
   std::optional<run::PlanKeeper> plans_;

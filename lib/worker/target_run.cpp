@@ -189,7 +189,10 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
     return client_->walk(graph, options, next);
   }
   const std::string key = cache_->key(graph, target_, options_.cudnn, options);
-  if (auto known = cache_->find(key)) return std::move(*known);
+  // What the worker was told to walk already is its to answer, though another process may have stored it
+  // since.
+  if (std::exchange(announced_key_, "") != key)
+    if (auto known = cache_->find(key)) return std::move(*known);
   open();
   probe::WalkFindings findings = client_->walk(graph, options, next);
   cache_->store(key, findings);
@@ -201,8 +204,12 @@ std::string TargetRun::announcement() try {
   if (next_ == nullptr) return "";
   const graph::BuiltGraph built = build_graph(*next_);
   const probe::WalkOptions options = walk_of(built, walk_);
-  if (cache_ != nullptr && cache_->find(cache_->key(built.graph, target_, options_.cudnn, options)))
-    return "";
+  std::string key;
+  if (cache_ != nullptr) {
+    key = cache_->key(built.graph, target_, options_.cudnn, options);
+    if (cache_->find(key)) return "";
+  }
+  announced_key_ = std::move(key);
   return Client::walk_request(built.graph, options);
 } catch (const Error&) {
   return "";  // its own turn will say so

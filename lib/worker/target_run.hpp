@@ -41,6 +41,7 @@ class TargetRun {
   probe::WalkOptions walk_;
   bool runs_ = false;
   const Question* next_ = nullptr;
+  std::string announced_key_;   // in the cache, of the walk that the worker goes on with
   WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
   std::unique_ptr<Client> client_;
   std::mutex mutex_;
