@@ -49,7 +49,10 @@ constexpr size_t names_in(std::string_view list) {
 }
 }  // namespace attnprobe
 
-/// to_json and from_json of a plain struct, its members under their own names. In the struct's namespace.
+#define ATTNPROBE_ARCHIVE_MEMBER(member) archive(object.member);
+
+/// to_json and from_json of a plain struct, its members under their own names, and serialize(), by which
+/// cereal writes and reads it in binary. In the struct's namespace.
 #define ATTNPROBE_JSON(Type, ...)                                                          \
   inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
     nlohmann_json_j = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));  \
@@ -57,4 +60,8 @@ constexpr size_t names_in(std::string_view list) {
   }                                                                                        \
   inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) { \
     NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))             \
+  }                                                                                        \
+  template <class Archive>                                                                 \
+  void serialize(Archive& archive, Type& object) {                                         \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_ARCHIVE_MEMBER, __VA_ARGS__))       \
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "attnprobe/worker/archive.hpp"
 #include "attnprobe/worker/protocol.hpp"
 
 namespace attnprobe::worker {
@@ -47,7 +48,7 @@ std::string worker_program() {
 }
 
 WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_,
-                       Json findings_)
+                       std::optional<probe::WalkFindings> findings_)
     : std::runtime_error(
           fmt::format("the worker process {} ({}) at {}", timed_out_ ? "hung" : "died", end_.text(), stage_)),
       timed_out(timed_out_),
@@ -62,44 +63,47 @@ Client::Client(const target::Target& target, Seconds timeout)
 Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
 
 Json Client::request(const Json& request, const std::string& first_stage) {
-  return ask(request.dump(), first_stage, {});
+  return ask(text_of({request, ""}), first_stage, {}).json;
 }
 
-Json Client::ask(const std::string& request, const std::string& first_stage,
-                 const std::function<std::string()>& next) {
+Message Client::ask(const std::string& request, const std::string& first_stage,
+                    const std::function<std::string()>& next) {
   if (announced_ != request) {
-    if (!announced_.empty()) answer_line("a walk that nobody waits for any more");
-    process_->send_line(request);  // a child that is gone shows in the read below
+    if (!announced_.empty()) answer("a walk that nobody waits for any more");
+    process_->send(request);  // a child that is gone shows in the read below
   }
   // The next request is there before the worker is done with this one. A long one waits: the socket might not
   // hold it, and each side would wait for the other to read.
   constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
   if (announced_.size() > longest_ahead) announced_.clear();
-  if (!announced_.empty()) process_->send_line(announced_);
-  const std::string line = answer_line(first_stage);
-  Json answer = Json::parse(line, nullptr, false);
-  if (answer.is_discarded() || !answer.contains("answer"))
-    throw Error(ErrorKind::internal,
-                "the worker answered with something that is no answer: " + line.substr(0, 200));
-  if (answer["answer"] == "error")
-    throw Error(parse_enum<ErrorKind>(answer["kind"].get<std::string>()).value_or(ErrorKind::internal),
-                answer["message"].get<std::string>());
-  return answer;
+  if (!announced_.empty()) process_->send(announced_);
+  Message message = answer(first_stage);
+  const Json& json = message.json;
+  if (!json.contains("answer"))
+    throw Error(ErrorKind::internal, "the worker answered with something that is no answer: " + json.dump());
+  if (json["answer"] == "error")
+    throw Error(parse_enum<ErrorKind>(json["kind"].get<std::string>()).value_or(ErrorKind::internal),
+                json["message"].get<std::string>());
+  return message;
 }
 
-std::string Client::answer_line(const std::string& first_stage) {
+Message Client::answer(const std::string& first_stage) {
   const auto deadline = std::chrono::steady_clock::now() +
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
-  std::string line;
-  const Process::Read read = process_->read_line(line, deadline);
-  if (read == Process::Read::line) return line;
+  Message message;
+  const Process::Read read = process_->receive(message, deadline);
+  if (read == Process::Read::message) return message;
   const bool timed_out = read == Process::Read::timeout;
   if (timed_out) process_->kill();
   const ProcessEnd end = process_->wait();
-  const Json reached = Json::parse(process_->notes(), nullptr, false);
-  throw WorkerLost(timed_out, end, reached.is_object() ? reached["stage"].get<std::string>() : first_stage,
-                   process_->output_tail(), reached.is_object() ? reached["findings"] : Json());
+  std::string stage = first_stage;
+  std::optional<probe::WalkFindings> findings;
+  if (const auto notes = process_->notes(); notes && notes->json.contains("stage")) {
+    stage = notes->json["stage"].get<std::string>();
+    if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
+  }
+  throw WorkerLost(timed_out, end, stage, process_->output_tail(), std::move(findings));
 }
 
 target::DriverInfo Client::inspect_driver() {
@@ -115,12 +119,14 @@ cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Tar
 }
 
 std::string Client::walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options) {
-  return Json{{"do", "walk"}, {"graph", to_json(graph)}, {"options", options}}.dump();
+  return text_of({{{"do", "walk"}}, pack(graph, options)});
 }
 
 probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
                                  const std::function<std::string()>& next) {
-  return ask(walk_request(graph, options), "start", next)["findings"].get<probe::WalkFindings>();
+  probe::WalkFindings findings;
+  unpack(ask(walk_request(graph, options), "start", next).payload, findings);
+  return findings;
 }
 
 probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe::Knobs& knobs) {

@@ -25,13 +25,14 @@ std::string worker_program();
 /// A worker that died or hung instead of answering.
 class WorkerLost : public std::runtime_error {
  public:
-  WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output, Json findings);
+  WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output,
+             std::optional<probe::WalkFindings> findings);
   bool timed_out;
   ProcessEnd end;  ///< after a timeout: the SIGKILL that ended it
   std::string
       stage;  ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
-  std::string output;  ///< the last of its stderr
-  Json findings;       ///< the findings so far; null if there are none
+  std::string output;                           ///< the last of its stderr
+  std::optional<probe::WalkFindings> findings;  ///< of a walk, so far
 };
 
 /// The stage of a worker that has not answered anything yet.
@@ -50,8 +51,8 @@ class Client {
   target::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const target::Target& target);
   /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
-  /// walk_request() of it or "": that is begun before this one's answer is read. Any other request waits for
-  /// its end.
+  /// the walk_request() of it or "": that is begun before this one's answer is read. Any other request waits
+  /// for its end.
   probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
                            const std::function<std::string()>& next = {});
   static std::string walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options);
@@ -64,8 +65,8 @@ class Client {
 
  private:
   Json request(const Json& request, const std::string& stage);
-  Json ask(const std::string& request, const std::string& stage, const std::function<std::string()>& next);
-  std::string answer_line(const std::string& stage);
+  Message ask(const std::string& request, const std::string& stage, const std::function<std::string()>& next);
+  Message answer(const std::string& stage);
 
   Seconds timeout_;
   std::string announced_;  // the request that was sent ahead

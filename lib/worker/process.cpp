@@ -116,13 +116,9 @@ Process::~Process() {
   close(notes_fd_);
 }
 
-bool Process::send_line(const std::string& line) {
-  return send_all(socket_, line + "\n");
-}
-
 bool send_all(int socket, const std::string& text) {
   for (size_t sent = 0; sent < text.size();) {
-    const ssize_t count = send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    const ssize_t count = ::send(socket, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     sent += static_cast<size_t>(count);
@@ -138,14 +134,13 @@ void Process::drain_output() {
   }
 }
 
-Process::Read Process::read_line(std::string& line, std::chrono::steady_clock::time_point deadline) {
+Process::Read Process::receive(Message& message, std::chrono::steady_clock::time_point deadline) {
   using std::chrono::milliseconds;
   bool ended = false;
   while (true) {
-    if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
-      line = buffer_.substr(0, end);
-      buffer_.erase(0, end + 1);
-      return Read::line;
+    if (auto whole = messages_.take()) {
+      message = std::move(*whole);
+      return Read::message;
     }
     if (ended) return Read::ended;
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
@@ -156,26 +151,23 @@ Process::Read Process::read_line(std::string& line, std::chrono::steady_clock::t
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};
     const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
-    if (count > 0) buffer_.append(chunk.data(), static_cast<size_t>(count));
+    if (count > 0) messages_.append({chunk.data(), static_cast<size_t>(count)});
     ended = count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
   }
 }
 
-std::string Process::notes() const {
-  std::string text;
+std::optional<Message> Process::notes() const try {
+  MessageBuffer notes;
   std::array<char, 65536> chunk{};
-  for (ssize_t count;
-       (count = pread(notes_fd_, chunk.data(), chunk.size(), static_cast<off_t>(text.size()))) > 0;) {
-    text.append(chunk.data(), static_cast<size_t>(count));
-    if (const size_t end = text.find('\n', text.size() - static_cast<size_t>(count));
-        end != std::string::npos)
-      return text.substr(0, end);
-  }
-  return "";
+  off_t read = 0;
+  for (ssize_t count; (count = pread(notes_fd_, chunk.data(), chunk.size(), read)) > 0; read += count)
+    notes.append({chunk.data(), static_cast<size_t>(count)});
+  return notes.take();
+} catch (const Error&) {
+  return std::nullopt;  // cut off as it was written
 }
 
-void Notes::write(const std::string& line) const {
-  const std::string text = line + "\n";
+void Notes::write(const std::string& text) const {
   for (size_t written = 0; written < text.size();) {
     const ssize_t count =
         pwrite(descriptor_, text.data() + written, text.size() - written, static_cast<off_t>(written));

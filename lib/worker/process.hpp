@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "attnprobe/worker/message.hpp"
+
 namespace attnprobe::worker {
 
 /// Sends all of `text` on a socket. False if the other end is gone; no signal comes of it.
@@ -37,18 +39,18 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Sends one line (a newline is added). False if the child is gone.
-  bool send_line(const std::string& line);
+  /// Sends the text of a message. False if the child is gone.
+  bool send(const std::string& text) { return send_all(socket_, text); }
 
-  enum class Read { line, ended, timeout };
-  /// Waits for the next line until `deadline`. Read::ended: the child closed the socket.
-  Read read_line(std::string& line, std::chrono::steady_clock::time_point deadline);
+  enum class Read { message, ended, timeout };
+  /// Waits for the next message until `deadline`. Read::ended: the child closed the socket.
+  Read receive(Message& message, std::chrono::steady_clock::time_point deadline);
 
   void kill();
   /// Waits for the end; call it after Read::ended or kill().
   ProcessEnd wait();
-  /// The line that the child's Notes hold; "" if there is none.
-  std::string notes() const;
+  /// The message that the child's Notes hold, if there is a whole one.
+  std::optional<Message> notes() const;
   /// The last part of what the child wrote to stderr and stdout.
   const std::string& output_tail() const { return output_; }
 
@@ -57,17 +59,18 @@ class Process {
 
   pid_t pid_ = -1;
   int socket_ = -1, output_fd_ = -1, notes_fd_ = -1;
-  std::string buffer_, output_;
+  MessageBuffer messages_;
+  std::string output_;
   std::optional<ProcessEnd> end_;
 };
 
-/// In the child: one line that the parent reads after the child's death, if need be. Nobody is woken for it,
-/// as a message would.
+/// In the child: one message that the parent reads after the child's death, if need be. Nobody is woken for
+/// it, as for one through the socket.
 class Notes {
  public:
   explicit Notes(int descriptor) : descriptor_(descriptor) {}
   /// Replaces what is there. Throws Error(internal).
-  void write(const std::string& line) const;
+  void write(const std::string& text) const;
 
  private:
   int descriptor_;

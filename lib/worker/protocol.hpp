@@ -1,15 +1,15 @@
-// What parent and worker say to each other: one JSON object a line, each with "do" (request) or "answer".
+// What parent and worker say to each other: messages (message.hpp), each with "do" (request) or "answer".
 //
 //   {"do": "inspect_driver"}                             -> {"answer": "driver", "driver": DriverInfo}
 //   {"do": "open", "cudnn": PATH, "properties": JSON|null} -> {"answer": "opened", "library": LibraryInfo}
-//   {"do": "walk", "graph": OpGraph, "options": WalkOptions} -> {"answer": "walk", "findings": WalkFindings}
+//   {"do": "walk"} and OpGraph, WalkOptions as bytes -> {"answer": "walk"} and WalkFindings as bytes
 //   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}} -> {"answer": "built", "plan": PlanFindings}
 //   {"do": "run", "graph": …, "engine": …, "knobs": …, "options": RunOptions}
 //          -> {"answer": "ran", "outcome": Outcome}; plans that were built are kept
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
-// Before each step that may take it down the worker notes {"stage": TEXT, "findings": WalkFindings|null}, the
-// findings so far (Notes in process.hpp): the parent reads it if the worker is lost.
+// Before each step that may take it down the worker notes {"stage": TEXT}, and in a walk the findings so far
+// as bytes (Notes in process.hpp): the parent reads them if the worker is lost.
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is
 // {"answer": "error", "kind": ErrorKind, "message": TEXT}.

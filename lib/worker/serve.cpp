@@ -14,7 +14,7 @@
 #include "attnprobe/cudnn/device_context.hpp"
 #include "attnprobe/probe/walk.hpp"
 #include "attnprobe/target/driver.hpp"
-#include "attnprobe/text.hpp"
+#include "attnprobe/worker/archive.hpp"
 #include "attnprobe/worker/process.hpp"
 #include "attnprobe/worker/protocol.hpp"
 #include "attnprobe/worker/run_plans.hpp"
@@ -27,29 +27,25 @@ class Channel {
  public:
   explicit Channel(int socket) : socket_(socket) {}
 
-  std::optional<std::string> read_line() {
+  // None: the parent is gone.
+  std::optional<Message> read() {
     while (true) {
-      if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
-        std::string line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return line;
-      }
+      if (auto message = messages_.take()) return message;
       std::array<char, 65536> chunk{};
       const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return std::nullopt;
-      buffer_.append(chunk.data(), static_cast<size_t>(count));
+      messages_.append({chunk.data(), static_cast<size_t>(count)});
     }
   }
 
-  void write(const Json& json) {
-    if (!send_all(socket_, json_text(json) + "\n"))
-      std::_Exit(0);  // the parent is gone, and with it every reader
+  void write(const Message& message) {
+    if (!send_all(socket_, text_of(message))) std::_Exit(0);  // the parent is gone, and with it every reader
   }
 
  private:
   int socket_;
-  std::string buffer_;
+  MessageBuffer messages_;
 };
 
 // Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>. A
@@ -77,27 +73,35 @@ class Server {
   explicit Server(int socket) : channel_(socket) {}
 
   void run() {
-    while (const auto line = channel_.read_line()) {
+    while (const auto request = channel_.read()) {
       try {
-        notes_.write("");  // those of the request before are past
-        channel_.write(answer(Json::parse(*line)));
+        notes_.write("{}\n");  // those of the request before are past
+        channel_.write(request->json.at("do") == "walk" ? walk(request->payload)
+                                                        : Message{answer(request->json), ""});
       } catch (const Error& e) {
-        channel_.write({{"answer", "error"}, {"kind", name_of(e.kind())}, {"message", e.what()}});
+        refuse(e.kind(), e.what());
       } catch (const std::exception& e) {
-        channel_.write({{"answer", "error"}, {"kind", name_of(ErrorKind::internal)}, {"message", e.what()}});
+        refuse(ErrorKind::internal, e.what());
       }
     }
   }
 
  private:
+  void refuse(ErrorKind kind, const char* message) {
+    channel_.write({{{"answer", "error"}, {"kind", name_of(kind)}, {"message", message}}, ""});
+  }
+
+  void require_library(const std::string& what) const {
+    if (!library_)
+      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
+  }
+
   Json answer(const Json& request) {
     const auto what = request.at("do").get<std::string>();
     inject_fault(what);
     if (what == "inspect_driver") return {{"answer", "driver"}, {"driver", target::inspect_driver()}};
     if (what == "open") return open(request);
-    if (!library_)
-      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
-    if (what == "walk") return walk(request);
+    require_library(what);
     if (what == "build" || what == "run") return run(request, what == "build");
     if (what == "device_properties")
       return {{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}};
@@ -114,14 +118,17 @@ class Server {
     return {{"answer", "opened"}, {"library", library_->info()}};
   }
 
-  Json walk(const Json& request) {
+  Message walk(const std::string& payload) {
+    inject_fault("walk");
+    require_library("walk");
     const auto progress = [&](const std::string& stage, const probe::WalkFindings& so_far) {
-      reach(stage, so_far);
+      reach(stage, pack(so_far));
     };
-    const auto graph = graph::from_json(request.at("graph"));
-    const auto options = request.at("options").get<probe::WalkOptions>();
+    graph::OpGraph graph;
+    probe::WalkOptions options;
+    unpack(payload, graph, options);
     try {
-      return {{"answer", "walk"}, {"findings", probe::walk(*device_, graph, options, progress)}};
+      return {{{"answer", "walk"}}, pack(probe::walk(*device_, graph, options, progress))};
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
@@ -136,7 +143,7 @@ class Server {
     const auto graph = graph::from_json(request.at("graph"));
     const auto engine = request.at("engine").get<int64_t>();
     const auto knobs = request.at("knobs").get<probe::Knobs>();
-    const auto stage = [&](const std::string& text) { reach(text, nullptr); };
+    const auto stage = [&](const std::string& text) { reach(text, ""); };
     if (!plans_) plans_.emplace(*device_);
     if (only_build)
       return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
@@ -146,8 +153,8 @@ class Server {
   }
 
   // What is left of this process if the next step takes it down.
-  void reach(const std::string& stage, const Json& findings_so_far) {
-    notes_.write(json_text({{"stage", stage}, {"findings", findings_so_far}}));
+  void reach(const std::string& stage, const std::string& findings_so_far) {
+    notes_.write(text_of({{{"stage", stage}}, findings_so_far}));
     inject_fault(stage);
   }
 

@@ -84,7 +84,7 @@ void lose_at_start(Result& result, const WorkerLost& lost) {
 
 void lose(Result& result, const WorkerLost& lost) {
   result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
-  if (!lost.findings.is_null()) result.findings = lost.findings.get<probe::WalkFindings>();
+  if (lost.findings) result.findings = *lost.findings;
   result.crash = Crash{lost.end.text(), lost.stage, lost.output};
   diagnose::RootCause cause;
   cause.category = name_of(lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash);
@@ -224,9 +224,9 @@ void TargetRun::walk(Result& result) {
   } catch (const WorkerLost& lost) {
     // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
     // down says nothing of the plan.
-    if (lost.stage.rfind("plan of engine", 0) != 0 || lost.findings.is_null() || stopped()) throw;
+    if (lost.stage.rfind("plan of engine", 0) != 0 || !lost.findings || stopped()) throw;
     client_.reset();
-    result.findings = lost.findings.get<probe::WalkFindings>();
+    result.findings = *lost.findings;
     probe::sort_engine_configs(result.findings, options);
     for (auto& config : result.findings.engine_configs)
       if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);

@@ -1,0 +1,61 @@
+// Graphs, options and findings as bytes, for the other process of the same program. Internal to lib/worker.
+#pragma once
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/variant.hpp>
+#include <cereal/types/vector.hpp>
+#include <sstream>
+#include <string>
+
+#include "attnprobe/error.hpp"
+#include "attnprobe/graph/operation_fields.hpp"
+
+namespace attnprobe::graph {
+
+template <class Archive>
+void serialize(Archive& archive, Tensor& t) {
+  archive(t.uid, t.name, t.data_type, t.dims, t.strides, t.alignment, t.is_virtual, t.by_value, t.reordering,
+          t.ragged_offset, t.value);
+}
+
+template <class Archive, class Op>
+requires(kind_name<Op> != nullptr) void serialize(Archive& archive, Op& op) {
+  const auto member = [&](const char*, auto& value, auto...) { archive(value); };
+  for_each_attribute(op, member);
+  for_each_port(op, member);
+}
+
+template <class Archive>
+void serialize(Archive& archive, OpGraph& graph) {
+  archive(graph.tensors, graph.operations, graph.score_operations);
+}
+
+}  // namespace attnprobe::graph
+
+namespace attnprobe::worker {
+
+template <class... Values>
+std::string pack(const Values&... values) {
+  std::ostringstream out(std::ios::binary);
+  cereal::BinaryOutputArchive archive(out);
+  archive(values...);
+  return std::move(out).str();
+}
+
+/// The way back, in the same order. Throws Error(internal) for bytes that hold something else.
+template <class... Values>
+void unpack(const std::string& bytes, Values&... values) {
+  try {
+    std::istringstream in(bytes, std::ios::binary);
+    cereal::BinaryInputArchive archive(in);
+    archive(values...);
+  } catch (const std::exception& e) {
+    throw Error(ErrorKind::internal,
+                std::string("parent and worker are not of the same program: ") + e.what());
+  }
+}
+
+}  // namespace attnprobe::worker
