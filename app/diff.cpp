@@ -43,19 +43,27 @@ std::set<report::ChangeKind> grave_kinds(const std::string& list) {
   return kinds;
 }
 
-void check_version(const report::CellTable& table, const std::string& version, const std::string& file) {
-  const auto& known = table.axes.cudnns;
-  if (!version.empty() && std::find(known.begin(), known.end(), version) == known.end())
-    throw Error(ErrorKind::usage, fmt::format("{}: no cell is of cuDNN \"{}\"; allowed: {}", file, version,
-                                              quoted_list(known)));
+// The one version of the report that the word means.
+std::string version_in(const report::CellTable& table, const std::string& word, const std::string& file) {
+  if (word.empty()) return "";
+  std::vector<std::string> meant;
+  for (const auto& version : table.axes.cudnns)
+    if (report::has_version(version, word)) meant.push_back(version);
+  if (meant.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}: no cell is of cuDNN \"{}\"; allowed: {}", file, word,
+                                              quoted_list(table.axes.cudnns)));
+  if (meant.size() > 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: cuDNN \"{}\" may be {}; name one", file, word, quoted_list(meant)));
+  return meant.front();
 }
 
 int diff(DiffCommand command) {
   const auto grave = grave_kinds(command.fail_on);
   const report::CellTable before = report::load_cells(command.before, command.options.old_cudnn),
                           after = report::load_cells(command.after, command.options.new_cudnn);
-  check_version(before, command.options.old_cudnn, command.before);
-  check_version(after, command.options.new_cudnn, command.after);
+  command.options.old_cudnn = version_in(before, command.options.old_cudnn, command.before);
+  command.options.new_cudnn = version_in(after, command.options.new_cudnn, command.after);
   const report::Diff found = diff_cells(before, after, command.options);
   if (found.compared == 0)
     throw Error(ErrorKind::usage,
@@ -79,7 +87,8 @@ void add_diff(CLI::App& app, Run& run) {
       app.add_subcommand("diff", "What changed between two reports: of two days, or of two cuDNN versions");
   command->add_option("OLD", options->before, "a folder of `attnprobe matrix`, or a JSON report")->required();
   command->add_option("NEW", options->after, "another, or the same")->required();
-  command->add_option("--old-cudnn", options->options.old_cudnn, "of OLD only this version's cells (9.14.0)");
+  command->add_option("--old-cudnn", options->options.old_cudnn,
+                      "of OLD only this version's cells: 9.14 or 9.14.0");
   command->add_option("--new-cudnn", options->options.new_cudnn, "of NEW only this version's");
   command
       ->add_option("--tolerance", options->options.tolerance,
@@ -87,10 +96,16 @@ void add_diff(CLI::App& app, Run& run) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--fail-on", options->fail_on,
                       "kinds of change for which the exit code is 1, comma list; regression (default): "
-                      "newly_unsupported, wrong, lost, slower; any; none");
+                      "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the "
+                      "others are newly_supported, right, recovered, faster, graph_changed, engine_changed, "
+                      "fewer_engines, more_engines, reason_changed, removed, added");
   command->add_option("--format", options->format, "table, md or json")
       ->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
+  command->footer(
+      "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the "
+      "environment "
+      "lacks something.");
   command->callback([options, &run] { run = [options] { return diff(*options); }; });
 }
 

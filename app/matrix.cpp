@@ -153,18 +153,19 @@ std::optional<fs::path> library_named(const std::string& version) {
 // The newest of that version.
 cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
   const cudnn::LibraryInfo* best = nullptr;
-  std::vector<std::string> versions;
+  std::set<int64_t> versions;
   for (const auto& library : here) {
-    versions.push_back(cudnn::version_text(library.version));
+    versions.insert(library.version);
     if (is_of_version(library, word) && (best == nullptr || library.version > best->version)) best = &library;
   }
-  if (best == nullptr)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` "
-                    "brings it",
-                    word, quoted_list(versions), word));
-  return *best;
+  if (best != nullptr) return *best;
+  std::vector<std::string> texts;
+  for (const int64_t version : versions) texts.push_back(cudnn::version_text(version));
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` "
+                  "brings it",
+                  word, fmt::join(texts, ", "), word));
 }
 
 // In ascending order, each version once, without those that cannot answer for a GPU that is not there.

@@ -14,7 +14,7 @@ install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES
 # Quoted: CMake takes parentheses in bare words apart.
 set(_internal_headers
     "cudnn/(api|descriptor|device_context|enums|library|log_capture|lowering|newer_api)" "probe/(logged_graph|plan|steps|walk)"
-    "run/(cuda|execution|plan_keeper|runner|timing)" "worker/target_run" "worker/test_plans"
+    "run/(cuda|execution|plan_keeper|runner|timing)" "worker/archive" "worker/target_run" "worker/test_plans"
     "attention/(features|json_values|transformer_engine_reading)"
     "graph/(graph_builder|attention_tensors|flash_parts|mha_parts|operation_fields|scores|softmax)"
     "graph/(cudnn_names|frontend_json|graph_nodes|graph_view|reading|import_frontend_(layout|parts|reader))"

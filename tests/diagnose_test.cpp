@@ -203,6 +203,32 @@ TEST_CASE("A config that fell out without reason lines is still a candidate", "[
   CHECK(cause.engine == 3);
 }
 
+TEST_CASE("A GPU that does not suffice comes before an engine that knows the graph nowhere", "[diagnose]") {
+  auto only = [](const std::string& what, const std::string& bound) {
+    return Reason{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
+                  "only " + what + " is supported for this engine at: !(" + bound + " <= deviceVer)"};
+  };
+  const WalkFindings findings = findings_of(
+      {fallen("FALLBACK", 0, 0, pattern), fallen("FALLBACK", 1, 1, only("Ampere or above", "800")),
+       fallen("FALLBACK", 2, 2, only("Hopper", "900")), fallen("FALLBACK", 3, 3, only("Blackwell", "1000"))});
+  auto engine_to_blame = [&](const std::string& config, int sm) {
+    const auto spec = attention::parse_configs(config, "test").at(0).spec;
+    const RootCause cause = root_cause(findings, spec, 91900, sm);
+    CHECK(cause.category == (cause.engine == 0 ? "graph_pattern" : "arch_mismatch"));
+    return cause.engine.value();
+  };
+  const std::string plain = R"({"pattern": "sdpa_composite", "heads": 2, "seqlen": 128, "head_dim": 128})";
+  CHECK(engine_to_blame(plain, 75) == 1);
+  CHECK(engine_to_blame(plain, 80) == 0);
+  std::string fp8 = plain, mxfp8 = plain;
+  fp8.insert(1, R"("dtype": "fp8_e4m3", )");
+  mxfp8.insert(1, R"("dtype": "fp8_e4m3", "fp8": "mxfp8", )");
+  CHECK(engine_to_blame(fp8, 80) == 2);
+  CHECK(engine_to_blame(fp8, 90) == 0);
+  CHECK(engine_to_blame(mxfp8, 80) == 3);
+  CHECK(engine_to_blame(mxfp8, 90) == 3);
+}
+
 TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
   WalkFindings findings;
   findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}}};

@@ -62,9 +62,17 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   CHECK(change(good, answer("wrong_result")) == "wrong");
   CHECK(change(answer("wrong_result"), good) == "right");
   CHECK(change(good, answer("crashed")) == "lost");
-  CHECK(change(answer("timeout"), good) == "found");
+  CHECK(change(answer("timeout"), good) == "recovered");
   CHECK(change(answer("timeout"), answer("crashed")).empty());
   CHECK(change(good, answer("supported", "", {engine(1)})) == "engine_changed");
+  auto two = answer("supported", "", {engine(2), engine(1)});
+  two.viable = 2;
+  CHECK(change(good, two) == "more_engines");
+  CHECK(change(two, good) == "fewer_engines");
+  auto composite = good, unified = good;
+  composite.pattern = "sdpa_composite";
+  unified.pattern = "sdpa_unified";
+  CHECK(change(composite, unified) == "graph_changed");
   // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other
   // knobs.
   CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_"))
@@ -128,6 +136,8 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
              ContainsSubstring("--fail-on: \"worse\" is no kind of change"));
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --new-cudnn 9.1.0", good, bad)).err,
              ContainsSubstring("no cell is of cuDNN \"9.1.0\"; allowed: \"9.19.0\""));
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --old-cudnn 9.19 --new-cudnn 9", good, good)).out,
+             ContainsSubstring("nothing changed"));
   CHECK_THAT(run_attnprobe("diff README.md " + good).err,
              ContainsSubstring("README.md: neither the cells of a matrix"));
 }

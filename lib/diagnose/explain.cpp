@@ -69,13 +69,16 @@ Explanation explain(const probe::LoggedGraph& logged, const graph::Recognised& r
   }
   std::stable_sort(explanation.reasons.begin(), explanation.reasons.end(),
                    [](const auto& a, const auto& b) { return a.progress > b.progress; });
-  if (explanation.refused) explanation.cause = root_cause(logged.findings);
   if (recognised.exact && recognised.spec && logged.cudnn_version != 0 && logged.sm != 0) {
     const auto& spec = *recognised.spec;
-    if (explanation.refused)
+    if (explanation.refused) {
+      explanation.cause = root_cause(logged.findings, spec, logged.cudnn_version, logged.sm);
       explanation.requirements = unmet_requirements(spec, logged.cudnn_version, logged.sm);
+    }
     explanation.known_bugs = known_bugs(spec, logged.cudnn_version, logged.sm);
     explanation.frontend = frontend_answer(spec, logged.cudnn_version, logged.sm);
+  } else if (explanation.refused) {
+    explanation.cause = root_cause(logged.findings);
   }
   return explanation;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/diagnose/condition.hpp"
 #include "attnprobe/diagnose/problem.hpp"
@@ -37,6 +39,14 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
     unmet.push_back(std::move(requirement));
   }
   return unmet;
+}
+
+bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  const auto& rules = requirement_rules();
+  return std::none_of(rules.begin(), rules.end(), [&](const RequirementRule& rule) {
+    return !rule.sm.is_null() && holds(rule.when, problem) && !holds(rule.sm, problem);
+  });
 }
 
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {

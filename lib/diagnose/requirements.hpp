@@ -57,6 +57,9 @@ ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source)
 std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version,
                                             int sm);
 
+/// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
+bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
 
 /// None for patterns that cudnn-frontend has not. It is taken to be compiled against the cuDNN that runs.

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <tuple>
 
 #include "attnprobe/cudnn/status.hpp"
 #include "attnprobe/diagnose/reasons.hpp"
+#include "attnprobe/diagnose/requirements.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -102,6 +105,48 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
   return cause;
 }
 
+// The engine config that fell out and tells most, of those whose reason is accepted; nullptr where there is
+// none. What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates
+// are the ones that cuDNN meant for this graph. Among them the one that had come furthest counts, then the
+// better rank.
+template <class Accept>
+const EngineConfigFindings* most_telling(const probe::WalkFindings& findings, Accept&& accept) {
+  const EngineConfigFindings* best = nullptr;
+  std::tuple<bool, bool, int, int64_t> best_key;
+  for (const auto& config : findings.engine_configs) {
+    const Reason cause = cause_of(config);
+    if (probe::works(config, findings) || !accept(cause)) continue;
+    const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
+    int64_t rank = 1'000'000;
+    for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
+    const auto key = std::tuple(config.modes.empty(), !from_a, -progress_of(cause), rank);
+    if (best != nullptr && !(key < best_key)) continue;
+    best = &config;
+    best_key = key;
+  }
+  return best;
+}
+
+RootCause from_config(const EngineConfigFindings& config) {
+  RootCause cause = from_reason(cause_of(config));
+  cause.engine = config.engine;
+  if (!config.modes.empty()) cause.mode = config.modes.front();
+  return cause;
+}
+
+// 90 of "only Hopper is supported for this engine at: !(900 <= deviceVer && …)": the least compute capability
+// that the engine wants; 0 where the reason names none.
+int wanted_sm(const Reason& reason) {
+  constexpr std::string_view bound = " <= deviceVer";
+  const size_t end = reason.reason.find(bound);
+  if (end == std::string::npos || category_of(reason) != Category::arch_mismatch) return 0;
+  size_t begin = end;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(reason.reason[begin - 1])) != 0) --begin;
+  int version = 0;
+  std::from_chars(reason.reason.data() + begin, reason.reason.data() + end, version);
+  return version / 10;
+}
+
 }  // namespace
 
 bool lacks_descriptor(const probe::Failure& failure) {
@@ -111,29 +156,20 @@ bool lacks_descriptor(const probe::Failure& failure) {
 
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);
-  const EngineConfigFindings* best = nullptr;
-  std::tuple<bool, bool, int, int64_t> best_key;
-  // What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are
-  // the ones that cuDNN meant for this graph. Among them the one that had come furthest counts, then the
-  // better rank.
-  auto key = [](const EngineConfigFindings& config) {
-    const bool from_a = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
-    int64_t rank = 1'000'000;
-    for (const auto& [mode, place] : config.rank) rank = std::min(rank, place);
-    return std::tuple(config.modes.empty(), !from_a, -progress_of(cause_of(config)), rank);
-  };
-  for (const auto& config : findings.engine_configs) {
-    if (probe::works(config, findings)) continue;
-    const auto config_key = key(config);
-    if (best != nullptr && !(config_key < best_key)) continue;
-    best = &config;
-    best_key = config_key;
-  }
-  if (best == nullptr) return no_candidates(findings);
-  RootCause cause = from_reason(cause_of(*best));
-  cause.engine = best->engine;
-  if (!best->modes.empty()) cause.mode = best->modes.front();
-  return cause;
+  const EngineConfigFindings* best = most_telling(findings, [](const Reason&) { return true; });
+  return best != nullptr ? from_config(*best) : no_candidates(findings);
+}
+
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
+                     int64_t cudnn_version, int sm) {
+  RootCause cause = root_cause(findings);
+  if (cause.category != name_of(Category::graph_pattern) || gpu_suffices(spec, cudnn_version, sm))
+    return cause;
+  const EngineConfigFindings* of_gpu = most_telling(findings, [&](const Reason& reason) {
+    const int wanted = wanted_sm(reason);
+    return wanted > sm && gpu_suffices(spec, cudnn_version, wanted);
+  });
+  return of_gpu != nullptr ? from_config(*of_gpu) : cause;
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {

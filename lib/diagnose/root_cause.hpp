@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "attnprobe/attention/spec.hpp"
 #include "attnprobe/json.hpp"
 #include "attnprobe/probe/findings.hpp"
 
@@ -26,6 +27,11 @@ ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, i
 /// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed
 /// comes before the other modes' and the swept ones, then how far the engine had come, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
+
+/// The same of a known problem. Where its GPU does not suffice (gpu_suffices), an engine that wants one which
+/// does says it before those that would not know the graph on any GPU.
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
+                     int64_t cudnn_version, int sm);
 
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.
 bool speaks_of_environment(const probe::WalkFindings& findings);

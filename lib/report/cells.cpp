@@ -254,6 +254,10 @@ Json load_report(const fs::path& file) {
   return report;
 }
 
+bool has_version(const std::string& version, const std::string& word) {
+  return word.empty() || (version + ".").rfind(word + ".", 0) == 0;
+}
+
 std::optional<fs::path> cell_log_of(const fs::path& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return path / "cells.jsonl";
@@ -278,9 +282,7 @@ CellTable collect(const CellLog& log, const std::string& only_cudnn) {
   CellCollector collector(log.axes());
   log.for_each(
       [&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); },
-      [&](const CellPlace& place) {
-        return only_cudnn.empty() || log.axes().cudnns[place.cudnn] == only_cudnn;
-      });
+      [&](const CellPlace& place) { return has_version(log.axes().cudnns[place.cudnn], only_cudnn); });
   return collector.take();
 }
 

@@ -107,12 +107,15 @@ CellTable cells_of_report(const Json& report);
 /// A JSON document from a file. Throws Error(usage) if it is no report.
 Json load_report(const std::filesystem::path& file);
 
+/// Whether "9.14.0" is meant by a word such as "9.14.0", "9.14" or "9"; "" means any.
+bool has_version(const std::string& version, const std::string& word);
+
 /// Whether the folder or file holds a matrix's cells; then the file.
 std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& path);
 
 /// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with
 /// any results. Throws Error(usage) naming the file and what is wrong.
-/// `only_cudnn`: of a matrix only the cells of that version.
+/// `only_cudnn`: of a matrix only the cells of that version (has_version).
 CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
 
 /// "attnprobe --heads 12 …": the command that asks about a config, on no target yet; "" where a graph was

@@ -82,10 +82,33 @@ std::optional<ChangeKind> verdict_change(const CellAnswer& before, const CellAns
   if (after.verdict == "wrong_result") return ChangeKind::wrong;
   if (is_lost(after)) return is_lost(before) ? std::nullopt : std::optional(ChangeKind::lost);
   if (before.verdict == "wrong_result" && after.verdict == "supported") return ChangeKind::right;
-  if (is_lost(before)) return ChangeKind::found;
+  if (is_lost(before)) return ChangeKind::recovered;
   if (after.verdict == "supported") return ChangeKind::newly_supported;
   if (before.verdict == "supported") return ChangeKind::newly_unsupported;
   return ChangeKind::reason_changed;
+}
+
+// Of cells that are supported both times and as fast.
+std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswer& after) {
+  const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
+  if (old_first == nullptr || new_first == nullptr) return std::nullopt;
+  Change change;
+  change.before = name_of_engine(*old_first);
+  change.after = name_of_engine(*new_first);
+  if (!before.pattern.empty() && !after.pattern.empty() && before.pattern != after.pattern) {
+    change.kind = ChangeKind::graph_changed;
+    change.before = before.pattern + ", " + change.before;
+    change.after = after.pattern + ", " + change.after;
+  } else if (!is_same_choice(*old_first, *new_first)) {
+    change.kind = ChangeKind::engine_changed;
+  } else if (before.viable != after.viable) {
+    change.kind = after.viable < before.viable ? ChangeKind::fewer_engines : ChangeKind::more_engines;
+    change.before = fmt::format("{}, one of {} engine configs", change.before, before.viable);
+    change.after = fmt::format("{}, one of {}", change.after, after.viable);
+  } else {
+    return std::nullopt;
+  }
+  return change;
 }
 
 // At most one change a cell, the gravest.
@@ -114,13 +137,7 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
       return change;
     }
   }
-  const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
-  if (old_first == nullptr || new_first == nullptr || is_same_choice(*old_first, *new_first))
-    return std::nullopt;
-  change.kind = ChangeKind::engine_changed;
-  change.before = name_of_engine(*old_first);
-  change.after = name_of_engine(*new_first);
-  return change;
+  return change_of_choice(before, after);
 }
 
 std::map<ChangeKind, std::vector<const Change*>> by_kind(const Diff& diff) {
@@ -143,6 +160,12 @@ struct ChangeGroup {
   size_t cells = 0;
 };
 
+bool comes_by_the_thousand(ChangeKind kind) {
+  return kind == ChangeKind::graph_changed || kind == ChangeKind::engine_changed ||
+         kind == ChangeKind::fewer_engines || kind == ChangeKind::more_engines ||
+         kind == ChangeKind::reason_changed;
+}
+
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
   std::vector<ChangeGroup> groups;
   std::map<std::array<std::string, 4>, size_t> known;
@@ -150,8 +173,7 @@ std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
     if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
   };
   for (const Change* change : changes) {
-    const bool many =
-        change->kind == ChangeKind::engine_changed || change->kind == ChangeKind::reason_changed;
+    const bool many = comes_by_the_thousand(change->kind);
     const auto [place, is_new] = known.try_emplace(
         {many ? "" : change->config, change->cudnn, change->before, change->after}, groups.size());
     if (is_new) groups.push_back({change, {}, {}, 0});
@@ -184,6 +206,8 @@ std::string common_version(const Diff& diff) {
 
 std::string counts_text(const Diff& diff) {
   std::string text = fmt::format("{} cells in both", diff.compared);
+  if (diff.of_many_versions)
+    text += ", each cuDNN version compared with itself (--old-cudnn and --new-cudnn compare two)";
   if (diff.changes.empty()) return text + ", nothing changed";
   for (const auto& [kind, changes] : by_kind(diff))
     text += fmt::format(", {} {}", changes.size(), words(kind));
@@ -197,6 +221,7 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
       !(has_one_version(before, options.old_cudnn) && has_one_version(after, options.new_cudnn));
   auto old_cells = named_cells(before, options.old_cudnn, by_version);
   Diff diff;
+  diff.of_many_versions = by_version;
   for (const Cell& cell : after.cells) {
     if (!options.new_cudnn.empty() && after.cudnn(cell) != options.new_cudnn) continue;
     const Key key{after.config(cell), after.target(cell).id, by_version ? after.cudnn(cell) : ""};

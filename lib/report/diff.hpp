@@ -15,13 +15,16 @@ namespace attnprobe::report {
 enum class ChangeKind {
   newly_unsupported,  ///< supported before
   newly_supported,
-  wrong,   ///< computed right before, or was not run
-  right,   ///< computed wrong before
-  lost,    ///< crashes, hangs or fails now
-  found,   ///< did before
-  slower,  ///< the fastest right engine config, by more than the tolerance
+  wrong,      ///< computed right before, or was not run
+  right,      ///< computed wrong before
+  lost,       ///< crashes, hangs or fails now
+  recovered,  ///< did before
+  slower,     ///< the fastest right engine config, by more than the tolerance
   faster,
+  graph_changed,   ///< supported both times, as operation graphs of another form
   engine_changed,  ///< another engine config comes first
+  fewer_engines,   ///< engine configs that work, where the first is the same
+  more_engines,
   reason_changed,  ///< refused both times, with other words
   removed,         ///< only in the old report
   added,           ///< only in the new one
@@ -39,8 +42,9 @@ struct DiffOptions {
 };
 
 struct Diff {
-  size_t compared = 0;          ///< cells in both
-  std::vector<Change> changes;  ///< by kind, then in the new report's order
+  size_t compared = 0;            ///< cells in both
+  bool of_many_versions = false;  ///< of several cuDNN versions, each compared with itself
+  std::vector<Change> changes;    ///< by kind, then in the new report's order
 };
 
 /// Cells belong together by config name, target and cuDNN version; where each side has one version only, by
@@ -61,16 +65,19 @@ Json diff_json(const Diff& diff);
 namespace attnprobe {
 template <>
 struct EnumNames<report::ChangeKind> {
-  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 12> table{{
+  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 15> table{{
       {report::ChangeKind::newly_unsupported, "newly_unsupported"},
       {report::ChangeKind::newly_supported, "newly_supported"},
       {report::ChangeKind::wrong, "wrong"},
       {report::ChangeKind::right, "right"},
       {report::ChangeKind::lost, "lost"},
-      {report::ChangeKind::found, "found"},
+      {report::ChangeKind::recovered, "recovered"},
       {report::ChangeKind::slower, "slower"},
       {report::ChangeKind::faster, "faster"},
+      {report::ChangeKind::graph_changed, "graph_changed"},
       {report::ChangeKind::engine_changed, "engine_changed"},
+      {report::ChangeKind::fewer_engines, "fewer_engines"},
+      {report::ChangeKind::more_engines, "more_engines"},
       {report::ChangeKind::reason_changed, "reason_changed"},
       {report::ChangeKind::removed, "removed"},
       {report::ChangeKind::added, "added"},

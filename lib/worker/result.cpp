@@ -87,7 +87,10 @@ void judge(Result& result) {
     return;
   }
   if (findings.plans_built && !findings.failure && judge_runs(result)) return;
-  result.root_cause = diagnose::root_cause(findings);
+  const bool is_known = result.cudnn_version != 0 && result.has_spec();
+  result.root_cause =
+      is_known ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
+               : diagnose::root_cause(findings);
   if (diagnose::speaks_of_environment(findings)) {
     result.verdict = Verdict::error;
     result.environment_broken = true;
