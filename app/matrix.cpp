@@ -160,6 +160,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
   }
   if (best != nullptr) return *best;
   std::vector<std::string> texts;
+  texts.reserve(versions.size());
   for (const int64_t version : versions) texts.push_back(cudnn::version_text(version));
   throw Error(
       ErrorKind::environment,
