@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -228,6 +229,26 @@ TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
     CHECK(result["crash"]["stage"] == "mode B");
     CHECK(result["modes"][0]["mode"] == "A");  // what came before it is kept
   }
+}
+
+TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matrix]") {
+  worker::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.sweep_where_none = false;
+  options.jobs = 2;
+  worker::Matrix matrix;
+  matrix.questions = worker::questions_of(attention::parse_configs(
+      R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})",
+      "test"));
+  matrix.targets = target::simulated_targets("h200");
+  matrix.cudnns = {worker::identify(options.cudnn, options)};
+  std::atomic<int> reported{0};
+  const auto disk_full = [&](const worker::CellPlace&, const worker::Result&) {
+    if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
+  };
+  CHECK_THROWS_WITH(worker::run_matrix(matrix, worker::places_of(matrix), options, disk_full),
+                    "the disk is full");
+  CHECK(reported < 12);
 }
 
 TEST_CASE("bad input to a matrix is named", "[matrix]") {
