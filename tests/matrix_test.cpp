@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "attnprobe/report/cells.hpp"
+#include "attnprobe/target/catalogue.hpp"
 #include "attnprobe/worker/walk_cache.hpp"
 #include "catch.hpp"
 #include "support.hpp"
@@ -240,7 +241,7 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   matrix.questions = worker::questions_of(attention::parse_configs(
       R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})",
       "test"));
-  matrix.targets = target::simulated_targets("h200");
+  matrix.targets = {*target::find("h200")};
   matrix.cudnns = {worker::identify(options.cudnn, options)};
   std::atomic<int> reported{0};
   const auto disk_full = [&](const worker::CellPlace&, const worker::Result&) {
