@@ -79,7 +79,13 @@ Process::Process(const std::vector<std::string>& arguments,
   }
   output_fd_ = output[0];
   fcntl(output_fd_, F_SETFL, O_NONBLOCK);
-  notes_fd_ = moved(memfd_create("attnprobe notes", MFD_CLOEXEC));
+  const int notes = memfd_create("attnprobe notes", MFD_CLOEXEC);
+  if (notes < 0) {
+    const int error = errno;
+    for (const int descriptor : {socket_, child_end, output[0], output[1]}) close(descriptor);
+    fail("memfd_create", error);
+  }
+  notes_fd_ = moved(notes);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
