@@ -101,7 +101,11 @@ Message Client::answer(const std::string& first_stage) {
   std::optional<probe::WalkFindings> findings;
   if (const auto notes = process_->notes(); notes && notes->json.contains("stage")) {
     stage = notes->json["stage"].get<std::string>();
-    if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
+    try {
+      if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
+    } catch (const Error&) {
+      findings.reset();  // it was killed while it wrote them
+    }
   }
   throw WorkerLost(timed_out, end, stage, process_->output_tail(), std::move(findings));
 }
