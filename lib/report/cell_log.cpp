@@ -138,16 +138,27 @@ void CellLog::add(const CellPlace& place, const std::string& cell) {
   offsets_[place] = at;
 }
 
-void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take,
-                       const std::function<bool(const CellPlace&)>& wanted) const {
+void CellLog::for_each_line(const std::function<void(const CellPlace&, std::string&)>& take,
+                            const std::function<bool(const CellPlace&)>& wanted) const {
   std::ifstream in(file_, std::ios::binary);
   std::string line;
+  std::streamoff at = 0;
   for (const auto& [place, offset] : offsets_) {
     if (wanted && !wanted(place)) continue;
-    in.seekg(offset);
+    if (offset != at) in.seekg(offset);  // which throws away what was read ahead
     if (!std::getline(in, line)) refuse(file_, "it was cut off while it was read");
-    take(place, "{" + line.substr(place_of(line)->second));
+    at = offset + static_cast<std::streamoff>(line.size()) + 1;
+    take(place, line);
   }
+}
+
+void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take,
+                       const std::function<bool(const CellPlace&)>& wanted) const {
+  const auto take_cell = [&](const CellPlace& place, std::string& line) {
+    line.replace(0, place_of(line)->second, 1, '{');
+    take(place, line);
+  };
+  for_each_line(take_cell, wanted);
 }
 
 void CellLog::sort() {
@@ -160,9 +171,9 @@ void CellLog::sort() {
       at += static_cast<std::streamoff>(text.size());
     };
     put(header_of(axes_));
-    for_each([&](const CellPlace& place, const std::string& cell) {
+    for_each_line([&](const CellPlace& place, std::string& line) {
       offsets[place] = at;
-      put(line_of(place, cell));
+      put(line += '\n');
     });
   });
   out_.close();

@@ -61,6 +61,8 @@ class CellLog {
 
  private:
   void read();
+  void for_each_line(const std::function<void(const worker::CellPlace& place, std::string& line)>& take,
+                     const std::function<bool(const worker::CellPlace& place)>& wanted = {}) const;
 
   std::filesystem::path file_;
   MatrixAxes axes_;
