@@ -21,6 +21,7 @@
 #include "attnprobe/worker/run_plans.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "libraries.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -214,7 +215,7 @@ int64_t version_for_graphs(const AskOptions& options) {
   try {
     const target::Target& any = *target::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(cudnn::choose_library(options.cudnn).path, any).version;
+    return client.open(library_path(options.cudnn, options.campaign), any).version;
   } catch (const std::exception& e) {
     constexpr int64_t newest_checked = 91900;
     spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}",
@@ -260,7 +261,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   if (!options.errata.empty()) errata = std::make_unique<report::OutputFile>(options.errata);
   const Work work = plan(options);
   check_can_run(options, work.groups);
-  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
+  options.campaign.cudnn = library_path(options.cudnn, options.campaign);
 
   options.campaign.stop = stop_gently();
   Progress progress(size_of(work.groups), files);

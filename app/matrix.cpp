@@ -5,12 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "ask.hpp"
 #include "attnprobe/error.hpp"
@@ -22,6 +20,7 @@
 #include "attnprobe/worker/walk_cache.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "libraries.hpp"
 #include "matrix_exit_code.hpp"
 
 namespace attnprobe::app {
@@ -104,107 +103,6 @@ void check_names(const std::vector<attention::AttentionConfig>& configs) {
       throw Error(ErrorKind::usage,
                   fmt::format("two configs are called \"{}\"; in a matrix each has a name of its own",
                               config.spec.name));
-}
-
-bool is_version(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos;
-}
-
-// "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140. Of "9.14.0.64" the build is not known of a library; it has
-// to be where a folder says so.
-bool is_of_version(const cudnn::LibraryInfo& library, const std::string& word) {
-  const std::string version = cudnn::version_text(library.version) + ".";
-  const bool names_build = std::count(word.begin(), word.end(), '.') == 3;
-  if (names_build) return library.path.find("/" + word + "/") != std::string::npos;
-  return version.rfind(word + ".", 0) == 0;
-}
-
-// Every cuDNN here that can be loaded; what cannot is said.
-std::vector<cudnn::LibraryInfo> libraries_here(const worker::CampaignOptions& campaign) {
-  const auto candidates = cudnn::find_libraries("");
-  std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
-  std::atomic<size_t> next{0};
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < std::min<size_t>(candidates.size(), worker::jobs_of(campaign)); ++i)
-      threads.emplace_back([&] {
-        for (size_t c; (c = next++) < candidates.size();) try {
-            found[c] = worker::identify(candidates[c].path, campaign);
-          } catch (const std::exception& e) {
-            spdlog::warn("{}", e.what());
-          }
-      });
-  }
-  std::vector<cudnn::LibraryInfo> libraries;
-  for (auto& library : found)
-    if (library) libraries.push_back(std::move(*library));
-  return libraries;
-}
-
-// The cuDNN of a version whose place or name says it, which none has to be loaded for.
-std::optional<fs::path> library_named(const std::string& version) {
-  try {
-    return cudnn::choose_library(version).path;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// The newest of that version.
-cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
-  const cudnn::LibraryInfo* best = nullptr;
-  std::set<int64_t> versions;
-  for (const auto& library : here) {
-    versions.insert(library.version);
-    if (is_of_version(library, word) && (best == nullptr || library.version > best->version)) best = &library;
-  }
-  if (best != nullptr) return *best;
-  std::vector<std::string> texts;
-  texts.reserve(versions.size());
-  for (const int64_t version : versions) texts.push_back(cudnn::version_text(version));
-  throw Error(
-      ErrorKind::environment,
-      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` "
-                  "brings it",
-                  word, fmt::join(texts, ", "), word));
-}
-
-// In ascending order, each version once, without those that cannot answer for a GPU that is not there.
-std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
-                                                 const std::vector<target::Target>& targets,
-                                                 const worker::CampaignOptions& campaign) {
-  constexpr int64_t first_that_simulates = 90800;
-  std::vector<cudnn::LibraryInfo> here, chosen;
-  for (const auto& word : words) {
-    const auto named = is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign);
-    if (word == "all")
-      chosen.insert(chosen.end(), here.begin(), here.end());
-    else if (named)
-      chosen.push_back(worker::identify(*named, campaign));
-    else if (is_version(word))
-      chosen.push_back(library_of_version(here, word));
-    else
-      chosen.push_back(worker::identify(cudnn::choose_library(word).path, campaign));
-  }
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const auto& a, const auto& b) { return a.version < b.version; });
-  const bool simulates = std::any_of(targets.begin(), targets.end(),
-                                     [](const auto& t) { return t.kind == target::Kind::simulated; });
-  std::vector<cudnn::LibraryInfo> libraries;
-  for (auto& library : chosen) {
-    if (!libraries.empty() && libraries.back().version == library.version) continue;
-    if (simulates && library.version < first_that_simulates)
-      spdlog::warn(
-          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does "
-          "for others",
-          cudnn::version_text(library.version), library.path);
-    else
-      libraries.push_back(std::move(library));
-  }
-  if (libraries.empty())
-    throw Error(ErrorKind::environment, "no cuDNN here can answer; `attnprobe doctor` says more");
-  return libraries;
 }
 
 std::string joined(const std::vector<std::string>& words) {

@@ -10,6 +10,7 @@
 #include "attnprobe/worker/preflight.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "libraries.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -47,7 +48,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   std::unique_ptr<report::OutputFile> file;
   if (!path.empty()) file = std::make_unique<report::OutputFile>(path);
   worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
-  const auto library = client.open(cudnn::choose_library(cudnn).path, devices[static_cast<size_t>(device)]);
+  const auto library = client.open(library_path(cudnn, {}), devices[static_cast<size_t>(device)]);
   const auto measured = target::measured_target(
       client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
       fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version), driver.version / 1000,

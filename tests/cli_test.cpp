@@ -25,6 +25,16 @@ TEST_CASE("exit code 1: one result not as expected", "[cli]") {
   CHECK(run_attnprobe(problem + " --target a100 --expect unsupported").exit_code == 1);
 }
 
+TEST_CASE("the option --cudnn takes a version, also of a library whose name does not tell it", "[cli]") {
+  const Run run = run_attnprobe(problem + " --target a100 --quick --format json --cudnn 9.19.0");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.json()["results"][0]["cudnn"]["version"] == "9.19.0");
+  const Run none = run_attnprobe(problem + " --target a100 --cudnn 9.99");
+  CHECK(none.exit_code == 3);
+  CHECK_THAT(none.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is here (there are "));
+}
+
 TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--config /nowhere.json", "/nowhere.json: cannot be read as a config file"},

@@ -1,0 +1,25 @@
+// Which cuDNN --cudnn means.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attnprobe/cudnn/library_info.hpp"
+#include "attnprobe/target/target.hpp"
+#include "attnprobe/worker/campaign.hpp"
+
+namespace attnprobe::app {
+
+/// The path of the library that a word means: a library, a folder with one, a version ("9.14": the newest of
+/// it),
+/// "" for the one that the loader finds. Libraries whose name or place does not tell their version are loaded
+/// to be asked. Throws Error(environment).
+std::string library_path(const std::string& word, const worker::CampaignOptions& campaign);
+
+/// Those that the words mean, "all" being all that are here: in ascending order, each version once, without
+/// those that cannot answer for a GPU that is not there. Throws Error(environment).
+std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
+                                                 const std::vector<target::Target>& targets,
+                                                 const worker::CampaignOptions& campaign);
+
+}  // namespace attnprobe::app
