@@ -43,6 +43,15 @@ std::set<report::ChangeKind> grave_kinds(const std::string& list) {
   return kinds;
 }
 
+// Those that are no regression.
+std::string other_kinds() {
+  auto kinds = names_of<report::ChangeKind>();
+  std::erase_if(kinds, [](const auto& name) {
+    return report::is_regression(parse_enum<report::ChangeKind>(name).value());
+  });
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
 // The one version of the report that the word means.
 std::string version_in(const report::CellTable& table, const std::string& word, const std::string& file) {
   if (word.empty()) return "";
@@ -97,15 +106,14 @@ void add_diff(CLI::App& app, Run& run) {
   command->add_option("--fail-on", options->fail_on,
                       "kinds of change for which the exit code is 1, comma list; regression (default): "
                       "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the "
-                      "others are newly_supported, right, recovered, faster, graph_changed, engine_changed, "
-                      "fewer_engines, more_engines, reason_changed, removed, added");
+                      "others are " +
+                          other_kinds());
   command->add_option("--format", options->format, "table, md or json")
       ->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->footer(
       "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the "
-      "environment "
-      "lacks something.");
+      "environment lacks something.");
   command->callback([options, &run] { run = [options] { return diff(*options); }; });
 }
 

@@ -18,17 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_version(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos;
-}
-
-// "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140. Of "9.14.0.64" the build is not known of a library; it has
-// to be where a folder says so.
-bool is_of_version(const cudnn::LibraryInfo& library, const std::string& word) {
-  const std::string version = cudnn::version_text(library.version) + ".";
+// Of "9.14.0.64" the build is not known of a library; it has to be where a folder says so.
+bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
   const bool names_build = std::count(word.begin(), word.end(), '.') == 3;
   if (names_build) return library.path.find("/" + word + "/") != std::string::npos;
-  return version.rfind(word + ".", 0) == 0;
+  return cudnn::is_of_version(cudnn::version_text(library.version), word);
 }
 
 // Every cuDNN here that can be loaded; what cannot is said.
@@ -68,7 +62,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
   std::set<int64_t> versions;
   for (const auto& library : here) {
     versions.insert(library.version);
-    if (is_of_version(library, word) && (best == nullptr || library.version > best->version)) best = &library;
+    if (is_meant(library, word) && (best == nullptr || library.version > best->version)) best = &library;
   }
   if (best != nullptr) return *best;
   std::vector<std::string> texts;
@@ -84,7 +78,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 }  // namespace
 
 std::string library_path(const std::string& word, const worker::CampaignOptions& campaign) {
-  if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
+  if (!cudnn::is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign), word).path;
 }
@@ -95,13 +89,14 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   constexpr int64_t first_that_simulates = 90800;
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
-    const auto named = is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign);
+    const auto named = cudnn::is_version(word) ? library_named(word) : std::nullopt;
+    if (here.empty() && (word == "all" || (cudnn::is_version(word) && !named)))
+      here = libraries_here(campaign);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
       chosen.push_back(worker::identify(*named, campaign));
-    else if (is_version(word))
+    else if (cudnn::is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
       chosen.push_back(worker::identify(cudnn::choose_library(word).path, campaign));

@@ -30,6 +30,13 @@ struct LibraryInfo {
 };
 ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
 
+/// Whether a word is a version or the beginning of one ("9", "9.14", "9.14.0.64"), and no file or folder's
+/// name.
+bool is_version(const std::string& word);
+
+/// Whether such a word means a version: "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140.
+bool is_of_version(const std::string& version, const std::string& word);
+
 /// A place where a libcudnn.so.9 was found, and which rule led there.
 struct Candidate {
   std::filesystem::path path;

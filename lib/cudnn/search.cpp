@@ -125,10 +125,6 @@ fs::path fetched_folder() {
   return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "attnprobe/cudnn";
 }
 
-bool is_version(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 // The numbers of "9.14.0".
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
@@ -143,7 +139,7 @@ std::optional<fs::path> library_of_version(const std::string& version) {
   std::optional<fs::path> best;
   std::vector<int> newest;
   auto consider = [&](const std::string& name, const fs::path& path) {
-    if (!is_version(name) || (name + ".").rfind(version + ".", 0) != 0 || numbers_of(name) < newest) return;
+    if (!is_version(name) || !is_of_version(name, version) || numbers_of(name) < newest) return;
     newest = numbers_of(name);
     best = path;
   };

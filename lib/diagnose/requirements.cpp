@@ -15,6 +15,10 @@ bool version_is_met(const RequirementRule& rule, int64_t version) {
   return version >= rule.cudnn_from && (rule.cudnn_below == 0 || version < rule.cudnn_below);
 }
 
+bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
+  return rule.sm.is_null() || holds(rule.sm, problem);
+}
+
 // What the problem has, of that which it lacks: the version, the GPU, or both.
 std::string what_this_is(bool version_met, bool gpu_met, int64_t version, int sm) {
   if (gpu_met) return cudnn::version_text(version);
@@ -31,7 +35,7 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
   for (const auto& rule : requirement_rules()) {
     if (!holds(rule.when, problem)) continue;
     const bool version_met = version_is_met(rule, cudnn_version);
-    const bool gpu_met = rule.sm.is_null() || holds(rule.sm, problem);
+    const bool gpu_met = gpu_is_met(rule, problem);
     if (version_met && gpu_met) continue;
     Requirement requirement = rule.entry;
     requirement.text = fmt::format("{} needs {}; this is {}", requirement.feature, requirement.needs,
@@ -45,7 +49,7 @@ bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, i
   const Json problem = describe_problem(spec, cudnn_version, sm);
   const auto& rules = requirement_rules();
   return std::none_of(rules.begin(), rules.end(), [&](const RequirementRule& rule) {
-    return !rule.sm.is_null() && holds(rule.when, problem) && !holds(rule.sm, problem);
+    return !gpu_is_met(rule, problem) && holds(rule.when, problem);
   });
 }
 

@@ -9,6 +9,7 @@
 
 #include "attnprobe/attention/config.hpp"
 #include "attnprobe/attention/fields.hpp"
+#include "attnprobe/cudnn/library_info.hpp"
 #include "attnprobe/error.hpp"
 #include "attnprobe/probe/walk_difference.hpp"
 #include "attnprobe/report/report.hpp"
@@ -255,7 +256,7 @@ Json load_report(const fs::path& file) {
 }
 
 bool has_version(const std::string& version, const std::string& word) {
-  return word.empty() || (version + ".").rfind(word + ".", 0) == 0;
+  return word.empty() || cudnn::is_of_version(version, word);
 }
 
 std::optional<fs::path> cell_log_of(const fs::path& path) {

@@ -76,8 +76,7 @@ class Server {
     while (const auto request = channel_.read()) {
       try {
         notes_.write("{}\n");  // those of the request before are past
-        channel_.write(request->json.at("do") == "walk" ? walk(request->payload)
-                                                        : Message{answer(request->json), ""});
+        channel_.write(answer(*request));
       } catch (const Error& e) {
         refuse(e.kind(), e.what());
       } catch (const std::exception& e) {
@@ -91,20 +90,18 @@ class Server {
     channel_.write({{{"answer", "error"}, {"kind", name_of(kind)}, {"message", message}}, ""});
   }
 
-  void require_library(const std::string& what) const {
-    if (!library_)
-      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
-  }
-
-  Json answer(const Json& request) {
+  Message answer(const Message& message) {
+    const Json& request = message.json;
     const auto what = request.at("do").get<std::string>();
     inject_fault(what);
-    if (what == "inspect_driver") return {{"answer", "driver"}, {"driver", target::inspect_driver()}};
-    if (what == "open") return open(request);
-    require_library(what);
-    if (what == "build" || what == "run") return run(request, what == "build");
+    if (what == "inspect_driver") return {{{"answer", "driver"}, {"driver", target::inspect_driver()}}, ""};
+    if (what == "open") return {open(request), ""};
+    if (!library_)
+      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
+    if (what == "walk") return walk(message.payload);
+    if (what == "build" || what == "run") return {run(request, what == "build"), ""};
     if (what == "device_properties")
-      return {{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}};
+      return {{{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}}, ""};
     throw Error(ErrorKind::internal, "unknown request \"" + what + "\"");
   }
 
@@ -119,8 +116,6 @@ class Server {
   }
 
   Message walk(const std::string& payload) {
-    inject_fault("walk");
-    require_library("walk");
     const auto progress = [&](const std::string& stage, const probe::WalkFindings& so_far) {
       reach(stage, pack(so_far));
     };
