@@ -10,15 +10,15 @@
 #include <chrono>
 #include <csignal>
 
-#include "attnprobe/cudnn/library_info.hpp"
-#include "attnprobe/report/cells.hpp"
-#include "attnprobe/report/errata.hpp"
-#include "attnprobe/report/output.hpp"
-#include "attnprobe/target/catalogue.hpp"
-#include "attnprobe/text.hpp"
-#include "attnprobe/worker/client.hpp"
-#include "attnprobe/worker/preflight.hpp"
-#include "attnprobe/worker/run_plans.hpp"
+#include "cudnn/library_info.hpp"
+#include "report/model/cells.hpp"
+#include "report/model/errata.hpp"
+#include "base/output_file.hpp"
+#include "gpu/catalogue.hpp"
+#include "base/text.hpp"
+#include "worker/client.hpp"
+#include "campaign/preflight.hpp"
+#include "worker/run_plans.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "libraries.hpp"
@@ -28,17 +28,17 @@ namespace {
 
 using report::Format;
 using report::Results;
-using worker::Result;
+using campaign::Result;
 
 // A report file and the format that goes into it.
 struct ReportFile {
   Format format;
-  std::unique_ptr<report::OutputFile> file;
+  std::unique_ptr<OutputFile> file;
 };
 
-void add_devices(std::vector<target::Target>& targets, const std::string& word, double timeout_seconds) {
-  const auto driver = worker::inspect_driver(timeout_seconds);
-  const auto devices = worker::device_targets(driver);
+void add_devices(std::vector<gpu::Target>& targets, const std::string& word, double timeout_seconds) {
+  const auto driver = campaign::inspect_driver(timeout_seconds);
+  const auto devices = campaign::device_targets(driver);
   if (devices.empty())
     throw Error(ErrorKind::environment,
                 fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
@@ -103,11 +103,11 @@ std::vector<ReportFile> open_reports(const AskOptions& options) {
     if (equals == std::string::npos || !format)
       throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}",
                                                 word, quoted_list(names_of<Format>())));
-    files.push_back({*format, std::make_unique<report::OutputFile>(word.substr(equals + 1))});
+    files.push_back({*format, std::make_unique<OutputFile>(word.substr(equals + 1))});
   }
   if (!options.output.empty())
     files.push_back(
-        {parse_enum<Format>(options.format).value(), std::make_unique<report::OutputFile>(options.output)});
+        {parse_enum<Format>(options.format).value(), std::make_unique<OutputFile>(options.output)});
   return files;
 }
 
@@ -155,7 +155,7 @@ void check_can_run(const AskOptions& options, const std::vector<QuestionGroup>& 
   if (options.campaign.walk.plans != name_of(probe::Plans::run) || worker::test_plans_asked()) return;
   for (const auto& group : groups)
     for (const auto& t : group.targets)
-      if (t.kind == target::Kind::device) return;
+      if (t.kind == gpu::Kind::device) return;
   throw Error(ErrorKind::usage,
               "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: "
               "none, build, or a "
@@ -193,27 +193,27 @@ void read_modes(const std::string& list, probe::WalkOptions& walk) {
   walk.modes = modes;
 }
 
-std::vector<target::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {
+std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {
   if (!options.target.empty()) return named_targets(options.target, options.campaign.timeout_seconds);
-  auto targets = worker::device_targets(worker::inspect_driver(options.campaign.timeout_seconds));
-  return targets.empty() ? target::simulated_targets(otherwise) : targets;
+  auto targets = campaign::device_targets(campaign::inspect_driver(options.campaign.timeout_seconds));
+  return targets.empty() ? gpu::simulated_targets(otherwise) : targets;
 }
 
-std::vector<target::Target> named_targets(const std::string& list, double timeout_seconds) {
-  std::vector<target::Target> targets;
+std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds) {
+  std::vector<gpu::Target> targets;
   for (const auto& word : split(list, ',')) {
     if (word.rfind("device:", 0) == 0) {
       add_devices(targets, word, timeout_seconds);
       continue;
     }
-    for (auto& t : target::simulated_targets(word)) targets.push_back(std::move(t));
+    for (auto& t : gpu::simulated_targets(word)) targets.push_back(std::move(t));
   }
   return targets;
 }
 
 int64_t version_for_graphs(const AskOptions& options) {
   try {
-    const target::Target& any = *target::find("h200");
+    const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
     return client.open(library_path(options.cudnn, options.campaign), any).version;
   } catch (const std::exception& e) {
@@ -228,7 +228,7 @@ void write_output(const std::string& file, const std::string& text) {
   if (file.empty())
     fmt::print("{}", text);
   else
-    report::OutputFile(file).replace(text);
+    OutputFile(file).replace(text);
 }
 
 void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs) {
@@ -257,8 +257,8 @@ report::TextStyle terminal_style(bool verbose) {
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
   read_modes(options.modes, options.campaign.walk);
   auto files = open_reports(options);
-  std::unique_ptr<report::OutputFile> errata;
-  if (!options.errata.empty()) errata = std::make_unique<report::OutputFile>(options.errata);
+  std::unique_ptr<OutputFile> errata;
+  if (!options.errata.empty()) errata = std::make_unique<OutputFile>(options.errata);
   const Work work = plan(options);
   check_can_run(options, work.groups);
   options.campaign.cudnn = library_path(options.cudnn, options.campaign);
@@ -267,10 +267,10 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   Progress progress(size_of(work.groups), files);
   Answers answers;
   answers.work = &work;
-  std::vector<worker::CampaignResult> campaigns;  // the answers point into them
+  std::vector<campaign::CampaignResult> campaigns;  // the answers point into them
   size_t before = 0;
   for (const auto& group : work.groups) {
-    campaigns.push_back(worker::run_campaign(group.questions, group.targets, options.campaign,
+    campaigns.push_back(campaign::run_campaign(group.questions, group.targets, options.campaign,
                                              [&](const Result& result, size_t index, size_t done) {
                                                progress.add(result, before + index, before + done);
                                              }));
@@ -293,7 +293,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   return interrupted;
 }
 
-void add_walk_options(CLI::App& command, std::string& modes, worker::CampaignOptions& campaign) {
+void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
   command
       .add_option("--engines", campaign.walk.engines,

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/report/report.hpp"
-#include "attnprobe/worker/campaign.hpp"
+#include "report/formats/report.hpp"
+#include "campaign/campaign.hpp"
 
 namespace attnprobe::app {
 
@@ -16,7 +16,7 @@ struct AskOptions {
   std::string target, cudnn, output, errata, modes = "A,B,FALLBACK";
   std::vector<std::string> reports;
   std::string format = "table";
-  worker::CampaignOptions campaign;
+  campaign::CampaignOptions campaign;
   bool verbose = false;
 };
 
@@ -24,16 +24,16 @@ struct AskOptions {
 void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target);
 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
-std::vector<target::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
+std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
 
 /// Those of a comma list: devices, ids, files, "all", "representative".
-std::vector<target::Target> named_targets(const std::string& list, double timeout_seconds);
+std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds);
 
 /// Of a comma list of modes. Throws Error(usage) for what is none.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
 /// --mode, --engines, --plans, --timeout, --jobs; and what running plans takes.
-void add_walk_options(CLI::App& command, std::string& modes, worker::CampaignOptions& campaign);
+void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 
 /// From here on the first Ctrl-C or SIGTERM sets what is returned, so that what is under way ends and is
@@ -46,8 +46,8 @@ int64_t version_for_graphs(const AskOptions& options);
 
 /// Questions and the targets that they are for.
 struct QuestionGroup {
-  std::vector<worker::Question> questions;
-  std::vector<target::Target> targets;
+  std::vector<campaign::Question> questions;
+  std::vector<gpu::Target> targets;
 };
 
 /// What is to be asked, and what the command says beside the results.

@@ -1,8 +1,8 @@
 // What attnprobe's exit status says.
 #pragma once
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/report/report.hpp"
+#include "base/error.hpp"
+#include "report/formats/report.hpp"
 
 namespace attnprobe::app {
 
@@ -31,8 +31,8 @@ inline int exit_code(const report::Results& results) {
     constexpr int gravity[] = {0, 1, 5, 4, 2, 3};  // by exit code
     if (gravity[candidate] > gravity[code]) code = candidate;
   };
-  for (const worker::Result* result : results) {
-    using worker::Verdict;
+  for (const campaign::Result* result : results) {
+    using campaign::Verdict;
     const bool too_large = result->environment_broken && result->root_cause->category == "memory";
     lacks_memory = lacks_memory || too_large;
     if (result->environment_broken && !too_large) at_least(environment_lacks);

@@ -9,9 +9,9 @@
 #include <set>
 #include <thread>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/worker/matrix.hpp"
-#include "attnprobe/worker/target_run.hpp"
+#include "base/error.hpp"
+#include "campaign/matrix.hpp"
+#include "campaign/target_run.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -26,16 +26,16 @@ bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
 }
 
 // Every cuDNN here that can be loaded; what cannot is said.
-std::vector<cudnn::LibraryInfo> libraries_here(const worker::CampaignOptions& campaign) {
+std::vector<cudnn::LibraryInfo> libraries_here(const campaign::CampaignOptions& campaign) {
   const auto candidates = cudnn::find_libraries("");
   std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
   std::atomic<size_t> next{0};
   {
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < std::min<size_t>(candidates.size(), worker::jobs_of(campaign)); ++i)
+    for (size_t i = 0; i < std::min<size_t>(candidates.size(), campaign::jobs_of(campaign)); ++i)
       threads.emplace_back([&] {
         for (size_t c; (c = next++) < candidates.size();) try {
-            found[c] = worker::identify(candidates[c].path, campaign);
+            found[c] = campaign::identify(candidates[c].path, campaign);
           } catch (const std::exception& e) {
             spdlog::warn("{}", e.what());
           }
@@ -77,15 +77,15 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 
 }  // namespace
 
-std::string library_path(const std::string& word, const worker::CampaignOptions& campaign) {
+std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign) {
   if (!cudnn::is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign), word).path;
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
-                                                 const std::vector<target::Target>& targets,
-                                                 const worker::CampaignOptions& campaign) {
+                                                 const std::vector<gpu::Target>& targets,
+                                                 const campaign::CampaignOptions& campaign) {
   constexpr int64_t first_that_simulates = 90800;
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
@@ -95,16 +95,16 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
-      chosen.push_back(worker::identify(*named, campaign));
+      chosen.push_back(campaign::identify(*named, campaign));
     else if (cudnn::is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
-      chosen.push_back(worker::identify(cudnn::choose_library(word).path, campaign));
+      chosen.push_back(campaign::identify(cudnn::choose_library(word).path, campaign));
   }
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const auto& a, const auto& b) { return a.version < b.version; });
   const bool simulates = std::any_of(targets.begin(), targets.end(),
-                                     [](const auto& t) { return t.kind == target::Kind::simulated; });
+                                     [](const auto& t) { return t.kind == gpu::Kind::simulated; });
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/cudnn/library_info.hpp"
-#include "attnprobe/target/target.hpp"
-#include "attnprobe/worker/campaign.hpp"
+#include "cudnn/library_info.hpp"
+#include "gpu/target.hpp"
+#include "campaign/campaign.hpp"
 
 namespace attnprobe::app {
 
@@ -14,12 +14,12 @@ namespace attnprobe::app {
 /// it),
 /// "" for the one that the loader finds. Libraries whose name or place does not tell their version are loaded
 /// to be asked. Throws Error(environment).
-std::string library_path(const std::string& word, const worker::CampaignOptions& campaign);
+std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign);
 
 /// Those that the words mean, "all" being all that are here: in ascending order, each version once, without
 /// those that cannot answer for a GPU that is not there. Throws Error(environment).
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
-                                                 const std::vector<target::Target>& targets,
-                                                 const worker::CampaignOptions& campaign);
+                                                 const std::vector<gpu::Target>& targets,
+                                                 const campaign::CampaignOptions& campaign);
 
 }  // namespace attnprobe::app

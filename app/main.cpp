@@ -9,10 +9,10 @@
 #include <filesystem>
 #include <string_view>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
-#include "attnprobe/worker/process.hpp"
-#include "attnprobe/worker/protocol.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "worker/process.hpp"
+#include "worker/protocol.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 

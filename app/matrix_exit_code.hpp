@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "attnprobe/report/cells.hpp"
+#include "report/model/cells.hpp"
 #include "exit_code.hpp"
 
 namespace attnprobe::app {

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <map>
 
-#include "attnprobe/probe/findings.hpp"
-#include "attnprobe/text.hpp"
+#include "probe/findings.hpp"
+#include "base/text.hpp"
 #include "exit_code.hpp"
 
 namespace attnprobe::app {
 namespace {
 
-using attention::TransformerEngineDevice;
-using attention::TransformerEngineNote;
-using attention::TransformerEngineQuery;
-using worker::Result;
-using worker::Verdict;
+using frameworks::TransformerEngineDevice;
+using frameworks::TransformerEngineNote;
+using frameworks::TransformerEngineQuery;
+using campaign::Result;
+using campaign::Verdict;
 
 // The backend that a call can have at all, by its type.
 std::string backend_of(const TransformerEngineQuery& query) {
@@ -173,13 +173,13 @@ void add_query(std::string& out, const std::vector<const TransformerEngineAnswer
 }  // namespace
 
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
-                                                   const std::vector<target::Target>& targets,
+                                                   const std::vector<gpu::Target>& targets,
                                                    int64_t cudnn_version) {
   const bool any_ragged = std::any_of(queries.begin(), queries.end(),
                                       [](const auto& query) { return ragged_q(query) || ragged_kv(query); });
   std::map<bool, TargetGroup, std::greater<>> groups;
   for (const auto& target : targets)
-    groups[any_ragged && attention::packs_tokens({target.sm, cudnn_version})].targets.push_back(target);
+    groups[any_ragged && frameworks::packs_tokens({target.sm, cudnn_version})].targets.push_back(target);
   std::vector<TargetGroup> list;
   for (auto& [packed, group] : groups) {
     for (const auto& query : queries) {
@@ -193,7 +193,7 @@ std::vector<TargetGroup> transformer_engine_groups(const std::vector<Transformer
 }
 
 std::vector<TransformerEngineAnswer> transformer_engine_answers(
-    const std::vector<TransformerEngineQuery>& queries, const std::vector<target::Target>& targets,
+    const std::vector<TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
     const report::Results& results, int64_t cudnn_version) {
   std::map<std::pair<std::string, std::string>, const Result*> by_name;
   for (const Result* result : results) by_name[{result->config.spec.name, result->target.id}] = result;

@@ -5,44 +5,44 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/transformer_engine.hpp"
-#include "attnprobe/report/report.hpp"
-#include "attnprobe/worker/campaign.hpp"
+#include "frameworks/transformer_engine/calls.hpp"
+#include "report/formats/report.hpp"
+#include "campaign/campaign.hpp"
 
 namespace attnprobe::app {
 
 /// Configs and the targets that they are for.
 struct TargetGroup {
   std::vector<attention::AttentionConfig> configs;
-  std::vector<target::Target> targets;
+  std::vector<gpu::Target> targets;
 };
 
 /// The graphs of these calls. Ragged ones differ between targets, which then make two groups.
 std::vector<TargetGroup> transformer_engine_groups(
-    const std::vector<attention::TransformerEngineQuery>& queries, const std::vector<target::Target>& targets,
+    const std::vector<frameworks::TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
     int64_t cudnn_version);
 
 /// One pass of a call on a target.
 struct TransformerEnginePass {
   std::string pass;    ///< "forward", "backward"
   std::string config;  ///< of which result; "" where Transformer Engine builds no graph
-  const worker::Result* result = nullptr;
+  const campaign::Result* result = nullptr;
 };
 
 /// What nvte_get_fused_attn_backend answers for one call on one target.
 struct TransformerEngineAnswer {
-  const attention::TransformerEngineQuery* query = nullptr;
+  const frameworks::TransformerEngineQuery* query = nullptr;
   std::string target;
   std::string backend;  ///< "F16_arbitrary_seqlen", "FP8", "No_Backend"; "unknown" where cuDNN gave no answer
   std::string why;      ///< the first rule or reason that says no, or the engines that run it
   std::vector<TransformerEnginePass> passes;
-  std::vector<attention::TransformerEngineRefusal> refusals;
-  std::vector<attention::TransformerEngineNote> changed, not_seen;
+  std::vector<frameworks::TransformerEngineRefusal> refusals;
+  std::vector<frameworks::TransformerEngineNote> changed, not_seen;
 };
 
 /// Calls in order, each on every target that has a result for it.
 std::vector<TransformerEngineAnswer> transformer_engine_answers(
-    const std::vector<attention::TransformerEngineQuery>& queries, const std::vector<target::Target>& targets,
+    const std::vector<frameworks::TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
     const report::Results& results, int64_t cudnn_version);
 
 /// "transformer_engine" of a JSON report.

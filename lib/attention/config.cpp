@@ -1,4 +1,4 @@
-#include "attnprobe/attention/config.hpp"
+#include "attention/config.hpp"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include <iterator>
 #include <set>
 
-#include "attnprobe/attention/fields.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
+#include "attention/fields.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attnprobe/attention/spec.hpp"
-#include "attnprobe/json.hpp"
+#include "attention/spec.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::attention {
 

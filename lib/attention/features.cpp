@@ -1,9 +1,9 @@
-#include "attnprobe/attention/features.hpp"
+#include "attention/features.hpp"
 
 #include <fmt/format.h>
 
-#include "attnprobe/attention/json_values.hpp"
-#include "attnprobe/text.hpp"
+#include "attention/json_values.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {

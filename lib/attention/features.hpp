@@ -1,8 +1,8 @@
 // The features that configs spell as a word, a number or an object: reading them, writing them, their schema.
 #pragma once
 
-#include "attnprobe/attention/spec.hpp"
-#include "attnprobe/json.hpp"
+#include "attention/spec.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::attention {
 

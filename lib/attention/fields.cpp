@@ -1,12 +1,12 @@
-#include "attnprobe/attention/fields.hpp"
+#include "attention/fields.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "attnprobe/attention/features.hpp"
-#include "attnprobe/attention/json_values.hpp"
-#include "attnprobe/text.hpp"
+#include "attention/features.hpp"
+#include "attention/json_values.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/spec.hpp"
-#include "attnprobe/json.hpp"
+#include "attention/spec.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::attention {
 

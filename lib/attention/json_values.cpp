@@ -1,8 +1,8 @@
-#include "attnprobe/attention/json_values.hpp"
+#include "attention/json_values.hpp"
 
 #include <fmt/format.h>
 
-#include "attnprobe/text.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 

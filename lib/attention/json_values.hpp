@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/fields.hpp"
+#include "attention/fields.hpp"
 
 namespace attnprobe::attention {
 

@@ -1,9 +1,9 @@
-#include "attnprobe/attention/layout.hpp"
+#include "attention/layout.hpp"
 
 #include <algorithm>
 #include <cctype>
 
-#include "attnprobe/text.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {

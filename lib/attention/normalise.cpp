@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "attnprobe/attention/features.hpp"
-#include "attnprobe/attention/fields.hpp"
-#include "attnprobe/text.hpp"
+#include "attention/features.hpp"
+#include "attention/fields.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {

@@ -1,4 +1,4 @@
-#include "attnprobe/attention/spec.hpp"
+#include "attention/spec.hpp"
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/data_type.hpp"
-#include "attnprobe/attention/layout.hpp"
+#include "base/data_type.hpp"
+#include "attention/layout.hpp"
 
 namespace attnprobe::attention {
 

@@ -1,10 +1,10 @@
-#include "attnprobe/cudnn/descriptor.hpp"
+#include "cudnn/descriptor.hpp"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/cudnn/library.hpp"
-#include "attnprobe/cudnn/log_capture.hpp"
+#include "cudnn/library.hpp"
+#include "cudnn/log_capture.hpp"
 
 namespace attnprobe::cudnn {
 

@@ -1,8 +1,8 @@
-#include "attnprobe/cudnn/device_context.hpp"
+#include "cudnn/device_context.hpp"
 
 #include <fmt/format.h>
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "attnprobe/cudnn/descriptor.hpp"
+#include "cudnn/descriptor.hpp"
 
 namespace attnprobe::cudnn {
 

@@ -1,6 +1,6 @@
-#include "attnprobe/cudnn/enums.hpp"
+#include "cudnn/enums.hpp"
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 

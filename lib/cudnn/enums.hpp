@@ -3,8 +3,8 @@
 
 #include <cudnn_graph.h>
 
-#include "attnprobe/attention/data_type.hpp"
-#include "attnprobe/graph/modes.hpp"
+#include "base/data_type.hpp"
+#include "graph/modes.hpp"
 
 namespace attnprobe::cudnn {
 

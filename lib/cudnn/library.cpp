@@ -1,4 +1,4 @@
-#include "attnprobe/cudnn/library.hpp"
+#include "cudnn/library.hpp"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <optional>
 
-#include "attnprobe/cudnn/log_capture.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
+#include "cudnn/log_capture.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/cudnn/api.hpp"
-#include "attnprobe/cudnn/library_info.hpp"
+#include "cudnn/api.hpp"
+#include "cudnn/library_info.hpp"
 
 namespace attnprobe::cudnn {
 

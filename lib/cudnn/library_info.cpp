@@ -1,4 +1,4 @@
-#include "attnprobe/cudnn/library_info.hpp"
+#include "cudnn/library_info.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
-#include "attnprobe/cudnn/log_capture.hpp"
+#include "cudnn/log_capture.hpp"
 
 #include <cstring>
 #include <string_view>
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attnprobe/cudnn/library.hpp"
+#include "cudnn/library.hpp"
 
 namespace attnprobe::cudnn {
 

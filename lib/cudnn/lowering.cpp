@@ -1,12 +1,12 @@
-#include "attnprobe/cudnn/lowering.hpp"
+#include "cudnn/lowering.hpp"
 
 #include <fmt/format.h>
 
 #include <map>
 
-#include "attnprobe/cudnn/enums.hpp"
-#include "attnprobe/cudnn/newer_api.hpp"
-#include "attnprobe/error.hpp"
+#include "cudnn/enums.hpp"
+#include "cudnn/newer_api.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "attnprobe/cudnn/descriptor.hpp"
-#include "attnprobe/graph/op_graph.hpp"
+#include "cudnn/descriptor.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::cudnn {
 

@@ -2,7 +2,7 @@
 // those of the cuDNN 9.28 header, and what a library does not know it refuses by name.
 #pragma once
 
-#include "attnprobe/cudnn/descriptor.hpp"
+#include "cudnn/descriptor.hpp"
 
 namespace attnprobe::cudnn::newer {
 

@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "attnprobe/cudnn/library_info.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::cudnn {
 namespace {

@@ -1,10 +1,10 @@
-#include "attnprobe/diagnose/alternatives.hpp"
+#include "diagnose/alternatives.hpp"
 
 #include <fmt/format.h>
 
 #include <functional>
 
-#include "attnprobe/attention/fields.hpp"
+#include "attention/fields.hpp"
 
 namespace attnprobe::diagnose {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/spec.hpp"
+#include "attention/spec.hpp"
 
 namespace attnprobe::diagnose {
 

@@ -1,12 +1,12 @@
-#include "attnprobe/diagnose/reasons.hpp"
+#include "diagnose/reasons.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe {
 extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_reasons;
@@ -37,7 +37,7 @@ KnownReason read_reason(const Json& entry) {
   return known;
 }
 
-bool tells(const KnownReason& known, const cudnn::Reason& reason) {
+bool tells(const KnownReason& known, const log::Reason& reason) {
   return (known.status.empty() || known.status == reason.status) &&
          (known.whole.empty() || known.whole == reason.reason) && reason.reason.starts_with(known.begins) &&
          reason.reason.find(known.match) != std::string::npos;
@@ -55,15 +55,15 @@ const std::vector<KnownReason>& known_reasons() {
   return all;
 }
 
-const KnownReason* find_reason(const cudnn::Reason& reason) {
+const KnownReason* find_reason(const log::Reason& reason) {
   for (const auto& known : known_reasons())
     if (tells(known, reason)) return &known;
   return nullptr;
 }
 
-const cudnn::Reason* telling_reason(const std::vector<cudnn::Reason>& traceback) {
+const log::Reason* telling_reason(const std::vector<log::Reason>& traceback) {
   if (traceback.empty()) return nullptr;
-  const auto telling = std::find_if(traceback.begin(), traceback.end(), [](const cudnn::Reason& reason) {
+  const auto telling = std::find_if(traceback.begin(), traceback.end(), [](const log::Reason& reason) {
     const KnownReason* known = find_reason(reason);
     return known == nullptr || !known->wrapper;
   });

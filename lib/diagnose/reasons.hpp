@@ -1,12 +1,12 @@
 // The catalogue of reasons: what cuDNN's short texts mean. Data is in reasons.json, built into the library;
-// scripts/sweep-reasons provokes cuDNN and holds what it says against it.
+// scripts/dev/sweep-reasons provokes cuDNN and holds what it says against it.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "attnprobe/cudnn/log_parse.hpp"
-#include "attnprobe/enum_names.hpp"
+#include "log/log_parse.hpp"
+#include "base/enum_names.hpp"
 
 namespace attnprobe::diagnose {
 
@@ -68,11 +68,11 @@ struct KnownReason {
 };
 
 /// The first entry that matches; nullptr for a reason that the catalogue does not know.
-const KnownReason* find_reason(const cudnn::Reason& reason);
+const KnownReason* find_reason(const log::Reason& reason);
 
 /// Of a traceback, innermost line first: the first line that is more than a wrapper; the innermost where all
 /// are wrappers; nullptr where there is no line.
-const cudnn::Reason* telling_reason(const std::vector<cudnn::Reason>& traceback);
+const log::Reason* telling_reason(const std::vector<log::Reason>& traceback);
 
 const std::vector<KnownReason>& known_reasons();
 

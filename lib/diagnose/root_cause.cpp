@@ -1,4 +1,4 @@
-#include "attnprobe/diagnose/root_cause.hpp"
+#include "diagnose/root_cause.hpp"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <charconv>
 #include <tuple>
 
-#include "attnprobe/cudnn/status.hpp"
-#include "attnprobe/diagnose/reasons.hpp"
-#include "attnprobe/diagnose/requirements.hpp"
+#include "log/status.hpp"
+#include "diagnose/reasons.hpp"
+#include "rules/requirements.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -163,11 +163,11 @@ RootCause root_cause(const probe::WalkFindings& findings) {
 RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
                      int64_t cudnn_version, int sm) {
   RootCause cause = root_cause(findings);
-  if (cause.category != name_of(Category::graph_pattern) || gpu_suffices(spec, cudnn_version, sm))
+  if (cause.category != name_of(Category::graph_pattern) || rules::gpu_suffices(spec, cudnn_version, sm))
     return cause;
   const EngineConfigFindings* of_gpu = most_telling(findings, [&](const Reason& reason) {
     const int wanted = wanted_sm(reason);
-    return wanted > sm && gpu_suffices(spec, cudnn_version, wanted);
+    return wanted > sm && rules::gpu_suffices(spec, cudnn_version, wanted);
   });
   return of_gpu != nullptr ? from_config(*of_gpu) : cause;
 }

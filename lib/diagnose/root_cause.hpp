@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/attention/spec.hpp"
-#include "attnprobe/json.hpp"
-#include "attnprobe/probe/findings.hpp"
+#include "attention/spec.hpp"
+#include "base/json.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::diagnose {
 

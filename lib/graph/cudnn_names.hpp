@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attnprobe/attention/data_type.hpp"
-#include "attnprobe/graph/op_graph.hpp"
+#include "base/data_type.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::graph {
 

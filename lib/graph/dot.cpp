@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "attnprobe/graph/op_graph.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::graph {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "attnprobe/graph/graph_nodes.hpp"
-#include "attnprobe/graph/same_graph.hpp"
+#include "graph/graph_nodes.hpp"
+#include "graph/same_graph.hpp"
 
 namespace attnprobe::graph {
 namespace {

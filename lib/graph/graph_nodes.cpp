@@ -1,4 +1,4 @@
-#include "attnprobe/graph/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "attnprobe/graph/operation_fields.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::graph {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "attnprobe/graph/op_graph.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::graph {
 

@@ -1,7 +1,7 @@
 // The modes of graph operations, named as cuDNN names them (cudnn_graph.h, without the prefix).
 #pragma once
 
-#include "attnprobe/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 // One list serves the enum, its names and the lowering's translation.
 // clang-format off

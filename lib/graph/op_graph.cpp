@@ -1,12 +1,12 @@
-#include "attnprobe/graph/op_graph.hpp"
+#include "graph/op_graph.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/graph/operation_fields.hpp"
+#include "base/error.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::graph {
 

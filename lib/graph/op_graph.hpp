@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "attnprobe/attention/data_type.hpp"
-#include "attnprobe/graph/modes.hpp"
-#include "attnprobe/json.hpp"
+#include "base/data_type.hpp"
+#include "graph/modes.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::graph {
 

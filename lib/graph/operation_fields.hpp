@@ -2,7 +2,7 @@
 // lists. A new cuDNN operation is one struct in op_graph.hpp and its functions here (and its lowering).
 #pragma once
 
-#include "attnprobe/graph/op_graph.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::graph {
 

@@ -1,11 +1,11 @@
 // Graph isomorphism by colour refinement (Weisfeiler and Leman's method in one dimension) with
 // individualisation where it leaves ties, and an exact check of what it finds.
-#include "attnprobe/graph/same_graph.hpp"
+#include "graph/same_graph.hpp"
 
 #include <algorithm>
 #include <set>
 
-#include "attnprobe/graph/graph_nodes.hpp"
+#include "graph/graph_nodes.hpp"
 
 namespace attnprobe::graph {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/graph/op_graph.hpp"
+#include "graph/op_graph.hpp"
 
 namespace attnprobe::graph {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "attnprobe/probe/steps.hpp"
+#include "probe/steps.hpp"
 
 namespace attnprobe::probe {
 namespace {
@@ -80,7 +80,7 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   EngineConfigFindings& found = state.findings.engine_configs[index];
   if (found.check.supported) return;  // a heuristic offered it and it is described already
   found.check = {passes, state.library().status_name(status)};
-  found.reasons = cudnn::parse_reasons(log);
+  found.reasons = log::parse_reasons(log);
   if (passes) {
     describe_config(config, engine, found);
     if (state.keep_configs) state.configs[index] = std::move(config);
@@ -139,7 +139,7 @@ void check_named_config(WalkState& state, const NamedConfig& named) {
   mode.candidates = 1;
   const auto [status, log] = finalize_logged(state.library(), engine, LogCapture::Level::warnings);
   mode.status = state.library().status_name(status);
-  mode.reasons = cudnn::parse_reasons(log);
+  mode.reasons = log::parse_reasons(log);
   EngineFindings found;
   found.engine = named.engine;
   const size_t index = find_or_add(state, named.engine, named.knobs);
@@ -169,7 +169,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
     Descriptor engine = engine_of(state.device, state.operation_graph, index);
     const auto [status, log] = finalize_logged(state.library(), engine, LogCapture::Level::warnings);
     found.status = state.library().status_name(status);
-    found.reasons = cudnn::parse_reasons(log);
+    found.reasons = log::parse_reasons(log);
     if (status == CUDNN_STATUS_SUCCESS) {
       const std::vector<Knob> knobs = knobs_of_engine(engine);
       for (const Knob& knob : knobs) found.knobs.push_back(knob.range);

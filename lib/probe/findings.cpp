@@ -1,4 +1,4 @@
-#include "attnprobe/probe/findings.hpp"
+#include "probe/findings.hpp"
 
 #include <fmt/format.h>
 

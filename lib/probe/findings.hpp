@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/cudnn/log_parse.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/json.hpp"
-#include "attnprobe/probe/run_findings.hpp"
-#include "attnprobe/probe/walk_options.hpp"
+#include "log/log_parse.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "probe/run_findings.hpp"
+#include "probe/walk_options.hpp"
 
 namespace attnprobe::probe {
 
-using cudnn::Knobs;
-using cudnn::Reason;
+using log::Knobs;
+using log::Reason;
 
 /// One heuristic mode.
 struct ModeFindings {

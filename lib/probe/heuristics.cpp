@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "attnprobe/probe/steps.hpp"
+#include "probe/steps.hpp"
 
 namespace attnprobe::probe {
 namespace {
 
-using cudnn::chosen_knobs;
+using log::chosen_knobs;
 using cudnn::Descriptor;
-using cudnn::EngineConfigLog;
+using log::EngineConfigLog;
 using cudnn::LogCapture;
 
 cudnnBackendHeurMode_t heuristic_mode(const std::string& mode) {
@@ -96,10 +96,10 @@ void query_heuristic(WalkState& state, const std::string& mode) {
   state.device.apply(heuristics, ATTNPROBE_ATTRIBUTE(ENGINEHEUR_DEVICEPROP));
   const auto [status, log] = finalize_logged(state.library(), heuristics, LogCapture::Level::info);
   found.status = state.library().status_name(status);
-  found.notes = cudnn::parse_notes(log);
+  found.notes = log::parse_notes(log);
   if (state.keep_log) state.findings.log += log;
   if (status != CUDNN_STATUS_SUCCESS) {
-    found.reasons = cudnn::parse_reasons(log);
+    found.reasons = log::parse_reasons(log);
     state.findings.modes.push_back(std::move(found));
     return;
   }
@@ -108,9 +108,9 @@ void query_heuristic(WalkState& state, const std::string& mode) {
     std::string checks;
     auto viable = fetch(state, heuristics, found.candidates, checks);
     found.viable = static_cast<int64_t>(viable.size());
-    const auto order = cudnn::parse_candidates(checks);
+    const auto order = log::parse_candidates(checks);
     add_viable(state, mode, std::move(viable), order);
-    add_fallen(state, mode, cudnn::parse_engine_configs(checks), order);
+    add_fallen(state, mode, log::parse_engine_configs(checks), order);
     if (state.keep_log) state.findings.log += checks;
   }
   state.findings.modes.push_back(std::move(found));

@@ -1,8 +1,8 @@
 // One engine config made into a plan that can be executed.
 #pragma once
 
-#include "attnprobe/cudnn/device_context.hpp"
-#include "attnprobe/probe/findings.hpp"
+#include "cudnn/device_context.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::probe {
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "attnprobe/probe/steps.hpp"
+#include "probe/steps.hpp"
 
 namespace attnprobe::probe {
 
@@ -24,7 +24,7 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   const auto [status, log] = finalize_logged(library, plan, LogCapture::Level::warnings);
   into.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   into.status = library.status_name(status);
-  into.reasons = cudnn::parse_reasons(log);
+  into.reasons = log::parse_reasons(log);
   into.loaded = status == CUDNN_STATUS_SUCCESS && !device.is_simulated();
   if (kept_log != nullptr) *kept_log += log;
   return plan;
@@ -49,7 +49,7 @@ BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& opera
   BuiltPlan built;
   const EngineConfig config = make_config(device, operation_graph, engine, knobs);
   built.findings.status = device.library().status_name(config.status);
-  built.findings.reasons = cudnn::parse_reasons(config.log);
+  built.findings.reasons = log::parse_reasons(config.log);
   if (config.status != CUDNN_STATUS_SUCCESS) return built;
   Descriptor plan = finalize_plan(device, *config.config, built.findings, nullptr);
   if (built.findings.status != "CUDNN_STATUS_SUCCESS") return built;

@@ -3,10 +3,10 @@
 
 #include <map>
 
-#include "attnprobe/cudnn/device_context.hpp"
-#include "attnprobe/cudnn/lowering.hpp"
-#include "attnprobe/probe/plan.hpp"
-#include "attnprobe/probe/walk.hpp"
+#include "cudnn/device_context.hpp"
+#include "cudnn/lowering.hpp"
+#include "probe/plan.hpp"
+#include "probe/walk.hpp"
 
 namespace attnprobe::probe {
 

@@ -1,4 +1,4 @@
-#include "attnprobe/probe/walk.hpp"
+#include "probe/walk.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <chrono>
 #include <limits>
 
-#include "attnprobe/probe/steps.hpp"
+#include "probe/steps.hpp"
 
 namespace attnprobe::probe {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <functional>
 
-#include "attnprobe/cudnn/device_context.hpp"
-#include "attnprobe/graph/op_graph.hpp"
-#include "attnprobe/probe/findings.hpp"
-#include "attnprobe/probe/walk_options.hpp"
+#include "cudnn/device_context.hpp"
+#include "graph/op_graph.hpp"
+#include "probe/findings.hpp"
+#include "probe/walk_options.hpp"
 
 namespace attnprobe::probe {
 

@@ -1,4 +1,4 @@
-#include "attnprobe/probe/walk_difference.hpp"
+#include "probe/walk_difference.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ const ModeFindings* mode_of(const WalkFindings& findings, const std::string& mod
 }
 
 const EngineConfigFindings* config_of(const WalkFindings& findings, const EngineConfigFindings& like) {
-  const auto found = cudnn::find_config(findings.engine_configs, like);
+  const auto found = log::find_config(findings.engine_configs, like);
   return found == findings.engine_configs.end() ? nullptr : &*found;
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/probe/findings.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::probe {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/enum_names.hpp"
-#include "attnprobe/json.hpp"
+#include "base/enum_names.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::probe {
 

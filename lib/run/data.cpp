@@ -1,4 +1,4 @@
-#include "attnprobe/run/data.hpp"
+#include "run/data.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <random>
 #include <set>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::run {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "attnprobe/graph/op_graph.hpp"
-#include "attnprobe/run/kernels.hpp"
-#include "attnprobe/run/run_options.hpp"
+#include "graph/op_graph.hpp"
+#include "run/device/kernels.hpp"
+#include "run/run_options.hpp"
 
 namespace attnprobe::run {
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <set>
 
-#include "attnprobe/graph/graph_builder.hpp"
-#include "attnprobe/graph/softmax.hpp"
-#include "attnprobe/run/problem.hpp"
+#include "build/graph_builder.hpp"
+#include "build/softmax.hpp"
+#include "run/problem.hpp"
 
 namespace attnprobe::run {
 namespace {
 
-using graph::GraphBuilder;
+using build::GraphBuilder;
 using graph::Operation;
 using graph::Pointwise;
 using graph::PointwiseMode;
@@ -89,9 +89,9 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
     if (auto* sub = std::get_if<Pointwise>(&operation); sub != nullptr && sub->b == stats->uid) sub->b = zero;
     g.add(operation);
   }
-  const auto rows = [&] { return g.virtual_tensor("", DataType::f32, graph::Dims(g.at(stats->uid).dims)); };
+  const auto rows = [&] { return g.virtual_tensor("", DataType::f32, build::Dims(g.at(stats->uid).dims)); };
   const Tensor* sink = named(backward, {"sink"});
-  const auto parts = graph::add_softmax(g, shifted, rows(), rows(),
+  const auto parts = build::add_softmax(g, shifted, rows(), rows(),
                                         sink == nullptr ? std::nullopt : std::optional(sink->uid));
   g.pointwise(PointwiseMode::ADD, parts.row_max, g.pointwise(PointwiseMode::LOG, parts.row_sum),
               {.into = stats->uid});
@@ -127,13 +127,13 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
   }
   Uid values = v->uid;
   if (v->name == "V^T") {
-    graph::Dims dims = v->dims, strides = v->strides;
+    build::Dims dims = v->dims, strides = v->strides;
     std::swap(dims[2], dims[3]);
     std::swap(strides[2], strides[3]);
     values = g.reshape(v->uid, g.virtual_tensor("", DataType::f32, dims, strides));
   }
   if (named(backward, {"descale O"}) != nullptr && is_fp8(o->data_type)) factor /= factor_of("descale O", 1);
-  const Uid product = g.virtual_tensor("", DataType::f32, graph::Dims(o->dims));
+  const Uid product = g.virtual_tensor("", DataType::f32, build::Dims(o->dims));
   g.matmul(dropped, values, product);
   g.pointwise(PointwiseMode::MUL, product, g.scalar("factor", DataType::f32, factor), {.into = o->uid});
   return g.take();

@@ -1,7 +1,7 @@
 // What one engine config came to when it was run: plain data, with no need of CUDA.
 #pragma once
 
-#include "attnprobe/probe/findings.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::run {
 

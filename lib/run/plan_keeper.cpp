@@ -1,4 +1,4 @@
-#include "attnprobe/run/plan_keeper.hpp"
+#include "run/plan_keeper.hpp"
 
 namespace attnprobe::run {
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <optional>
 
-#include "attnprobe/cudnn/lowering.hpp"
-#include "attnprobe/probe/plan.hpp"
+#include "cudnn/lowering.hpp"
+#include "probe/plan.hpp"
 
 namespace attnprobe::run {
 

@@ -1,4 +1,4 @@
-#include "attnprobe/run/problem.hpp"
+#include "run/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::run {
 namespace {

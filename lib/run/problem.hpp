@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
-#include "attnprobe/probe/run_findings.hpp"
-#include "attnprobe/run/data.hpp"
-#include "attnprobe/run/reference.hpp"
+#include "probe/run_findings.hpp"
+#include "run/data.hpp"
+#include "run/reference/reference.hpp"
 
 namespace attnprobe::run {
 

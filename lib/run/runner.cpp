@@ -1,8 +1,8 @@
-#include "attnprobe/run/runner.hpp"
+#include "run/runner.hpp"
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/run/execution.hpp"
-#include "attnprobe/run/timing.hpp"
+#include "base/error.hpp"
+#include "run/device/execution.hpp"
+#include "run/timing/timing.hpp"
 
 namespace attnprobe::run {
 namespace {

@@ -4,11 +4,11 @@
 #include <functional>
 #include <memory>
 
-#include "attnprobe/cudnn/device_context.hpp"
-#include "attnprobe/graph/op_graph.hpp"
-#include "attnprobe/run/outcome.hpp"
-#include "attnprobe/run/plan_keeper.hpp"
-#include "attnprobe/run/run_options.hpp"
+#include "cudnn/device_context.hpp"
+#include "graph/op_graph.hpp"
+#include "run/outcome.hpp"
+#include "run/plan_keeper.hpp"
+#include "run/run_options.hpp"
 
 namespace attnprobe::run {
 

@@ -1,8 +1,8 @@
-#include "attnprobe/run/work.hpp"
+#include "run/work.hpp"
 
 #include <algorithm>
 
-#include "attnprobe/run/data.hpp"
+#include "run/data.hpp"
 
 namespace attnprobe::run {
 namespace {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "attnprobe/attention/spec.hpp"
-#include "attnprobe/graph/op_graph.hpp"
-#include "attnprobe/probe/run_findings.hpp"
+#include "attention/spec.hpp"
+#include "graph/op_graph.hpp"
+#include "probe/run_findings.hpp"
 
 namespace attnprobe::run {
 

@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/graph/operation_fields.hpp"
+#include "base/error.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::graph {
 

@@ -1,12 +1,12 @@
-#include "attnprobe/worker/client.hpp"
+#include "worker/client.hpp"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
 
-#include "attnprobe/worker/archive.hpp"
-#include "attnprobe/worker/protocol.hpp"
+#include "worker/archive.hpp"
+#include "worker/protocol.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -23,9 +23,9 @@ Environment quiet_cudnn() {
           {"CUDNN_LOGINFO_DBG", std::nullopt}};
 }
 
-Environment environment_for(const target::Target& target) {
+Environment environment_for(const gpu::Target& target) {
   Environment changes = quiet_cudnn();
-  if (target.kind == target::Kind::device)
+  if (target.kind == gpu::Kind::device)
     changes.emplace_back("CUDA_VISIBLE_DEVICES",
                          target.uuid.empty() ? std::to_string(target.device.value_or(0)) : target.uuid);
   else
@@ -57,7 +57,7 @@ WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std
       output(std::move(output_)),
       findings(std::move(findings_)) {}
 
-Client::Client(const target::Target& target, Seconds timeout)
+Client::Client(const gpu::Target& target, Seconds timeout)
     : timeout_(timeout), process_(start(environment_for(target))) {}
 
 Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
@@ -110,12 +110,12 @@ Message Client::answer(const std::string& first_stage) {
   throw WorkerLost(timed_out, end, stage, process_->output_tail(), std::move(findings));
 }
 
-target::DriverInfo Client::inspect_driver() {
-  return request({{"do", "inspect_driver"}}, "the CUDA driver")["driver"].get<target::DriverInfo>();
+gpu::DriverInfo Client::inspect_driver() {
+  return request({{"do", "inspect_driver"}}, "the CUDA driver")["driver"].get<gpu::DriverInfo>();
 }
 
-cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const target::Target& target) {
-  const bool simulated = target.kind == target::Kind::simulated;
+cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const gpu::Target& target) {
+  const bool simulated = target.kind == gpu::Kind::simulated;
   const Json answer =
       request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
               start_stage);

@@ -6,15 +6,15 @@
 #include <memory>
 #include <string>
 
-#include "attnprobe/cudnn/library_info.hpp"
-#include "attnprobe/graph/op_graph.hpp"
-#include "attnprobe/probe/findings.hpp"
-#include "attnprobe/probe/walk_options.hpp"
-#include "attnprobe/run/outcome.hpp"
-#include "attnprobe/run/run_options.hpp"
-#include "attnprobe/target/driver.hpp"
-#include "attnprobe/target/target.hpp"
-#include "attnprobe/worker/process.hpp"
+#include "cudnn/library_info.hpp"
+#include "graph/op_graph.hpp"
+#include "probe/findings.hpp"
+#include "probe/walk_options.hpp"
+#include "run/outcome.hpp"
+#include "run/run_options.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/target.hpp"
+#include "worker/process.hpp"
 
 namespace attnprobe::worker {
 
@@ -43,13 +43,13 @@ class Client {
   using Seconds = std::chrono::duration<double>;
 
   /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
-  Client(const target::Target& target, Seconds timeout);
+  Client(const gpu::Target& target, Seconds timeout);
   /// A worker that sees the machine as it is.
   explicit Client(Seconds timeout);
 
   /// Each throws WorkerLost, or Error as the worker reports it.
-  target::DriverInfo inspect_driver();
-  cudnn::LibraryInfo open(const std::string& cudnn_path, const target::Target& target);
+  gpu::DriverInfo inspect_driver();
+  cudnn::LibraryInfo open(const std::string& cudnn_path, const gpu::Target& target);
   /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
   /// the walk_request() of it or "": that is begun before this one's answer is read. Any other request waits
   /// for its end.

@@ -1,7 +1,7 @@
-#include "attnprobe/worker/message.hpp"
+#include "worker/message.hpp"
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/text.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::worker {
 

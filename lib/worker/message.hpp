@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "attnprobe/json.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::worker {
 

@@ -1,4 +1,4 @@
-#include "attnprobe/worker/process.hpp"
+#include "worker/process.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "attnprobe/error.hpp"
+#include "base/error.hpp"
 
 extern char** environ;
 

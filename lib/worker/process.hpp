@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "attnprobe/worker/message.hpp"
+#include "worker/message.hpp"
 
 namespace attnprobe::worker {
 

@@ -15,8 +15,8 @@
 // {"answer": "error", "kind": ErrorKind, "message": TEXT}.
 #pragma once
 
-#include "attnprobe/enum_names.hpp"
-#include "attnprobe/error.hpp"
+#include "base/enum_names.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe {
 template <>

@@ -1,4 +1,4 @@
-#include "attnprobe/worker/run_plans.hpp"
+#include "worker/run_plans.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "attnprobe/worker/client.hpp"
-#include "attnprobe/worker/result.hpp"
+#include "worker/client.hpp"
+#include "campaign/result.hpp"
 
 namespace attnprobe::worker {
 

@@ -11,14 +11,14 @@
 #include <memory>
 #include <optional>
 
-#include "attnprobe/cudnn/device_context.hpp"
-#include "attnprobe/probe/walk.hpp"
-#include "attnprobe/target/driver.hpp"
-#include "attnprobe/worker/archive.hpp"
-#include "attnprobe/worker/process.hpp"
-#include "attnprobe/worker/protocol.hpp"
-#include "attnprobe/worker/run_plans.hpp"
-#include "attnprobe/worker/test_plans.hpp"
+#include "cudnn/device_context.hpp"
+#include "probe/walk.hpp"
+#include "gpu/driver.hpp"
+#include "worker/archive.hpp"
+#include "worker/process.hpp"
+#include "worker/protocol.hpp"
+#include "worker/run_plans.hpp"
+#include "worker/test_plans.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -94,7 +94,7 @@ class Server {
     const Json& request = message.json;
     const auto what = request.at("do").get<std::string>();
     inject_fault(what);
-    if (what == "inspect_driver") return {{{"answer", "driver"}, {"driver", target::inspect_driver()}}, ""};
+    if (what == "inspect_driver") return {{{"answer", "driver"}, {"driver", gpu::inspect_driver()}}, ""};
     if (what == "open") return {open(request), ""};
     if (!library_)
       throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
@@ -108,7 +108,7 @@ class Server {
   Json open(const Json& request) {
     const Json& properties = request.at("properties");
     // Before cuDNN: its own dlopen of libcuda.so.1 must find the one that is meant.
-    if (!properties.is_null()) target::load_null_driver();
+    if (!properties.is_null()) gpu::load_null_driver();
     library_ = cudnn::Library::load(request.at("cudnn").get<std::string>());
     device_.emplace(properties.is_null() ? cudnn::DeviceContext::real(*library_)
                                          : cudnn::DeviceContext::simulated(*library_, properties.dump()));

@@ -1,11 +1,11 @@
-#include "attnprobe/worker/test_plans.hpp"
+#include "worker/test_plans.hpp"
 
 #include <cstdlib>
 #include <optional>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/run/problem.hpp"
-#include "attnprobe/text.hpp"
+#include "base/error.hpp"
+#include "run/problem.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::worker {
 namespace {

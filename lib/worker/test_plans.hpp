@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "attnprobe/run/runner.hpp"
+#include "run/runner.hpp"
 
 namespace attnprobe::worker {
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attnprobe/attention/config.hpp"
-#include "attnprobe/error.hpp"
-#include "attnprobe/graph/recognise.hpp"
+#include "attention/config.hpp"
+#include "base/error.hpp"
+#include "recognise/recognise.hpp"
 
 using namespace attnprobe;
 
@@ -14,8 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     constexpr size_t most = 4;
     for (size_t i = 0; i < configs.size() && i < most; ++i)
       for (const int64_t version : {90800, 91900, 92100}) {
-        const graph::BuildContext context{version, 90};
-        graph::recognise(graph::build(configs[i].spec, context).graph, context);
+        const build::BuildContext context{version, 90};
+        recognise::recognise_graph(build::build_graph(configs[i].spec, context).graph, context);
       }
   } catch (const Error&) {
   }

@@ -3,21 +3,21 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attnprobe/error.hpp"
-#include "attnprobe/graph/build.hpp"
-#include "attnprobe/graph/import.hpp"
-#include "attnprobe/graph/import_frontend.hpp"
-#include "attnprobe/graph/recognise.hpp"
+#include "base/error.hpp"
+#include "build/build.hpp"
+#include "importers/import.hpp"
+#include "importers/cudnn_frontend/import_frontend.hpp"
+#include "recognise/recognise.hpp"
 
 using namespace attnprobe;
 
 namespace {
 
 void import(const Json& json) {
-  if (!graph::is_frontend_json(json)) return;
-  const graph::FrontendGraph found = graph::import_frontend_json(json);
-  if (found.spec) graph::hash(graph::build(*found.spec, {found.cudnn_version, 90}).graph);
-  if (found.graph) graph::recognise(*found.graph, {found.cudnn_version, 90});
+  if (!importers::is_frontend_json(json)) return;
+  const importers::FrontendGraph found = importers::import_frontend_json(json);
+  if (found.spec) graph::hash(build::build_graph(*found.spec, {found.cudnn_version, 90}).graph);
+  if (found.graph) recognise::recognise_graph(*found.graph, {found.cudnn_version, 90});
 }
 
 }  // namespace
@@ -25,13 +25,13 @@ void import(const Json& json) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
-    if (graph::is_frontend_serialization(bytes)) {
-      import(graph::read_frontend_serialization(bytes));
+    if (importers::is_frontend_serialization(bytes)) {
+      import(importers::read_frontend_serialization(bytes));
       return 0;
     }
     const Json json = Json::parse(bytes, nullptr, false);
     if (json.is_object() && json.contains("operationGraph"))
-      graph::recognise(graph::import_backend_json(json["operationGraph"]).graph, {91900, 90});
+      recognise::recognise_graph(importers::import_backend_json(json["operationGraph"]).graph, {91900, 90});
     else
       import(json);
   } catch (const Error&) {

@@ -2,24 +2,24 @@
 #include <cstdint>
 #include <string_view>
 
-#include "attnprobe/diagnose/explain.hpp"
-#include "attnprobe/probe/log_history.hpp"
-#include "attnprobe/probe/walk_difference.hpp"
+#include "replay/explanation.hpp"
+#include "replay/log_history.hpp"
+#include "probe/walk_difference.hpp"
 
 using namespace attnprobe;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  probe::LogReader reader;
+  replay::LogReader reader;
   // Cut anywhere: the first byte says where.
   const size_t cut = size == 0 ? 0 : data[0] * size / 256;
   reader.feed(text.substr(0, cut));
   reader.feed(text.substr(cut));
-  const probe::LogHistory history = reader.finish();
+  const replay::LogHistory history = reader.finish();
   for (const auto& graph : history.graphs) {
-    graph::Recognised recognised;
-    if (graph.imported) recognised = graph::recognise(graph.imported->graph, {graph.cudnn_version, graph.sm});
-    diagnose::explain(graph, recognised);
+    recognise::Recognised recognised;
+    if (graph.imported) recognised = recognise::recognise_graph(graph.imported->graph, {graph.cudnn_version, graph.sm});
+    replay::explain(graph, recognised);
     if (!probe::walk_differences(graph.findings, graph.findings).empty()) __builtin_trap();
   }
   return 0;

@@ -1,0 +1,383 @@
+// attnprobe matrix: configs × GPUs × cuDNN versions.
+#include <fmt/format.h>
+#include <glob.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <set>
+
+#include "ask.hpp"
+#include "base/error.hpp"
+#include "base/input.hpp"
+#include "report/model/cells.hpp"
+#include "gpu/catalogue.hpp"
+#include "base/text.hpp"
+#include "campaign/matrix.hpp"
+#include "campaign/walk_cache.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "libraries.hpp"
+#include "matrix_exit_code.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct MatrixOptions {
+  std::vector<std::string> files;
+  std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
+  bool resume = false, no_cache = false;
+  campaign::CampaignOptions campaign;
+};
+
+// What the files name.
+struct MatrixFiles {
+  std::vector<attention::AttentionConfig> configs;
+  std::vector<std::string> targets, cudnns;
+};
+
+std::vector<std::string> words_of(const Json& document, const char* key, const std::string& file) {
+  std::vector<std::string> words;
+  if (!document.contains(key)) return words;
+  const Json& value = document[key];
+  const Json list = value.is_array() ? value : Json::array({value});
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_string())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: /{}{}: {} is no text", file, key,
+                              value.is_array() ? fmt::format("/{}", i) : "", json_text(list[i])));
+    words.push_back(list[i]);
+  }
+  return words;
+}
+
+// Files that match, in order of their names; the pattern itself if it is none.
+std::vector<std::string> matching_files(const std::string& pattern) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
+  glob_t found{};
+  std::vector<std::string> files;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}: no file matches", pattern));
+  return files;
+}
+
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// A config document; one with "targets", "cudnn" or "config_files" names the other axes and further
+// documents.
+void read_file(const std::string& file, MatrixFiles& files) {
+  std::string text;
+  read_input(file, [&](std::string_view piece) { text += piece; });
+  const Json document = Json::parse(text, nullptr, false, true);
+  auto add_configs = [&](const std::string& content) {
+    for (auto& config : attention::parse_configs(content, input_name(file)))
+      files.configs.push_back(std::move(config));
+  };
+  const bool names_axes =
+      document.is_object() &&
+      (document.contains("targets") || document.contains("cudnn") || document.contains("config_files"));
+  if (!names_axes) return add_configs(text);
+  append(files.targets, words_of(document, "targets", input_name(file)));
+  append(files.cudnns, words_of(document, "cudnn", input_name(file)));
+  for (const auto& pattern : words_of(document, "config_files", input_name(file)))
+    for (const auto& other : matching_files((fs::path(file).parent_path() / pattern).string()))
+      read_file(other, files);
+  Json configs = document;
+  for (const char* axis : {"targets", "cudnn", "config_files"}) configs.erase(axis);
+  if (configs.contains("configs") || !document.contains("config_files")) add_configs(json_text(configs));
+}
+
+void check_names(const std::vector<attention::AttentionConfig>& configs) {
+  std::set<std::string> seen;
+  for (const auto& config : configs)
+    if (!seen.insert(config.spec.name).second)
+      throw Error(ErrorKind::usage,
+                  fmt::format("two configs are called \"{}\"; in a matrix each has a name of its own",
+                              config.spec.name));
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+struct Shard {
+  size_t index = 1, count = 1;
+};
+
+Shard read_shard(const std::string& text) {
+  if (text.empty()) return {};
+  const auto parts = split(text, '/');
+  auto number = [](const std::string& word) -> size_t {
+    const bool good =
+        !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
+    return good ? std::stoul(word) : 0;
+  };
+  const Shard shard{number(parts[0]), parts.size() == 2 ? number(parts[1]) : 0};
+  if (shard.index == 0 || shard.index > shard.count)
+    throw Error(ErrorKind::usage,
+                fmt::format("--shard: \"{}\" is no shard; allowed: i/n with i from 1 to n", text));
+  return shard;
+}
+
+// How far it is: redrawn in place on a terminal, a line every ten seconds elsewhere.
+class MatrixProgress {
+ public:
+  explicit MatrixProgress(size_t total) : total_(total), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+  void add(const campaign::Result& result) {
+    const std::lock_guard lock(mutex_);
+    ++done_;
+    const auto now = Clock::now();
+    const auto pause = on_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
+    if (now - last_ < pause) return;
+    last_ = now;
+    const double seconds = std::chrono::duration<double>(now - begun_).count();
+    const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+    const std::string left = rate > 0 ? time_text(static_cast<double>(total_ - done_) / rate) : "?";
+    const std::string text = fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
+    if (on_terminal_)
+      fmt::print(stderr, "\r\x1b[K{} {}  {} on {}", bar(), text, result.config.spec.name, result.target.id);
+    else
+      fmt::print(stderr, "{}\n", text);
+  }
+
+  void end() const {
+    if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  static std::string time_text(double seconds) {
+    constexpr double minute = 60;
+    return seconds < minute ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / minute);
+  }
+
+  std::string bar() const {
+    constexpr size_t width = 24;
+    const size_t full = total_ == 0 ? width : width * done_ / total_;
+    return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+  }
+
+  size_t total_, done_ = 0;
+  bool on_terminal_;
+  std::mutex mutex_;
+  Clock::time_point begun_ = Clock::now(), last_ = begun_;
+};
+
+std::string command_of(const MatrixOptions& options, const std::vector<std::string>& targets,
+                       const std::vector<std::string>& cudnns) {
+  std::string command = "attnprobe matrix";
+  for (const auto& file : options.files) command += " " + shell_word(file);
+  command += " --target " + shell_word(joined(targets)) + " --cudnn " + shell_word(joined(cudnns));
+  if (options.modes != MatrixOptions().modes) command += " --mode " + options.modes;
+  const probe::WalkOptions& walk = options.campaign.walk;
+  if (walk.engines != probe::WalkOptions().engines) command += " --engines " + walk.engines;
+  if (walk.plans != "auto") command += " --plans " + walk.plans;
+  return command + (walk.sweep_where_none ? " --sweep" : "");
+}
+
+std::vector<std::string> or_else(const std::string& list, std::vector<std::string> of_files,
+                                 const std::string& otherwise) {
+  if (!list.empty()) return split(list, ',');
+  if (!of_files.empty()) return of_files;
+  return {otherwise};
+}
+
+fs::path make_folder(const std::string& out) {
+  std::error_code failed;
+  fs::create_directories(out, failed);
+  if (failed || !fs::is_directory(out))
+    throw Error(ErrorKind::usage,
+                fmt::format("--out {}: the folder cannot be made: {}", out, failed.message()));
+  return out;
+}
+
+int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix, const std::string& command) {
+  const fs::path folder = make_folder(options.out);
+  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, options.title, command),
+                      options.resume);
+  const Shard shard = read_shard(options.shard);
+  auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
+  const size_t all = places.size();
+  places.erase(
+      std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
+      places.end());
+  if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
+  report::CellCollector cells(log.axes());
+  log.for_each(
+      [&](const campaign::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
+  MatrixProgress progress(places.size());
+  campaign::CampaignOptions campaign = options.campaign;
+  campaign.stop = stop_gently();
+  campaign::run_matrix(matrix, places, campaign,
+                     [&](const campaign::CellPlace& place, const campaign::Result& result) {
+                       const Json cell = report::cell_json(result);
+                       log.add(place, json_text(cell));
+                       cells.add(place, cell);
+                       progress.add(result);
+                     });
+  progress.end();
+  log.sort();
+  const report::CellTable table = cells.take();
+  write_matrix_reports(folder, log, table);
+  fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
+  if (!*campaign.stop) return exit_code(table);
+  spdlog::warn("stopped: {} of {} cells; --resume goes on", log.size(), all);
+  return interrupted;
+}
+
+int matrix(MatrixOptions options) {
+  read_modes(options.modes, options.campaign.walk);
+  MatrixFiles files;
+  for (const auto& pattern : options.files)
+    for (const auto& file : matching_files(pattern)) read_file(file, files);
+  if (files.configs.empty()) throw Error(ErrorKind::usage, "no config in these files");
+  check_names(files.configs);
+  const auto target_words = or_else(options.targets, files.targets, "representative");
+  campaign::Matrix matrix;
+  matrix.questions = campaign::questions_of(files.configs);
+  matrix.targets = named_targets(joined(target_words), options.campaign.timeout_seconds);
+  std::unique_ptr<campaign::WalkCache> cache;
+  if (!options.no_cache) {
+    cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
+                                                                      : fs::path(options.cache));
+    options.campaign.cache = cache.get();
+  }
+  const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
+  matrix.cudnns = choose_libraries(cudnn_words, matrix.targets, options.campaign);
+  std::vector<std::string> versions;
+  for (const auto& library : matrix.cudnns) versions.push_back(cudnn::version_text(library.version));
+  if (options.title.empty()) options.title = fs::path(options.files.front()).stem().string();
+  return run_and_report(options, matrix, command_of(options, target_words, versions));
+}
+
+}  // namespace
+
+void add_matrix(CLI::App& app, Run& run) {
+  auto options = std::make_shared<MatrixOptions>();
+  options->campaign.walk.plans = "auto";
+  options->campaign.walk.sweep_where_none = false;
+  auto* command = app.add_subcommand(
+      "matrix",
+      "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
+  command
+      ->add_option("FILE", options->files,
+                   "config documents, or patterns of them; one may also name \"targets\", \"cudnn\" and "
+                   "\"config_files\" (patterns, from its own folder)")
+      ->required();
+  command
+      ->add_option(
+          "--target", options->targets,
+          "device:0, device:all, ids, all, representative, or .json files; comma list; default: the files', "
+          "else representative")
+      ->group("Where");
+  command
+      ->add_option(
+          "--cudnn", options->cudnns,
+          "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: "
+          "the files', else the one that `attnprobe` takes")
+      ->group("Where");
+  add_walk_options(*command, options->modes, options->campaign);
+  command
+      ->add_flag("--sweep", options->campaign.walk.sweep_where_none,
+                 "where no heuristic mode has a viable config: try every engine and knob, and what may help")
+      ->group("How far");
+  add_run_options(*command, options->campaign.run);
+  const std::string output = "Output";
+  command->add_option("--out", options->out, "folder for cells.jsonl and the reports")
+      ->required()
+      ->group(output);
+  command->add_option("--title", options->title, "of the page; default: the first file's name")
+      ->group(output);
+  command
+      ->add_option("--shard", options->shard,
+                   "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
+      ->group(output);
+  command->add_flag("--resume", options->resume, "go on with what a killed run left in --out")->group(output);
+  command
+      ->add_option(
+          "--cache", options->cache,
+          "file of answers that were given before; default: " + campaign::default_cache_file().string())
+      ->group(output);
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")
+      ->group(output);
+  command->callback([options, &run] { run = [options] { return matrix(*options); }; });
+}
+
+void add_merge(CLI::App& app, Run& run) {
+  struct Options {
+    std::vector<std::string> inputs;
+    std::string out, title;
+    bool allow_missing = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command =
+      app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
+  command
+      ->add_option("REPORT", options->inputs,
+                   "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
+      ->required();
+  command->add_option("--out", options->out, "folder for the reports")->required();
+  command->add_option("--title", options->title, "of the page; default: the first report's");
+  command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are no error");
+  command->callback([options, &run] {
+    run = [options]() -> int {
+      const fs::path folder = make_folder(options->out);
+      const size_t conflicts = report::merge_cells({options->inputs.begin(), options->inputs.end()},
+                                                   folder / "cells.jsonl", options->title);
+      if (conflicts > 0)
+        spdlog::warn("{} cells are in several reports and differ; the last was taken", conflicts);
+      const report::CellLog log(folder / "cells.jsonl");
+      const report::CellTable table = collect(log);
+      write_matrix_reports(folder, log, table);
+      fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
+      const report::MatrixAxes& axes = log.axes();
+      const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
+      if (log.size() == all || options->allow_missing) return exit_code(table);
+      spdlog::error(
+          "{} of the matrix's {} cells are in none of these: is a shard missing, or was one stopped? "
+          "--allow-missing for reports that need not be whole",
+          all - log.size(), all);
+      return environment_lacks;
+    };
+  });
+}
+
+void add_cache(CLI::App& app, Run& run) {
+  struct Options {
+    std::string what, file, format = "table";
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
+  command->add_option("WHAT", options->what, "stats, or clear")
+      ->required()
+      ->check(CLI::IsMember({"stats", "clear"}));
+  command->add_option("--cache", options->file,
+                      "the file; default: " + campaign::default_cache_file().string());
+  command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->callback([options, &run] {
+    run = [options]() -> int {
+      campaign::WalkCache cache(options->file.empty() ? campaign::default_cache_file() : fs::path(options->file));
+      if (options->what == "clear") cache.clear();
+      const auto statistics = cache.statistics();
+      if (options->format == "json")
+        fmt::print("{}\n", Json(statistics).dump(2));
+      else
+        fmt::print("{}: {} answers of {} cuDNN libraries, {:.1f} MB\n", statistics.file, statistics.answers,
+                   statistics.libraries, static_cast<double>(statistics.bytes) / 1e6);
+      return all_met;
+    };
+  });
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "ask.hpp"
+#include "attention/fields.hpp"
+#include "build/build.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "transformer_engine.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+using report::Results;
+
+struct ProbeOptions {
+  std::vector<std::string> config_files;
+  std::vector<attention::Override> overrides;
+  std::string transformer_engine, dump_graph;
+  AskOptions ask;
+};
+
+std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options) {
+  if (options.config_files.empty()) {
+    if (options.overrides.empty())
+      throw Error(
+          ErrorKind::usage,
+          "nothing to probe: give --config FILE, --te FILE, or a problem such as --heads 12 --seqlen 512 "
+          "--head-dim 64");
+    return attention::configs_from_options(options.overrides);
+  }
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& file : options.config_files)
+    for (auto& config : attention::load_configs(file, options.overrides))
+      configs.push_back(std::move(config));
+  return configs;
+}
+
+// The calls of Transformer Engine, as groups of configs and targets.
+struct Calls {
+  std::vector<frameworks::TransformerEngineQuery> queries;
+  std::vector<gpu::Target> targets;
+  int64_t cudnn_version = 0;
+  std::vector<TargetGroup> groups;
+};
+
+Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
+  if (!options.config_files.empty() || !options.overrides.empty())
+    throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
+  const auto modes = split(ask.modes, ',');
+  if (std::find(modes.begin(), modes.end(), "A") == modes.end())
+    throw Error(ErrorKind::usage, "--te needs mode A, the one that Transformer Engine asks");
+  Calls calls;
+  calls.queries = frameworks::load_transformer_engine(options.transformer_engine);
+  calls.targets = choose_targets(ask, "representative");
+  calls.cudnn_version = version_for_graphs(ask);
+  calls.groups = transformer_engine_groups(calls.queries, calls.targets, calls.cudnn_version);
+  return calls;
+}
+
+Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
+  const auto calls = std::make_shared<const Calls>(read_calls(options, ask));
+  const auto answers = [calls](const Results& results) {
+    return transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
+  };
+  Work work;
+  for (const auto& group : calls->groups)
+    work.groups.push_back({campaign::questions_of(group.configs), group.targets});
+  work.add_to_json = [answers](Json& json, const Results& results) {
+    json["transformer_engine"] = to_json(answers(results));
+  };
+  work.after = [answers](const Results& results, const report::TextStyle& style) {
+    return transformer_engine_text(answers(results), style.width);
+  };
+  work.exit_code = [answers](const Results& results) { return exit_code(answers(results)); };
+  return work;
+}
+
+Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
+  Work work;
+  auto questions = campaign::questions_of(read_configs(options));
+  work.groups.push_back({std::move(questions), choose_targets(ask, "representative")});
+  return work;
+}
+
+std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& options) {
+  if (options.transformer_engine.empty()) return read_configs(options);
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& group : read_calls(options, options.ask).groups)
+    configs.insert(configs.end(), group.configs.begin(), group.configs.end());
+  return configs;
+}
+
+int dump_graphs(const ProbeOptions& options) {
+  const auto configs = configs_to_draw(options);
+  const int64_t version = version_for_graphs(options.ask);
+  std::vector<NamedGraph> graphs;
+  for (const auto& config : configs) {
+    const auto built = build::build_graph(config.spec, {version});
+    if (!built.choice.empty()) spdlog::info("{}: {}", config.spec.name, built.choice);
+    graphs.push_back({config.spec.name, describe(config.spec), built.graph});
+  }
+  write_graphs(options.ask.output, options.dump_graph, graphs);
+  return all_met;
+}
+
+int probe(const ProbeOptions& options) {
+  if (!options.dump_graph.empty()) return dump_graphs(options);
+  const auto plan = options.transformer_engine.empty() ? plan_configs : plan_calls;
+  return ask(options.ask, [&](const AskOptions& with) { return plan(options, with); });
+}
+
+}  // namespace
+
+void add_probe(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ProbeOptions>();
+  auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
+  command->add_option("--config", options->config_files, "JSON configs; - is standard input")
+      ->group("What is asked");
+  command
+      ->add_option(
+          "--te", options->transformer_engine,
+          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of "
+          "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has "
+          "no backend on a target")
+      ->group("What is asked");
+  for (const auto& field : attention::fields()) {
+    auto* option =
+        command
+            ->add_option_function<std::string>(
+                attention::option_of(field.name),
+                [options, name = field.name](const std::string& text) {
+                  options->overrides.push_back(attention::parse_override(name, text.empty() ? "true" : text));
+                },
+                field.help)
+            ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
+    // A boolean's option alone is true.
+    if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
+  }
+  add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
+  command
+      ->add_option("--dump-graph", options->dump_graph,
+                   "write the operation graph instead of probing it: json or dot")
+      ->check(CLI::IsMember({"json", "dot"}))
+      ->group("Output");
+  command->callback([options, &run] { run = [options] { return probe(*options); }; });
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,160 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "ask.hpp"
+#include "attention/fields.hpp"
+#include "report/formats/replay_text.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+using report::Results;
+using replay::ReplayedGraph;
+
+struct ReplayOptions {
+  std::string file, graphs, dump_graph;
+  bool list = false, to_config = false;
+  AskOptions ask;
+};
+
+std::vector<size_t> read_numbers(const std::string& text, size_t count) {
+  std::vector<size_t> numbers;
+  if (text.empty()) return numbers;
+  for (const auto& word : split(text, ',')) {
+    size_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error != std::errc() || end != word.data() + word.size() || number == 0 || number > count)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--graph: \"{}\" is no graph of this file; allowed: 1 to {}", word, count));
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+std::vector<const ReplayedGraph*> chosen(const replay::Replay& replay, const std::vector<size_t>& numbers) {
+  std::vector<const ReplayedGraph*> graphs;
+  for (const auto& graph : replay.graphs)
+    if (numbers.empty() || std::find(numbers.begin(), numbers.end(), graph.number) != numbers.end())
+      graphs.push_back(&graph);
+  return graphs;
+}
+
+// The graphs that were rebuilt; the others are said.
+std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*>& graphs) {
+  std::vector<const ReplayedGraph*> whole;
+  for (const auto* graph : graphs) {
+    if (graph->logged.imported)
+      whole.push_back(graph);
+    else
+      spdlog::warn("graph {} is left out: {}", graph->number, graph->logged.problem);
+  }
+  return whole;
+}
+
+int dump(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
+  std::vector<NamedGraph> shown;
+  for (const auto* graph : rebuilt(graphs)) {
+    // With the names that a recognised graph's tensors have.
+    const auto& named = graph->recognised.named;
+    shown.push_back({fmt::format("graph {}", graph->number), graph->recognised.description,
+                     named ? *named : graph->logged.imported->graph});
+  }
+  if (shown.empty()) return not_met;
+  write_graphs(options.ask.output, options.dump_graph, shown);
+  return all_met;
+}
+
+int print_configs(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
+  Json configs = Json::array();
+  int code = all_met;
+  for (const auto* graph : graphs) {
+    const auto& recognised = graph->recognised;
+    if (!recognised.exact || !recognised.spec) {
+      spdlog::error("graph {}: no config builds it: {}", graph->number, recognised.description);
+      code = not_met;
+      continue;
+    }
+    attention::AttentionSpec spec = *recognised.spec;
+    spec.name = fmt::format("graph {}", graph->number);
+    for (const auto& note : recognised.notes) spdlog::info("graph {}: {}", graph->number, note);
+    configs.push_back(to_json(spec));
+  }
+  if (!configs.empty()) write_output(options.ask.output, Json{{"configs", configs}}.dump(2) + "\n");
+  return code;
+}
+
+int replay(const ReplayOptions& options) {
+  const auto replay = std::make_shared<const replay::Replay>(replay::read_replay(options.file));
+  replay::require_graphs(*replay);
+  const auto numbers = read_numbers(options.graphs, replay->graphs.size());
+  const auto graphs = chosen(*replay, numbers);
+  if (!options.dump_graph.empty()) return dump(options, graphs);
+  if (options.to_config) return print_configs(options, graphs);
+  if (options.list) {
+    const bool json = options.ask.format != "table";
+    write_output(options.ask.output,
+                 json ? json_text(report::replay_json(*replay, graphs, {}), 2) + "\n"
+                      : report::replay_text(*replay, numbers, terminal_style(options.ask.verbose)));
+    return all_met;
+  }
+  return ask(options.ask, [&](const AskOptions& with) {
+    const auto whole = rebuilt(graphs);
+    if (whole.empty())
+      throw Error(ErrorKind::usage, fmt::format("{}: none of its graphs could be rebuilt ({})", options.file,
+                                                graphs.front()->logged.problem));
+    std::string gpus;
+    for (const auto& id : replay::gpus_of(*replay)) gpus += (gpus.empty() ? "" : ",") + id;
+    Work work;
+    QuestionGroup group;
+    for (const auto* graph : whole) group.questions.push_back(replay::question_of(*replay, *graph));
+    group.targets = choose_targets(with, gpus.empty() ? "representative" : gpus);
+    work.groups.push_back(std::move(group));
+    work.before = [replay, numbers](const Results&, const report::TextStyle& style) {
+      return report::replay_text(*replay, numbers, style);
+    };
+    work.after = [replay, whole](const Results& results, const report::TextStyle& style) {
+      return report::agreement_text(whole, results, style);
+    };
+    work.add_to_json = [replay, whole](Json& json, const Results& results) {
+      json["replay"] = report::replay_json(*replay, whole, results);
+    };
+    return work;
+  });
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ReplayOptions>();
+  auto* command =
+      app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
+  const std::string what = "What is asked";
+  command
+      ->add_option("LOG", options->file,
+                   "a cuDNN level-3 log (plain, gzip or xz), cudnn-frontend's JSON or serialized graph, a "
+                   "stored plan's JSON, or a graph of --dump-graph json; - is standard input")
+      ->required()
+      ->group(what);
+  command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")
+      ->group(what);
+  command->add_flag("--list", options->list, "what the log shows, without asking cuDNN")->group(what);
+  command
+      ->add_flag("--to-config", options->to_config,
+                 "print the configs that build these graphs, proven by building them again")
+      ->group(what);
+  add_ask_options(*command, options->ask, "this machine's GPUs, else the log's GPU, simulated");
+  command
+      ->add_option("--dump-graph", options->dump_graph,
+                   "write the operation graphs instead of asking about them: json or dot")
+      ->check(CLI::IsMember({"json", "dot"}))
+      ->group("Output");
+  command->callback([options, &run] { run = [options] { return replay(*options); }; });
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include "cudnn/library_info.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "report/formats/report.hpp"
+#include "gpu/catalogue.hpp"
+#include "campaign/campaign.hpp"
+#include "worker/client.hpp"
+#include "campaign/preflight.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "libraries.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+int64_t number(const gpu::Target& t, const char* key) {
+  return t.properties.value(key, int64_t{0});
+}
+
+int list() {
+  std::vector<std::vector<std::string>> rows{
+      {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", ""}};
+  for (const auto& t : gpu::catalogue())
+    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm),
+                    fmt::format("{}", number(t, "multiProcessorCount")),
+                    fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
+                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30),
+                    t.representative ? "representative" : ""});
+  fmt::print("{}", report::aligned(rows, 0));
+  return all_met;
+}
+
+int show(const std::string& id) {
+  fmt::print("{}\n", gpu::to_json(gpu::simulated_targets(id).front()).dump(2));
+  return all_met;
+}
+
+int dump(const std::string& cudnn, int device, const std::string& path) {
+  constexpr double timeout = 60;
+  const gpu::DriverInfo driver = campaign::inspect_driver(timeout);
+  const auto devices = campaign::device_targets(driver);
+  if (devices.empty()) throw Error(ErrorKind::environment, "no GPU to dump: " + driver.problem);
+  if (device < 0 || static_cast<size_t>(device) >= devices.size())
+    throw Error(ErrorKind::usage,
+                fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
+  std::unique_ptr<OutputFile> file;
+  if (!path.empty()) file = std::make_unique<OutputFile>(path);
+  worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
+  const auto library = client.open(library_path(cudnn, {}), devices[static_cast<size_t>(device)]);
+  const auto measured = gpu::measured_target(
+      client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
+      fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version), driver.version / 1000,
+                  driver.version / 10 % 100));
+  const std::string text = gpu::to_json(measured).dump(2) + "\n";
+  if (file)
+    file->replace(text);
+  else
+    fmt::print("{}", text);
+  return all_met;
+}
+
+}  // namespace
+
+void add_targets(CLI::App& app, Run& run) {
+  auto* command = app.add_subcommand("targets", "The GPUs that can be simulated, and this machine's own");
+  command->require_subcommand(1);
+  command->add_subcommand("list", "the catalogue")->callback([&run] { run = list; });
+
+  auto id = std::make_shared<std::string>();
+  auto* show_command = command->add_subcommand("show", "one target, every number with its source");
+  show_command->add_option("id", *id, "id, alias or file")->required();
+  show_command->callback([id, &run] { run = [id] { return show(*id); }; });
+
+  struct DumpOptions {
+    std::string cudnn, path;
+    int device = 0;
+  };
+  auto options = std::make_shared<DumpOptions>();
+  auto* dump_command = command->add_subcommand("dump", "capture this machine's GPU as a target file");
+  dump_command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
+  dump_command->add_option("--device", options->device, "index of the GPU");
+  dump_command->add_option("-o,--output", options->path, "file; default: standard output");
+  dump_command->callback(
+      [options, &run] { run = [options] { return dump(options->cudnn, options->device, options->path); }; });
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,48 @@
+// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's
+// words.
+#pragma once
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "base/json.hpp"
+
+namespace attnprobe {
+
+/// Who has to act. Each kind has an exit code of its own (see exit_code in app/exit_code.hpp).
+enum class ErrorKind {
+  usage,        ///< bad command line or config: the user corrects it
+  environment,  ///< a library, driver or file that the machine lacks: the user installs it
+  cudnn,        ///< a cuDNN call failed in a way that is not a verdict
+  cuda,         ///< a CUDA call failed while a plan was run: a finding about the plan
+  internal,     ///< a bug of attnprobe or a broken worker
+};
+
+/// Where and how a cuDNN call failed. Empty strings: cuDNN gave nothing.
+struct CudnnFailure {
+  std::string call;        ///< e.g. cudnnBackendFinalize
+  std::string descriptor;  ///< e.g. CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR
+  std::string attribute;   ///< e.g. CUDNN_ATTR_TENSOR_DIMENSIONS, for Set/GetAttribute
+  int status_code = 0;     ///< cudnnStatus_t
+  std::string status;      ///< its name, e.g. CUDNN_STATUS_BAD_PARAM
+  std::string last_error;  ///< cudnnGetLastErrorString, read right after the failure
+  std::string log;         ///< what the log callback caught during the call, verbatim
+};
+ATTNPROBE_JSON(CudnnFailure, call, descriptor, attribute, status_code, status, last_error, log)
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  Error(CudnnFailure failure, const std::string& message)
+      : std::runtime_error(message), kind_(ErrorKind::cudnn), cudnn_(std::move(failure)) {}
+
+  ErrorKind kind() const { return kind_; }
+  const std::optional<CudnnFailure>& cudnn() const { return cudnn_; }
+
+ private:
+  ErrorKind kind_;
+  std::optional<CudnnFailure> cudnn_;
+};
+
+}  // namespace attnprobe

@@ -1,0 +1,175 @@
+#include "base/input.hpp"
+
+#include <fmt/format.h>
+#include <lzma.h>
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "base/error.hpp"
+
+namespace attnprobe {
+namespace {
+
+using Take = std::function<void(std::string_view)>;
+
+constexpr size_t piece = size_t{256} << 10;
+
+// Bytes in, bytes out; false once nothing more can be made of what comes.
+class Decoder {
+ public:
+  Decoder() = default;
+  virtual ~Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+  virtual bool feed(std::string_view bytes, const Take& take) = 0;
+  /// What is wrong, "" if nothing; the file is at its end.
+  virtual std::string finish() = 0;
+};
+
+class Plain : public Decoder {
+ public:
+  bool feed(std::string_view bytes, const Take& take) override {
+    take(bytes);
+    return true;
+  }
+  std::string finish() override { return ""; }
+};
+
+class Gzip : public Decoder {
+ public:
+  Gzip() {
+    constexpr int gzip_only = 16;
+    if (inflateInit2(&stream_, gzip_only + MAX_WBITS) != Z_OK)
+      throw Error(ErrorKind::internal, "zlib does not start");
+  }
+  Gzip(const Gzip&) = delete;
+  Gzip& operator=(const Gzip&) = delete;
+  ~Gzip() override { inflateEnd(&stream_); }
+
+  bool feed(std::string_view bytes, const Take& take) override {
+    // zlib does not write to its input.
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream_.avail_in = static_cast<uInt>(bytes.size());
+    while (stream_.avail_in > 0) {
+      // Several files in one, as `cat a.gz b.gz` makes.
+      if (ended_ && inflateReset(&stream_) != Z_OK) return false;
+      ended_ = false;
+      stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());
+      stream_.avail_out = static_cast<uInt>(buffer_.size());
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      take({buffer_.data(), buffer_.size() - stream_.avail_out});
+      ended_ = status == Z_STREAM_END;
+      if (status != Z_OK && !ended_) {
+        problem_ = fmt::format("its gzip data is broken ({})", stream_.msg != nullptr ? stream_.msg : "zlib");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::string finish() override {
+    if (problem_.empty() && !ended_) return "its gzip data is cut off";
+    return problem_;
+  }
+
+ private:
+  z_stream stream_{};
+  std::array<char, piece> buffer_{};
+  bool ended_ = false;
+  std::string problem_;
+};
+
+class Xz : public Decoder {
+ public:
+  Xz() {
+    if (lzma_stream_decoder(&stream_, std::numeric_limits<uint64_t>::max(), LZMA_CONCATENATED) != LZMA_OK)
+      throw Error(ErrorKind::internal, "liblzma does not start");
+  }
+  Xz(const Xz&) = delete;
+  Xz& operator=(const Xz&) = delete;
+  ~Xz() override { lzma_end(&stream_); }
+
+  bool feed(std::string_view bytes, const Take& take) override {
+    stream_.next_in = reinterpret_cast<const uint8_t*>(bytes.data());
+    stream_.avail_in = bytes.size();
+    do {
+      if (!step(LZMA_RUN, take)) return false;
+    } while (stream_.avail_in > 0 || stream_.avail_out == 0);
+    return true;
+  }
+
+  std::string finish() override {
+    if (!problem_.empty()) return problem_;
+    return step(LZMA_FINISH, [](std::string_view) {}) && ended_ ? "" : "its xz data is cut off";
+  }
+
+ private:
+  bool step(lzma_action action, const Take& take) {
+    stream_.next_out = reinterpret_cast<uint8_t*>(buffer_.data());
+    stream_.avail_out = buffer_.size();
+    const lzma_ret status = lzma_code(&stream_, action);
+    take({buffer_.data(), buffer_.size() - stream_.avail_out});
+    ended_ = status == LZMA_STREAM_END;
+    if (status == LZMA_OK || status == LZMA_BUF_ERROR || ended_) return true;
+    problem_ = fmt::format("its xz data is broken (liblzma error {})", static_cast<int>(status));
+    return false;
+  }
+
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+  std::array<char, piece> buffer_{};
+  bool ended_ = false;
+  std::string problem_;
+};
+
+std::unique_ptr<Decoder> decoder_of(std::string_view start) {
+  if (start.substr(0, 2) == "\x1f\x8b") return std::make_unique<Gzip>();
+  if (start.substr(0, 6) == std::string_view("\xfd"
+                                             "7zXZ\0",
+                                             6))
+    return std::make_unique<Xz>();
+  return std::make_unique<Plain>();
+}
+
+}  // namespace
+
+std::string input_name(const std::string& file) {
+  return file == "-" ? "standard input" : file;
+}
+
+void read_input(const std::string& file, const Take& take, std::string* problem) {
+  const auto close = [](std::FILE* f) {
+    if (f != stdin) std::fclose(f);
+  };
+  const std::unique_ptr<std::FILE, decltype(close)> input(
+      file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close);
+  const auto fail = [&](const std::string& what) {
+    throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), what));
+  };
+  if (!input) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  std::array<char, piece> buffer{};
+  std::unique_ptr<Decoder> decoder;
+  size_t made = 0;
+  const Take counted = [&](std::string_view bytes) {
+    made += bytes.size();
+    if (!bytes.empty()) take(bytes);
+  };
+  while (const size_t size = std::fread(buffer.data(), 1, buffer.size(), input.get())) {
+    const std::string_view bytes(buffer.data(), size);
+    if (!decoder) decoder = decoder_of(bytes);
+    if (!decoder->feed(bytes, counted)) break;
+  }
+  if (std::ferror(input.get()) != 0) fail(fmt::format("cannot be read: {}", std::strerror(errno)));
+  if (!decoder) return;
+  const std::string wrong = decoder->finish();
+  if (wrong.empty()) return;
+  if (made == 0) fail(wrong);
+  if (problem != nullptr) *problem = wrong;
+}
+
+}  // namespace attnprobe

@@ -1,0 +1,65 @@
+// The tensors that attention graphs have in common, shaped as cuDNN wants them.
+#pragma once
+
+#include "attention/spec.hpp"
+#include "build/graph_builder.hpp"
+
+namespace attnprobe::build {
+
+/// Sequence lengths of a padded batch: INT32 {batch, 1, 1, 1} in device memory.
+struct SequenceLengths {
+  std::optional<graph::Uid> q, kv;
+};
+
+/// Where each sequence of a ragged tensor begins, in elements: {batch + 1, 1, 1, 1} in device memory.
+struct RaggedOffsets {
+  std::optional<graph::Uid> q, k, v, o, stats;
+};
+
+/// Only where the mask pads or a paged cache needs them; else both are unset.
+SequenceLengths add_sequence_lengths(GraphBuilder& g, const attention::AttentionSpec& spec);
+/// One for each ragged tensor.
+RaggedOffsets add_ragged_offsets(GraphBuilder& g, const attention::AttentionSpec& spec);
+
+Dims as_dims(const attention::Strides& strides);
+
+/// Sets the ragged offset of a tensor, where there is one.
+graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::Uid> offset);
+
+graph::Uid add_q(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
+/// {b, h, s_kv, d}.
+graph::Uid add_k(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
+graph::Uid add_v(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
+graph::Uid add_o(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
+
+/// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. No graph has a transpose operation; the swapped dims and
+/// strides are it.
+graph::Uid transposed(GraphBuilder& g, graph::Uid tensor);
+
+/// The container of a paged K (head dimension head_dim_qk) or V: {blocks, heads, block_size, head_dim}.
+graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+                  int64_t heads, int64_t head_dim);
+/// INT32 {batch, 1, ceil(s_kv / block_size), 1}.
+graph::Uid add_page_table(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+
+/// A row-wise f32 tensor in memory ("Stats", "Max", …), ragged where the statistics are.
+graph::Uid add_row_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+                   const RaggedOffsets& offsets);
+
+/// A tensor {1, h_q, 1, 1} f32: sink, its gradient, ALiBi slopes.
+graph::Uid add_head_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+
+/// The scale of the scores; none where the spec asks for none.
+std::optional<graph::Uid> add_scale(GraphBuilder& g, const attention::AttentionSpec& spec);
+
+/// The bias, or its gradient.
+graph::Uid add_bias_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+
+/// {b, h_q, s_q, s_kv}.
+Dims score_dims(const attention::AttentionSpec& spec);
+/// {b, h_q, s_q, 1}.
+Dims row_dims(const attention::AttentionSpec& spec);
+/// {b, h_q, s_q, d_v}.
+Dims output_dims(const attention::AttentionSpec& spec);
+
+}  // namespace attnprobe::build

@@ -1,0 +1,146 @@
+#include "build/flash_parts.hpp"
+
+#include <utility>
+
+namespace attnprobe::build {
+
+using attention::AttentionSpec;
+using attention::DropoutForm;
+using attention::SeedForm;
+
+namespace {
+
+// Any but 0, which cuDNN takes for none.
+constexpr int64_t constant_seed = 1234;
+
+}  // namespace
+
+DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool backward) {
+  const auto& dropout = *spec.dropout;
+  const Dims dims = score_dims(spec);
+  DropoutTensors tensors;
+  if (dropout.form == DropoutForm::mask) {
+    tensors.scale = g.one_element("dropout scale", DataType::f32);
+    if (backward) tensors.scale_inv = g.one_element("dropout scale inverse", DataType::f32);
+    tensors.mask = g.tensor("dropout mask", spec.dtype, dims, packed_strides(dims));
+    return tensors;
+  }
+  const double keep = 1.0 - dropout.probability;
+  graph::Rng rng;
+  rng.probability = keep;
+  if (seed_form(spec) == SeedForm::constant) {
+    rng.constant_seed = constant_seed;
+  } else {
+    const SeedTensors tensors_of_seed = add_seed(g, spec);
+    rng.seed = tensors_of_seed.seed;
+    rng.offset = tensors_of_seed.offset;
+  }
+  tensors.mask = dropout.dump ? g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims))
+                              : g.virtual_tensor("dropout mask", DataType::f32, dims);
+  rng.y = tensors.mask;
+  g.add(rng);
+  tensors.scale = g.scalar("dropout scale", DataType::f32, 1.0 / keep);
+  if (backward) tensors.scale_inv = g.scalar("dropout scale inverse", DataType::f32, keep);
+  return tensors;
+}
+
+SeedTensors add_seed(GraphBuilder& g, const AttentionSpec& spec) {
+  SeedTensors tensors;
+  if (seed_form(spec) == SeedForm::by_value) {
+    tensors.seed = g.scalar("seed", DataType::i64, static_cast<double>(constant_seed));
+    tensors.offset = g.scalar("offset", DataType::i64, 0);
+    return tensors;
+  }
+  const DataType type = seed_form(spec) == SeedForm::i64 ? DataType::i64 : DataType::i32;
+  tensors.seed = g.one_element("seed", type);
+  tensors.offset = g.one_element("offset", type);
+  return tensors;
+}
+
+graph::Uid multiply(GraphBuilder& g, graph::Uid x, graph::Uid factor) {
+  return g.pointwise(graph::PointwiseMode::MUL, x, factor);
+}
+
+void add_amax(GraphBuilder& g, graph::Uid x, const std::string& name) {
+  g.reduce(graph::ReductionOperator::AMAX, x, g.one_element(name, DataType::f32));
+}
+
+graph::Uid add_output_scale(GraphBuilder& g, const AttentionSpec& spec, const std::string& name) {
+  if (fp8_scaling(spec) == attention::Fp8Scaling::current) return g.scalar(name, DataType::f32, 1.0);
+  return g.one_element(name, DataType::f32);
+}
+
+graph::Uid dequantize(GraphBuilder& g, graph::Uid x, const std::string& name, BlockAxis axis, bool is_transposed) {
+  constexpr int64_t block = 32, tile_rows = 128, tile_columns = 4;
+  auto up = [](int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; };
+  Dims dims = g.at(x).dims, strides = g.at(x).strides;
+  Dims logical = dims;
+  if (is_transposed) std::swap(logical[2], logical[3]);
+  auto blocks = [&](int64_t extent) { return up((extent + block - 1) / block, tile_columns); };
+  Dims scale_dims = logical;
+  if (axis == BlockAxis::head_dim) {
+    scale_dims[2] = up(logical[2], tile_rows);
+    scale_dims[3] = blocks(logical[3]);
+  } else {
+    scale_dims[2] = blocks(logical[2]);
+    scale_dims[3] = up(logical[3], tile_rows);
+  }
+  const graph::Uid scale = g.tensor("descale " + name, DataType::fp8_e8m0, scale_dims, packed_strides(scale_dims));
+  if (axis == BlockAxis::seqlen_spread) {
+    const int64_t b = scale_dims[0], h = scale_dims[1], plane = scale_dims[2] * tile_rows;
+    g.at(scale).strides = {h * plane, plane, b * h * plane, 1};
+  }
+  if (is_transposed) transposed(g, scale);
+  g.at(scale).reordering = graph::Reordering::F8_128x4;
+  graph::BlockScaleDequantize op;
+  op.x = x;
+  op.scale = scale;
+  op.y = g.virtual_tensor("dequantized " + name, DataType::f32, dims, strides);
+  op.block_size = {1, block};
+  g.add(op);
+  return op.y;
+}
+
+graph::Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
+                        std::optional<graph::Uid> offset) {
+  return with_offset(g, g.tensor(name, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
+}
+
+graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, const Dims& dims,
+                 const attention::Strides& strides, std::optional<graph::Uid> offset) {
+  return with_offset(g, g.tensor(name, gradient_type(spec), dims, as_dims(strides)), offset);
+}
+
+graph::Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, graph::Uid scores, DataType type) {
+  const Dims dims = score_dims(spec), strides = packed_strides(dims);
+  return g.reshape(scores, g.virtual_tensor("", type, {dims[0], dims[1], dims[3], dims[2]},
+                                            {strides[0], strides[1], 1, dims[3]}));
+}
+
+void add_sink_gradient(GraphBuilder& g, const AttentionSpec& spec, graph::Uid stats, graph::Uid sums) {
+  const graph::Uid sink = add_head_tensor(g, spec, "sink"), d_sink = add_head_tensor(g, spec, "dSink");
+  const graph::Uid shifted = g.pointwise(graph::PointwiseMode::SUB, sink, stats,
+                                  {.into = g.virtual_tensor("", DataType::f32, row_dims(spec))});
+  g.reduce(graph::ReductionOperator::ADD, multiply(g, g.pointwise(graph::PointwiseMode::EXP, shifted), sums), d_sink);
+}
+
+graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m, std::optional<graph::Uid> k,
+                      const HeadSum& sum) {
+  const int64_t heads = g.at(a).dims[1], kept = g.at(c).dims[1];
+  if (heads == kept) return g.matmul(a, b, c, m, {}, k);
+  Dims dims = g.at(c).dims, strides = g.at(c).strides;
+  dims[1] = heads;
+  graph::Uid full = 0;
+  if (sum.full_in_memory) {
+    // As C, but with every head of a token; the ragged offset is C's, its multiplier implied.
+    strides[0] *= heads / kept;
+    strides[2] *= heads / kept;
+    full = with_offset(g, g.tensor("all heads", sum.full_type, dims, strides), g.at(c).ragged_offset);
+  } else {
+    full = g.virtual_tensor("all heads", sum.full_type, dims);
+  }
+  g.matmul(a, b, full, m, {}, k);
+  return g.reduce(graph::ReductionOperator::ADD, full, c);
+}
+
+}  // namespace attnprobe::build

@@ -1,0 +1,176 @@
+// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions
+// of the masks are those of cudnn-frontend's own flexible-graph tests.
+#include "base/error.hpp"
+#include "build/scores.hpp"
+
+namespace attnprobe::build {
+
+using attention::ScoreModifierKind;
+
+namespace {
+
+// Operands that the kinds leave open; what they are changes no verdict.
+constexpr double arrow_border = 16, arrow_width = 64, power = 2, floor_value = 0;
+
+// Unary kinds whose gradient cuDNN has as an operation of its own.
+struct Activation {
+  graph::PointwiseMode forward;
+  std::optional<graph::PointwiseMode> backward;
+};
+
+std::optional<Activation> activation(ScoreModifierKind kind) {
+  switch (kind) {
+    case ScoreModifierKind::relu:
+      return Activation{graph::PointwiseMode::RELU_FWD, graph::PointwiseMode::RELU_BWD};
+    case ScoreModifierKind::tanh:
+      return Activation{graph::PointwiseMode::TANH_FWD, graph::PointwiseMode::TANH_BWD};
+    case ScoreModifierKind::sigmoid:
+      return Activation{graph::PointwiseMode::SIGMOID_FWD, graph::PointwiseMode::SIGMOID_BWD};
+    case ScoreModifierKind::gelu:
+      return Activation{graph::PointwiseMode::GELU_FWD, graph::PointwiseMode::GELU_BWD};
+    case ScoreModifierKind::swish:
+      return Activation{graph::PointwiseMode::SWISH_FWD, graph::PointwiseMode::SWISH_BWD};
+    case ScoreModifierKind::abs:
+      return Activation{graph::PointwiseMode::ABS, {}};
+    case ScoreModifierKind::sqrt:
+      return Activation{graph::PointwiseMode::SQRT, {}};
+    case ScoreModifierKind::sin:
+      return Activation{graph::PointwiseMode::SIN, {}};
+    case ScoreModifierKind::exp:
+      return Activation{graph::PointwiseMode::EXP, {}};
+    default:
+      return std::nullopt;
+  }
+}
+
+DataType mask_type(ScoreModifierKind kind) {
+  if (kind == ScoreModifierKind::mask_i32) return DataType::i32;
+  return kind == ScoreModifierKind::mask_i8 ? DataType::i8 : DataType::boolean;
+}
+
+}  // namespace
+
+graph::Uid Scores::modify(graph::Uid score) {
+  before_modifier_ = score;
+  if (spec_.score_mod) score = modifier(spec_.score_mod->kind, score, hidden_score());
+  if (!spec_.softcap) return score;
+  cap_ = g_.scalar("softcap", DataType::f32, *spec_.softcap);
+  before_tanh_ = g_.pointwise(graph::PointwiseMode::DIV, score, cap_);
+  return g_.pointwise(graph::PointwiseMode::MUL, g_.pointwise(graph::PointwiseMode::TANH_FWD, *before_tanh_), cap_);
+}
+
+graph::Uid Scores::modify_backward(graph::Uid gradient) {
+  if (spec_.softcap) {
+    gradient = g_.pointwise(graph::PointwiseMode::MUL, gradient, cap_);
+    gradient = g_.activation_backward(graph::PointwiseMode::TANH_BWD, *before_tanh_, gradient);
+    gradient = g_.pointwise(graph::PointwiseMode::DIV, gradient, cap_);
+  }
+  if (spec_.score_mod && spec_.score_mod->grad) gradient = modifier_backward(spec_.score_mod->kind, gradient);
+  return gradient;
+}
+
+graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double hidden) {
+  if (const auto unary = activation(kind)) return g_.pointwise(unary->forward, score);
+  auto scalar = [&](double value) { return g_.scalar("", DataType::f32, value); };
+  switch (kind) {
+    case ScoreModifierKind::causal: {
+      const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
+      return hide(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), hidden);
+    }
+    case ScoreModifierKind::arrow:
+      return arrow(score, hidden);
+    case ScoreModifierKind::document:
+      return document(score, hidden);
+    case ScoreModifierKind::relative_position: {
+      const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
+      return g_.pointwise(graph::PointwiseMode::ADD, score, integer(graph::PointwiseMode::SUB, row, column, 0, ""));
+    }
+    case ScoreModifierKind::head_factor:
+      if (!modifier_operand_) modifier_operand_ = add_head_tensor(g_, spec_, "head factors");
+      return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
+    case ScoreModifierKind::score_factor: {
+      const Dims dims = score_dims(spec_);
+      if (!modifier_operand_)
+        modifier_operand_ = g_.tensor("score factors", spec_.dtype, dims, packed_strides(dims));
+      return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
+    }
+    case ScoreModifierKind::mask_i32:
+    case ScoreModifierKind::mask_boolean:
+    case ScoreModifierKind::mask_i8: {
+      const Dims dims{spec_.batch, 1, spec_.seqlen_q, spec_.seqlen_kv};
+      if (!modifier_operand_)
+        modifier_operand_ = g_.tensor("mask", mask_type(kind), dims, packed_strides(dims));
+      return hide(score, *modifier_operand_, hidden);
+    }
+    case ScoreModifierKind::pow:
+      return g_.pointwise(graph::PointwiseMode::POW, score, scalar(power));
+    case ScoreModifierKind::max:
+      return g_.pointwise(graph::PointwiseMode::MAX, score, scalar(floor_value));
+    default:
+      throw Error(ErrorKind::internal, "unknown score modifier");
+  }
+}
+
+graph::Uid Scores::arrow(graph::Uid score, double hidden) {
+  const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
+  // Here the comparisons are 0 and 1 as integers.
+  auto logical = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
+    return g_.pointwise(mode, x, b, {.out = DataType::i32, .compute = DataType::boolean});
+  };
+  auto below = [&](graph::PointwiseMode mode, graph::Uid x, double limit) {
+    return logical(mode, x, g_.scalar("", DataType::i32, limit));
+  };
+  const graph::Uid top = below(graph::PointwiseMode::CMP_LT, row, arrow_border);
+  const graph::Uid left = below(graph::PointwiseMode::CMP_LT, column, arrow_border);
+  const graph::Uid distance = integer(graph::PointwiseMode::SUB, row, column, 0, "");
+  const graph::Uid above = below(graph::PointwiseMode::CMP_GE, distance, -arrow_width);
+  const graph::Uid under = below(graph::PointwiseMode::CMP_LE, distance, arrow_width);
+  const graph::Uid band = logical(graph::PointwiseMode::LOGICAL_AND, above, under);
+  const graph::Uid borders = logical(graph::PointwiseMode::LOGICAL_OR, top, left);
+  return hide(score, logical(graph::PointwiseMode::LOGICAL_OR, borders, band), hidden);
+}
+
+graph::Uid Scores::document(graph::Uid score, double hidden) {
+  const int64_t s_q = spec_.seqlen_q, s_kv = spec_.seqlen_kv;
+  const graph::Uid column = index(score, 3, DataType::i32);
+  auto integers = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
+    return g_.pointwise(mode, x, b, {.out = DataType::i32});
+  };
+  // All ones, to spread the ids over the shape of the scores.
+  const graph::Uid ones = integers(graph::PointwiseMode::CMP_LE, column, column);
+  const graph::Uid q_ids = g_.tensor("documents of Q", DataType::i32, {1, 1, s_q, 1}, {s_q, s_q, 1, 1});
+  const graph::Uid kv_ids = g_.tensor("documents of K", DataType::i32, {1, 1, 1, s_kv}, {s_kv, s_kv, s_kv, 1});
+  const graph::Uid rows = integers(graph::PointwiseMode::MUL, ones, q_ids);
+  const graph::Uid columns = integers(graph::PointwiseMode::MUL, ones, kv_ids);
+  return hide(score, integers(graph::PointwiseMode::CMP_EQ, rows, columns), hidden);
+}
+
+graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient) {
+  const graph::Uid x = *before_modifier_;
+  auto mul = [&](graph::Uid a, graph::Uid b) { return g_.pointwise(graph::PointwiseMode::MUL, a, b); };
+  auto scalar = [&](double value) { return g_.scalar("", DataType::f32, value); };
+  if (const auto unary = activation(kind); unary && unary->backward)
+    return g_.activation_backward(*unary->backward, x, gradient);
+  switch (kind) {
+    case ScoreModifierKind::relative_position:
+      return gradient;  // a constant was added
+    case ScoreModifierKind::abs: {
+      const graph::Uid positive = g_.compare(graph::PointwiseMode::CMP_GE, x, scalar(0));
+      return g_.select(gradient, g_.pointwise(graph::PointwiseMode::NEG, gradient), positive);
+    }
+    case ScoreModifierKind::sqrt:
+      return g_.pointwise(graph::PointwiseMode::DIV, gradient, mul(g_.pointwise(graph::PointwiseMode::SQRT, x), scalar(2)));
+    case ScoreModifierKind::sin:
+      return mul(gradient, g_.pointwise(graph::PointwiseMode::COS, x));
+    case ScoreModifierKind::exp:
+      return mul(gradient, g_.pointwise(graph::PointwiseMode::EXP, x));
+    case ScoreModifierKind::pow:
+      return mul(gradient, mul(g_.pointwise(graph::PointwiseMode::POW, x, scalar(power - 1)), scalar(power)));
+    case ScoreModifierKind::max:
+      return g_.select(gradient, scalar(0), g_.compare(graph::PointwiseMode::CMP_GT, x, scalar(floor_value)));
+    default:
+      return modifier(kind, gradient, 0);  // masks and factors do to the gradient what they did to the score
+  }
+}
+
+}  // namespace attnprobe::build

@@ -1,0 +1,133 @@
+// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every
+// mask generates its own pair of indices, the diagonal compares row >= column on the right and column > row
+// on the left; from 9.21 each bound is one operation instead.
+#include "build/scores.hpp"
+
+#include <limits>
+
+#include "build/softmax.hpp"
+
+namespace attnprobe::build {
+
+using attention::Alignment;
+
+bool Scores::bottom_right() const {
+  return spec_.mask.alignment == Alignment::bottom_right;
+}
+
+bool Scores::single_operations() const {
+  return version_ >= first_with_single_operations;
+}
+
+// Hidden scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
+double Scores::hidden_score() const {
+  return version_ >= 91000 ? -std::numeric_limits<double>::infinity()
+                           : static_cast<double>(std::numeric_limits<float>::lowest());
+}
+
+graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {
+  return g_.index(score, axis, DataType::i32, compute);
+}
+
+// x mode operand in INT32; the operand is a length tensor, or a scalar where there is none.
+graph::Uid Scores::integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
+                    const std::string& name) {
+  if (!operand) operand = g_.scalar(name, DataType::i32, static_cast<double>(value));
+  return g_.pointwise(mode, x, operand, {.out = DataType::i32, .compute = DataType::i32});
+}
+
+graph::Uid Scores::hide(graph::Uid score, graph::Uid visible, double hidden) {
+  return g_.select(score, g_.scalar("hidden", DataType::f32, hidden), visible);
+}
+
+graph::Uid Scores::bias(graph::Uid score) {
+  if (!spec_.bias) return score;
+  return g_.pointwise(graph::PointwiseMode::ADD, score, add_bias_tensor(g_, spec_, "bias"));
+}
+
+graph::Uid Scores::alibi(graph::Uid score) {
+  if (!spec_.alibi) return score;
+  const graph::Uid row = index(score, 2, DataType::i32), column = index(score, 3, DataType::i32);
+  const graph::Uid distance = integer(graph::PointwiseMode::SUB, column, row, 0, "");
+  const graph::Uid slopes = add_head_tensor(g_, spec_, "ALiBi slopes");
+  return g_.pointwise(graph::PointwiseMode::ADD, score, g_.pointwise(graph::PointwiseMode::MUL, distance, slopes));
+}
+
+graph::Uid Scores::padding(graph::Uid score) {
+  if (!spec_.mask.padding) return score;
+  const graph::Uid row = index(score, 2, DataType::i32), column = index(score, 3, DataType::i32);
+  const graph::Uid row_inside = g_.compare(graph::PointwiseMode::CMP_LT, row, *lengths_.q);
+  const graph::Uid column_inside = g_.compare(graph::PointwiseMode::CMP_LT, column, *lengths_.kv);
+  return hide(score, g_.compare(graph::PointwiseMode::LOGICAL_AND, row_inside, column_inside), hidden_score());
+}
+
+graph::Uid Scores::diagonal(graph::Uid score) {
+  if (spec_.mask.window_right) score = right_bound(score, *spec_.mask.window_right);
+  // cudnn-frontend's left bound counts the diagonal too.
+  if (spec_.mask.window_left) score = left_bound(score, *spec_.mask.window_left + 1);
+  return score;
+}
+
+// Keeps column <= diagonal + right.
+graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
+  std::optional<graph::Uid> q = lengths_.q, kv = lengths_.kv;
+  if (!bottom_right()) q = kv = std::nullopt;
+  if (single_operations()) {
+    graph::DiagonalBandMask mask;
+    mask.comparison = graph::PointwiseMode::CMP_GE;
+    mask.x = score;
+    if (bottom_right()) {
+      mask.seq_len_q = q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
+      mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
+    }
+    if (right > 0)
+      mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));
+    mask.fill = g_.scalar("hidden", DataType::f32, hidden_score());
+    mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
+    g_.add(mask);
+    return mask.y;
+  }
+  graph::Uid row = index(score, 2, DataType::f32);
+  const graph::Uid column = index(score, 3, DataType::f32);
+  if (bottom_right()) {
+    row = integer(graph::PointwiseMode::ADD, row, kv, spec_.seqlen_kv, "seqlen_kv");
+    row = integer(graph::PointwiseMode::SUB, row, q, spec_.seqlen_q, "seqlen_q");
+  }
+  if (right > 0) row = integer(graph::PointwiseMode::ADD, row, {}, right, "right_bound");
+  return hide(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), hidden_score());
+}
+
+// Keeps column + left > diagonal, with left counting the diagonal itself.
+graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
+  const bool by_tensor = bottom_right() && lengths_.q;
+  const int64_t shift = bottom_right() && !by_tensor ? left - spec_.seqlen_kv + spec_.seqlen_q : left;
+  auto bound = [&] {
+    return g_.scalar("left_bound", by_tensor ? DataType::i32 : DataType::f32, static_cast<double>(shift));
+  };
+  if (single_operations()) {
+    graph::DiagonalBandMask mask;
+    mask.comparison = graph::PointwiseMode::CMP_GT;
+    mask.x = score;
+    if (by_tensor) {
+      mask.seq_len_q = lengths_.q;
+      mask.seq_len_kv = lengths_.kv;
+    }
+    mask.left_bound = bound();
+    mask.fill = g_.scalar("hidden", DataType::f32, hidden_score());
+    mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
+    g_.add(mask);
+    return mask.y;
+  }
+  const graph::Uid row = index(score, 2, DataType::f32);
+  graph::Uid column = index(score, 3, DataType::f32);
+  if (by_tensor) {
+    column = integer(graph::PointwiseMode::ADD, column, bound(), 0, "");
+    column = integer(graph::PointwiseMode::SUB, column, lengths_.kv, 0, "");
+    column = integer(graph::PointwiseMode::ADD, column, lengths_.q, 0, "");
+  } else {
+    column = g_.pointwise(graph::PointwiseMode::ADD, column, bound());
+  }
+  return hide(score, g_.compare(graph::PointwiseMode::CMP_GT, column, row), hidden_score());
+}
+
+}  // namespace attnprobe::build

@@ -1,0 +1,50 @@
+// What happens to the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier,
+// bias, ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the single operation
+// share it.
+#pragma once
+
+#include "build/attention_tensors.hpp"
+
+namespace attnprobe::build {
+
+/// Each step is its own function since the backward pass subtracts the statistics between two of them.
+class Scores {
+ public:
+  /// Everything is kept by reference and has to outlive this.
+  Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths,
+         int64_t cudnn_version)
+      : g_(g), spec_(spec), lengths_(lengths), version_(cudnn_version) {}
+
+  /// The user's score modifier, then softcap; as they are where the spec has none.
+  graph::Uid modify(graph::Uid score);
+  /// The gradient of modify() at the scores that it saw.
+  graph::Uid modify_backward(graph::Uid gradient);
+  graph::Uid bias(graph::Uid score);
+  graph::Uid alibi(graph::Uid score);
+  graph::Uid padding(graph::Uid score);
+  /// Right and left bound.
+  graph::Uid diagonal(graph::Uid score);
+
+ private:
+  graph::Uid modifier(attention::ScoreModifierKind kind, graph::Uid score, double hidden);
+  graph::Uid modifier_backward(attention::ScoreModifierKind kind, graph::Uid gradient);
+  graph::Uid arrow(graph::Uid score, double hidden);
+  graph::Uid document(graph::Uid score, double hidden);
+  graph::Uid right_bound(graph::Uid score, int64_t right);
+  graph::Uid left_bound(graph::Uid score, int64_t left);
+  bool bottom_right() const;
+  bool single_operations() const;
+  double hidden_score() const;
+  graph::Uid index(graph::Uid score, int64_t axis, DataType compute);
+  graph::Uid integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value, const std::string& name);
+  graph::Uid hide(graph::Uid score, graph::Uid visible, double hidden);
+
+  GraphBuilder& g_;
+  const attention::AttentionSpec& spec_;
+  const SequenceLengths& lengths_;
+  int64_t version_;
+  // What modify() leaves for modify_backward().
+  std::optional<graph::Uid> before_modifier_, modifier_operand_, before_tanh_, cap_;
+};
+
+}  // namespace attnprobe::build

@@ -1,0 +1,30 @@
+// What is put to cuDNN: a config, whose graph depends on cuDNN and GPU, or a graph that another program made.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/config.hpp"
+#include "graph/op_graph.hpp"
+
+namespace attnprobe::campaign {
+
+/// A graph that is asked about as it is.
+struct GivenGraph {
+  graph::OpGraph graph;
+  std::string description;         ///< "sdpa_composite fprop, b4 …", or the list of its operations
+  bool is_recognised = false;      ///< the question's config builds this very graph; else it only names it
+  std::vector<std::string> notes;  ///< what was assumed or inferred, what is missing
+  std::string command;             ///< "attnprobe replay x.log --graph 1": asks for it, on no target yet
+};
+
+struct Question {
+  attention::AttentionConfig config;
+  std::optional<GivenGraph> given;
+
+  /// Whether the config says what is asked, beyond its name and expectation.
+  bool has_spec() const { return !given || given->is_recognised; }
+};
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,149 @@
+#include "campaign/result.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "log/status.hpp"
+#include "gpu/catalogue.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+using log::StatusFamily;
+
+Verdict verdict_of_failure(const probe::Failure& failure) {
+  if (diagnose::lacks_descriptor(failure)) return Verdict::unsupported;
+  switch (log::family_of(failure.cudnn.status)) {
+    case StatusFamily::bad_param:
+      return Verdict::invalid_graph;
+    case StatusFamily::not_supported:
+      return Verdict::unsupported;
+    default:
+      return Verdict::error;
+  }
+}
+
+bool is_lost(const std::string& status) {
+  return status == "crashed" || status == "timeout";
+}
+
+// A mode that failed with anything but "not supported" leaves the question open.
+bool a_mode_broke(const probe::WalkFindings& findings) {
+  for (const auto& mode : findings.modes) {
+    const StatusFamily family = log::family_of(mode.status);
+    if (family != StatusFamily::success && family != StatusFamily::not_supported) return true;
+  }
+  return false;
+}
+
+// The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is
+// too small for only where there is no other.
+const probe::EngineConfigFindings* telling_config(const probe::WalkFindings& findings) {
+  const probe::EngineConfigFindings* too_large = nullptr;
+  for (const auto& config : findings.engine_configs) {
+    if (!config.run && !(config.plan && is_lost(config.plan->status))) continue;
+    if (!config.run || config.run->status != "out_of_memory") return &config;
+    if (too_large == nullptr) too_large = &config;
+  }
+  return too_large;
+}
+
+Verdict verdict_of_run(const std::string& status) {
+  if (status == "wrong_result") return Verdict::wrong_result;
+  if (status == "crashed") return Verdict::crashed;
+  return status == "timeout" ? Verdict::timeout : Verdict::error;
+}
+
+// None of the plans runs right: what became of one says it.
+bool judge_runs(Result& result) {
+  const probe::EngineConfigFindings* config = telling_config(result.findings);
+  if (config == nullptr) return false;
+  const std::string& status = config->run ? config->run->status : config->plan->status;
+  result.verdict = verdict_of_run(status);
+  result.environment_broken = status == "out_of_memory";
+  diagnose::RootCause cause;
+  cause.category = status == "out_of_memory" ? "memory" : status == "crashed" ? "crash" : status;
+  cause.reason = config->run                     ? config->run->message
+                 : config->plan->reasons.empty() ? ""
+                                                 : config->plan->reasons.front().reason;
+  cause.engine = config->engine;
+  if (!config->modes.empty()) cause.mode = config->modes.front();
+  cause.explanation = status == "wrong_result" ? "cuDNN supports this graph and builds a plan for it, but "
+                                                 "the plan computes something else than the graph says."
+                      : status == "out_of_memory"
+                          ? "cuDNN supports this graph, but the GPU has not the memory to run it."
+                          : "cuDNN supports this graph by its own word, but no plan runs to its end.";
+  result.root_cause = cause;
+  return true;
+}
+
+}  // namespace
+
+void judge(Result& result) {
+  const probe::WalkFindings& findings = result.findings;
+  if (!findings.failure && probe::has_working_config(findings)) {
+    result.verdict = Verdict::supported;
+    return;
+  }
+  if (findings.plans_built && !findings.failure && judge_runs(result)) return;
+  const bool is_known = result.cudnn_version != 0 && result.has_spec();
+  result.root_cause =
+      is_known ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
+               : diagnose::root_cause(findings);
+  if (diagnose::speaks_of_environment(findings)) {
+    result.verdict = Verdict::error;
+    result.environment_broken = true;
+  } else if (findings.failure) {
+    result.verdict = verdict_of_failure(*findings.failure);
+  } else {
+    result.verdict = a_mode_broke(findings) ? Verdict::error : Verdict::unsupported;
+  }
+}
+
+void add_version_rules(Result& result) {
+  if (result.cudnn_version == 0 || !result.has_spec()) return;
+  const auto& spec = result.config.spec;
+  const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
+                       (result.verdict == Verdict::error && !result.environment_broken);
+  if (refused)
+    result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
+  result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
+}
+
+bool has_wrong_plan(const Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  return std::any_of(configs.begin(), configs.end(),
+                     [](const auto& config) { return config.run && config.run->status == "wrong_result"; });
+}
+
+bool has_lost_plan(const Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
+    return (config.plan && is_lost(config.plan->status)) ||
+           (config.run && (is_lost(config.run->status) || config.run->status == "cuda_error"));
+  });
+}
+
+attention::ExpectedVerdict expected(const Result& result) {
+  const auto& expect = result.config.spec.expect;
+  const gpu::Target* twin = gpu::twin(result.target);
+  for (const auto& [id, verdict] : expect.by_target)
+    if (id == result.target.id || (twin != nullptr && gpu::find(id) == twin)) return verdict;
+  return expect.otherwise;
+}
+
+bool met_expectation(const Result& result) {
+  switch (expected(result)) {
+    case attention::ExpectedVerdict::supported:
+      return result.verdict == Verdict::supported;
+    case attention::ExpectedVerdict::unsupported:
+      return result.verdict == Verdict::unsupported;
+    case attention::ExpectedVerdict::any:
+      break;
+  }
+  return result.verdict == Verdict::supported || result.verdict == Verdict::unsupported;
+}
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,76 @@
+// One cell of an answer: one config on one target with one cuDNN.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rules/requirements.hpp"
+#include "diagnose/root_cause.hpp"
+#include "build/build.hpp"
+#include "probe/findings.hpp"
+#include "gpu/target.hpp"
+#include "campaign/question.hpp"
+
+namespace attnprobe::campaign {
+
+enum class Verdict { supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result };
+
+/// How the worker was lost, for Verdict::crashed and Verdict::timeout.
+struct Crash {
+  std::string how;     ///< "signal 11 (SIGSEGV, Segmentation fault)"
+  std::string stage;   ///< "mode A"
+  std::string output;  ///< the last of the worker's stderr
+};
+
+struct Result : Question {
+  gpu::Target target;
+  int64_t cudnn_version = 0;
+  std::string cudnn_path;
+  build::BuiltGraph graph;
+  probe::WalkFindings findings;
+  Verdict verdict = Verdict::error;
+  bool environment_broken =
+      false;  ///< verdict error because the machine lacks something, not because of cuDNN
+  std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
+  std::optional<Crash> crash;
+  /// Version rules, beside cuDNN's answer: what it lacks that the config needs, where cuDNN refused it; known
+  /// bugs that concern the config, whatever cuDNN said; what cudnn-frontend says before it asks cuDNN (none
+  /// for patterns that it has not).
+  std::vector<rules::Requirement> requirements;
+  std::vector<rules::KnownBug> warnings;
+  std::optional<rules::FrontendAnswer> frontend;
+  std::string reproduce;  ///< the command that gives this result again
+};
+
+/// The verdict that the findings say, with its root cause.
+void judge(Result& result);
+
+/// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was
+/// loaded.
+void add_version_rules(Result& result);
+
+/// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down.
+/// Either may be so of a supported result: another plan works.
+bool has_wrong_plan(const Result& result);
+bool has_lost_plan(const Result& result);
+
+attention::ExpectedVerdict expected(const Result& result);
+bool met_expectation(const Result& result);
+
+}  // namespace attnprobe::campaign
+
+namespace attnprobe {
+template <>
+struct EnumNames<campaign::Verdict> {
+  static constexpr std::array<std::pair<campaign::Verdict, std::string_view>, 7> table{{
+      {campaign::Verdict::supported, "supported"},
+      {campaign::Verdict::unsupported, "unsupported"},
+      {campaign::Verdict::invalid_graph, "invalid_graph"},
+      {campaign::Verdict::error, "error"},
+      {campaign::Verdict::crashed, "crashed"},
+      {campaign::Verdict::timeout, "timeout"},
+      {campaign::Verdict::wrong_result, "wrong_result"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,0 +1,299 @@
+#include "campaign/target_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "attention/fields.hpp"
+#include "diagnose/reasons.hpp"
+#include "run/data.hpp"
+#include "run/work.hpp"
+#include "base/text.hpp"
+#include "worker/run_plans.hpp"
+#include "campaign/walk_cache.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+// `command` asks the question, on no target yet.
+std::string reproduce_command(std::string command, const gpu::Target& target,
+                              const CampaignOptions& options) {
+  command += " --target " + shell_word(target.file.empty() ? target.id : target.file);
+  const probe::WalkOptions defaults;
+  if (options.walk.modes != defaults.modes) {
+    std::string modes;
+    for (const auto& mode : options.walk.modes) modes += (modes.empty() ? "" : ",") + mode;
+    command += " --mode " + modes;
+  }
+  if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
+  if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
+  if (options.run.data != run::RunOptions().data) command += " --data " + options.run.data;
+  if (!options.walk.sweep_where_none) command += " --quick";
+  return command + " --cudnn " + shell_word(options.cudnn);
+}
+
+std::string command_of(const attention::AttentionSpec& spec) {
+  return "attnprobe " + to_options(spec);
+}
+
+std::string command_of(const Question& question) {
+  return question.given ? question.given->command : command_of(question.config.spec);
+}
+
+// What there is to compute and to move with the lengths that the data will have.
+void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, const graph::OpGraph& graph) {
+  const run::Lengths lengths = run::plan_data(graph, options).lengths;
+  const std::vector<int64_t> q(lengths.q.begin(), lengths.q.end()), kv(lengths.kv.begin(), lengths.kv.end());
+  auto share = [](const std::vector<int64_t>& tokens, int64_t longest) {
+    return static_cast<double>(std::accumulate(tokens.begin(), tokens.end(), int64_t{0})) /
+           static_cast<double>(static_cast<int64_t>(tokens.size()) * longest);
+  };
+  options.flop = run::attention_flop(spec, q, kv);
+  options.bytes = run::least_bytes(
+      graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
+}
+
+// What cudnn-frontend builds without asking a heuristic is asked too.
+probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions options) {
+  if (graph.forced) options.named = {{"FRONTEND", graph.forced->engine, graph.forced->knobs}};
+  return options;
+}
+
+int64_t first_working_engine(const Result& result) {
+  for (const auto& config : result.findings.engine_configs)
+    if (probe::works(config, result.findings)) return config.engine;
+  return -1;
+}
+
+// Before cuDNN was asked anything: no word on the graph.
+void lose_at_start(Result& result, const worker::WorkerLost& lost) {
+  result.verdict = Verdict::error;
+  result.environment_broken = true;
+  result.crash = Crash{lost.end.text(), lost.stage, lost.output};
+  diagnose::RootCause cause;
+  cause.category = name_of(diagnose::Category::environment);
+  cause.reason = lost.what();
+  cause.explanation = fmt::format(
+      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked "
+      "about any graph: this machine's cuDNN or driver is broken (`attnprobe doctor`).",
+      lost.timed_out ? "hung" : "died", lost.end.text());
+  result.root_cause = cause;
+}
+
+void lose(Result& result, const worker::WorkerLost& lost) {
+  result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
+  if (lost.findings) result.findings = *lost.findings;
+  result.crash = Crash{lost.end.text(), lost.stage, lost.output};
+  diagnose::RootCause cause;
+  cause.category = name_of(lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash);
+  cause.reason = lost.what();
+  cause.explanation =
+      lost.timed_out
+          ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.", lost.stage)
+          : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.end.text(), lost.stage);
+  result.root_cause = cause;
+}
+
+}  // namespace
+
+size_t jobs_of(const CampaignOptions& options) {
+  if (options.jobs > 0) return static_cast<size_t>(options.jobs);
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options)
+    : target_(target), options_(options), walk_(options.walk) {
+  const bool can_run = target.kind == gpu::Kind::device || worker::test_plans_asked();
+  if (walk_.plans == "auto")
+    walk_.plans = name_of(target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none);
+  if (walk_.plans == name_of(probe::Plans::run)) {
+    runs_ = can_run;
+    walk_.plans = name_of(can_run ? probe::Plans::none : probe::Plans::build);
+  }
+  if (target.kind == gpu::Kind::simulated && !runs_) cache_ = options.cache;
+}
+
+Result TargetRun::run(const Question& question, const Question* next) {
+  // Only where nothing else may follow on the same worker.
+  const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == name_of(probe::Plans::none);
+  next_ = only_walks ? next : nullptr;
+  Result result;
+  static_cast<Question&>(result) = question;
+  result.target = target_;
+  result.cudnn_path = options_.cudnn;
+  result.reproduce = reproduce_command(command_of(question), target_, options_);
+  try {
+    know_library();
+    result.cudnn_version = library_->version;
+    result.graph = build_graph(question);
+    walk(result);
+    if (runs_ && question.has_spec() && !result.findings.failure) run_plans(result);
+    judge(result);
+    if (result.verdict == Verdict::unsupported && question.has_spec() && walk_.sweep_where_none)
+      probe_alternatives(result);
+  } catch (const worker::WorkerLost& lost) {
+    client_.reset();
+    if (lost.stage == worker::start_stage)
+      lose_at_start(result, lost);
+    else
+      lose(result, lost);
+  } catch (const Error& e) {
+    result.verdict = Verdict::error;
+    result.environment_broken = e.kind() == ErrorKind::environment;
+    diagnose::RootCause cause;
+    cause.category = name_of(result.environment_broken ? diagnose::Category::environment
+                                                       : diagnose::Category::internal_error);
+    cause.reason = cause.explanation = e.what();
+    result.root_cause = cause;
+  }
+  return result;
+}
+
+build::BuiltGraph TargetRun::build_graph(const Question& question) const {
+  if (!question.given) return build::build_graph(question.config.spec, {library_->version, target_.sm});
+  build::BuiltGraph built;
+  built.graph = question.given->graph;
+  built.pattern = question.config.spec.pattern;
+  return built;
+}
+
+void TargetRun::open() {
+  if (!client_) client_ = start();
+}
+
+// A half-open worker (cuDNN loaded, no device) is never taken for one that is ready. Builders start theirs
+// side by side.
+std::unique_ptr<worker::Client> TargetRun::start() {
+  auto client = std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds));
+  const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
+  const std::lock_guard lock(mutex_);
+  library_ = library;
+  return client;
+}
+
+// A cuDNN that has answered before need not be loaded to be known.
+void TargetRun::know_library() {
+  if (library_) return;
+  if (cache_ != nullptr) library_ = cache_->library(options_.cudnn);
+  if (library_) return;
+  open();
+  if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
+}
+
+probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  const auto next = [this] { return announcement(); };
+  if (cache_ == nullptr) {
+    open();
+    return client_->walk(graph, options, next);
+  }
+  const std::string key = cache_->key(graph, target_, options_.cudnn, options);
+  // What the worker was told to walk already is its to answer, though another process may have stored it
+  // since.
+  if (std::exchange(announced_key_, "") != key)
+    if (auto known = cache_->find(key)) return std::move(*known);
+  open();
+  probe::WalkFindings findings = client_->walk(graph, options, next);
+  cache_->store(key, findings);
+  return findings;
+}
+
+// The request of the next question's walk; "" where there is none to be made.
+std::string TargetRun::announcement() try {
+  if (next_ == nullptr) return "";
+  const build::BuiltGraph built = build_graph(*next_);
+  const probe::WalkOptions options = walk_of(built, walk_);
+  std::string key;
+  if (cache_ != nullptr) {
+    key = cache_->key(built.graph, target_, options_.cudnn, options);
+    if (cache_->find(key)) return "";
+  }
+  announced_key_ = std::move(key);
+  return worker::Client::walk_request(built.graph, options);
+} catch (const Error&) {
+  return "";  // its own turn will say so
+}
+
+void TargetRun::walk(Result& result) {
+  probe::WalkOptions options = walk_of(result.graph, walk_);
+  // What inputs of an unknown graph mean is not known: its plans are built, not run.
+  if (runs_ && !result.has_spec()) options.plans = name_of(probe::Plans::build);
+  try {
+    result.findings = ask(result.graph.graph, options);
+  } catch (const worker::WorkerLost& lost) {
+    // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
+    // down says nothing of the plan.
+    if (lost.stage.rfind("plan of engine", 0) != 0 || !lost.findings || stopped()) throw;
+    client_.reset();
+    result.findings = *lost.findings;
+    probe::sort_engine_configs(result.findings, options);
+    for (auto& config : result.findings.engine_configs)
+      if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
+    build_plans(result.findings, result.graph.graph, client_, [&] { return start(); });
+  }
+}
+
+void TargetRun::run_plans(Result& result) {
+  worker::RunPlan plan;
+  plan.options = options_.run;
+  const auto& spec = result.config.spec;
+  plan.options.seqlens_q = spec.mask.seqlens_q;
+  plan.options.seqlens_kv = spec.mask.seqlens_kv;
+  add_work(plan.options, spec, result.graph.graph);
+  plan.options.data_type = name_of(spec.dtype);
+  constexpr size_t most_builders = 8;  // each holds a context of its own on the GPU
+  plan.builders = std::min(jobs_of(options_), most_builders);
+  plan.stop = [this] { return stopped(); };
+  const worker::StartWorker start_one = [this] { return start(); };
+  worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
+  if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept ||
+      plan.stop())
+    return;
+  // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
+  // of this.
+  try {
+    search_further(result);
+  } catch (const worker::WorkerLost&) {
+    client_.reset();
+    return;
+  }
+  worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
+}
+
+void TargetRun::search_further(Result& result) {
+  probe::WalkOptions wider = walk_of(result.graph, walk_);
+  wider.engines = name_of(probe::Engines::all);
+  const auto found = ask(result.graph.graph, wider);
+  auto& known = result.findings.engine_configs;
+  for (const auto& config : found.engine_configs)
+    if (!log::has_config(known, config)) known.push_back(config);
+  result.findings.engines = found.engines;
+}
+
+// What is said to help was seen to help: each change is put to the same cuDNN for the same target.
+void TargetRun::probe_alternatives(Result& result) {
+  probe::WalkOptions quick = walk_;
+  quick.engines = name_of(probe::Engines::heuristic);
+  quick.sweep_where_none = false;
+  quick.modes = {"A"};
+  std::vector<std::string> verified;
+  try {
+    for (const auto& alternative : diagnose::alternatives(result.config.spec)) {
+      Result other;
+      other.graph = build::build_graph(alternative.spec, {library_->version, target_.sm});
+      other.findings = ask(other.graph.graph, walk_of(other.graph, quick));
+      judge(other);
+      if (other.verdict == Verdict::supported)
+        verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
+                                       first_working_engine(other),
+                                       reproduce_command(command_of(alternative.spec), target_, options_)));
+    }
+  } catch (const worker::WorkerLost&) {
+    client_.reset();  // the alternative is no good; the verdict stands
+  }
+  auto& advice = result.root_cause->advice;
+  advice.insert(advice.begin(), verified.begin(), verified.end());
+}
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,51 @@
+// All questions on one target with one cuDNN, in one worker process that is started when it is needed and
+// again after it was lost. Not installed.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "diagnose/alternatives.hpp"
+#include "campaign/campaign.hpp"
+#include "worker/client.hpp"
+
+namespace attnprobe::campaign {
+
+class TargetRun {
+ public:
+  /// Both must outlive it.
+  TargetRun(const gpu::Target& target, const CampaignOptions& options);
+
+  /// Judged, but without the version rules. Never throws for what happens in the worker.
+  /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.
+  Result run(const Question& question, const Question* next = nullptr);
+
+  /// The cuDNN that answers; none before the first answer.
+  const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
+
+ private:
+  void open();
+  std::unique_ptr<worker::Client> start();
+  void know_library();
+  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  build::BuiltGraph build_graph(const Question& question) const;
+  probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  std::string announcement();
+  void walk(Result& result);
+  void run_plans(Result& result);
+  void search_further(Result& result);
+  void probe_alternatives(Result& result);
+
+  const gpu::Target& target_;
+  const CampaignOptions& options_;
+  probe::WalkOptions walk_;
+  bool runs_ = false;
+  const Question* next_ = nullptr;
+  std::string announced_key_;   // in the cache, of the walk that the worker goes on with
+  WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
+  std::unique_ptr<worker::Client> client_;
+  std::mutex mutex_;
+  std::optional<cudnn::LibraryInfo> library_;
+};
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,58 @@
+// What cuDNN answered before, kept on disk: an answer depends on the graph, the GPU's properties, cuDNN's
+// build and the options of the walk alone, and those name it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cudnn/library_info.hpp"
+#include "graph/op_graph.hpp"
+#include "probe/findings.hpp"
+#include "probe/walk_options.hpp"
+#include "gpu/target.hpp"
+
+namespace attnprobe::campaign {
+
+struct CacheStatistics {
+  std::string file;
+  int64_t answers = 0, libraries = 0;
+  int64_t bytes = 0;  ///< on disk
+};
+ATTNPROBE_JSON(CacheStatistics, file, answers, libraries, bytes)
+
+/// An SQLite file that any number of processes and threads share. Every function throws Error(environment)
+/// naming the file where SQLite cannot do what is asked.
+class WalkCache {
+ public:
+  /// Makes the file and its folder if they are not there.
+  explicit WalkCache(const std::filesystem::path& file);
+  ~WalkCache();
+  WalkCache(const WalkCache&) = delete;
+  WalkCache& operator=(const WalkCache&) = delete;
+
+  /// The name of an answer. Of cuDNN it holds every file's name, size and first and last bytes; of this
+  /// program its own, since another build may read cuDNN's words otherwise.
+  std::string key(const graph::OpGraph& graph, const gpu::Target& target, const std::string& cudnn,
+                  const probe::WalkOptions& options);
+
+  std::optional<probe::WalkFindings> find(const std::string& key);
+  void store(const std::string& key, const probe::WalkFindings& findings);
+
+  /// What a worker told of the cuDNN at that path, as long as its files are the same.
+  std::optional<cudnn::LibraryInfo> library(const std::string& cudnn);
+  void store_library(const std::string& cudnn, const cudnn::LibraryInfo& library);
+
+  CacheStatistics statistics();
+  void clear();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// $XDG_CACHE_HOME/attnprobe/answers.sqlite, or below ~/.cache.
+std::filesystem::path default_cache_file();
+
+}  // namespace attnprobe::campaign

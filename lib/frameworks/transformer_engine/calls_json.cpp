@@ -1,0 +1,360 @@
+// Transformer Engine's calls as JSON: field by field, with a word for each that is missing or wrong.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <set>
+
+#include "frameworks/transformer_engine/calls_reading.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::frameworks {
+namespace {
+
+using Query = TransformerEngineQuery;
+
+// What is wrong with a value; the caller adds where it stands.
+struct BadValue {
+  std::string message;
+};
+
+struct FieldReader {
+  std::string name;
+  std::function<void(Query&, const Json&)> set;
+};
+
+constexpr const char* config_default = "the default of Transformer Engine's own config";
+
+bool as_boolean(const Json& json) {
+  if (!json.is_boolean()) throw BadValue{"is not true or false"};
+  return json.get<bool>();
+}
+
+int64_t as_integer(const Json& json, int64_t least) {
+  constexpr int64_t most = 2'147'483'647;
+  if (!json.is_number_integer() || json.get<int64_t>() < least || json.get<int64_t>() > most)
+    throw BadValue{fmt::format("is not an integer from {} to {}", least, most)};
+  return json.get<int64_t>();
+}
+
+// "NVTE_PADDING_CAUSAL_MASK", "padding_causal" and "off-by-one" as the words of attnprobe's tables.
+std::string word_of(const Json& json, const std::string& ending = "") {
+  if (!json.is_string()) throw BadValue{"is not a string"};
+  std::string word = json.get<std::string>();
+  for (char& c : word) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string prefix : {"nvte_", "knvte"})
+    if (word.rfind(prefix, 0) == 0) word.erase(0, prefix.size());
+  if (!ending.empty() && word.size() > ending.size() && word.ends_with(ending) && word != "no" + ending)
+    word.erase(word.size() - ending.size());
+  return word;
+}
+
+[[noreturn]] void unknown_word(const std::string& word, const std::vector<std::string>& allowed) {
+  throw BadValue{fmt::format("is not a known value; allowed: {} (NVTE_… too){}", quoted_list(allowed),
+                             did_you_mean(word, allowed))};
+}
+
+template <class E>
+E as_enum(const Json& json, const std::string& ending = "") {
+  const std::string word = word_of(json, ending);
+  if (const auto value = parse_enum<E>(word)) return *value;
+  unknown_word(word, names_of<E>());
+}
+
+std::string as_one_of(const Json& json, const std::vector<std::string>& allowed) {
+  std::string word = word_of(json);
+  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) unknown_word(word, allowed);
+  return word;
+}
+
+// NVTEDType, by TE's name, PyTorch's and attnprobe's. Those that no attention tensor of TE has are left out.
+DataType as_type(const Json& json) {
+  static const std::vector<std::pair<std::string, DataType>> types = {
+      {"float16", DataType::f16},         {"bfloat16", DataType::bf16},
+      {"float32", DataType::f32},         {"float8e4m3", DataType::fp8_e4m3},
+      {"float8e5m2", DataType::fp8_e5m2}, {"f16", DataType::f16},
+      {"bf16", DataType::bf16},           {"f32", DataType::f32},
+      {"fp8_e4m3", DataType::fp8_e4m3},   {"fp8_e5m2", DataType::fp8_e5m2}};
+  const std::string word = word_of(json);
+  std::vector<std::string> names;
+  for (const auto& [name, type] : types) {
+    if (name == word) return type;
+    names.push_back(name);
+  }
+  unknown_word(word, names);
+}
+
+FieldReader boolean(const char* name, bool Query::*member) {
+  return {name, [member](Query& query, const Json& json) { query.*member = as_boolean(json); }};
+}
+FieldReader integer(const char* name, int64_t Query::*member, int64_t least = 1) {
+  return {name, [member, least](Query& query, const Json& json) { query.*member = as_integer(json, least); }};
+}
+FieldReader type(const char* name, DataType Query::*member) {
+  return {name, [member](Query& query, const Json& json) { query.*member = as_type(json); }};
+}
+FieldReader format(const char* name, std::string Query::*member) {
+  return {name,
+          [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_formats()); }};
+}
+FieldReader layout(const char* name, std::string Query::*member) {
+  return {name,
+          [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_layouts()); }};
+}
+FieldReader pages(const char* name, NvtePages Query::*cache, int64_t NvtePages::*member) {
+  return {name,
+          [cache, member](Query& query, const Json& json) { query.*cache.*member = as_integer(json, 1); }};
+}
+FieldReader bias_dim(const char* name, size_t axis) {
+  return {name, [axis](Query& query, const Json& json) { query.bias_dims.at(axis) = as_integer(json, 1); }};
+}
+
+double as_number(const Json& json) {
+  if (!json.is_number()) throw BadValue{"is not a number"};
+  return json.get<double>();
+}
+
+const std::vector<FieldReader>& readers() {
+  static const std::vector<FieldReader> all = {
+      {"name",
+       [](Query& query, const Json& json) {
+         if (!json.is_string()) throw BadValue{"is not a string"};
+         query.name = json.get<std::string>();
+       }},
+      boolean("is_training", &Query::is_training),
+      integer("batch_size", &Query::batch_size),
+      {"qkv_dtype", [](Query& query, const Json& json) { query.q_dtype = query.kv_dtype = as_type(json); }},
+      type("q_dtype", &Query::q_dtype),
+      type("kv_dtype", &Query::kv_dtype),
+      type("o_dtype", &Query::o_dtype),
+      type("do_dtype", &Query::do_dtype),
+      type("dqkv_dtype", &Query::dqkv_dtype),
+      {"scaling_mode",
+       [](Query& query, const Json& json) { query.scaling_mode = as_enum<NvteScaling>(json); }},
+      layout("qkv_layout", &Query::qkv_layout),
+      format("o_format", &Query::o_format),
+      format("do_format", &Query::do_format),
+      layout("dqkv_layout", &Query::dqkv_layout),
+      format("qkv_scale_inv_format", &Query::qkv_scale_inv_format),
+      format("do_scale_inv_format", &Query::do_scale_inv_format),
+      {"bias_type", [](Query& query, const Json& json) { query.bias_type = as_enum<NvteBias>(json); }},
+      bias_dim("bias_batch_size", 0),
+      bias_dim("bias_num_heads", 1),
+      bias_dim("bias_seqlen_q", 2),
+      bias_dim("bias_seqlen_kv", 3),
+      {"attn_mask_type",
+       [](Query& query, const Json& json) { query.attn_mask_type = as_enum<NvteMask>(json, "_mask"); }},
+      {"softmax_type",
+       [](Query& query, const Json& json) { query.softmax_type = as_enum<NvteSoftmax>(json, "_softmax"); }},
+      {"dropout",
+       [](Query& query, const Json& json) {
+         query.dropout = as_number(json);
+         if (query.dropout < 0 || query.dropout > 1) throw BadValue{"is not a number from 0 to 1"};
+       }},
+      {"attn_scale", [](Query& query, const Json& json) { query.attn_scale = as_number(json); }},
+      integer("num_attn_heads", &Query::num_attn_heads),
+      integer("num_gqa_groups", &Query::num_gqa_groups),
+      integer("max_seqlen_q", &Query::max_seqlen_q),
+      integer("max_seqlen_kv", &Query::max_seqlen_kv),
+      integer("num_tokens_q", &Query::num_tokens_q),
+      integer("num_tokens_kv", &Query::num_tokens_kv),
+      integer("head_dim_qk", &Query::head_dim_qk),
+      integer("head_dim_v", &Query::head_dim_v),
+      integer("window_size_left", &Query::window_size_left, -1),
+      integer("window_size_right", &Query::window_size_right, -1),
+      boolean("bottom_right_diagonal", &Query::bottom_right_diagonal),
+      boolean("return_max_logit", &Query::return_max_logit),
+      boolean("cuda_graph", &Query::cuda_graph),
+      boolean("deterministic", &Query::deterministic),
+      pages("num_pages_k", &Query::pages_k, &NvtePages::num_pages),
+      pages("num_pages_v", &Query::pages_v, &NvtePages::num_pages),
+      pages("page_size_k", &Query::pages_k, &NvtePages::page_size),
+      pages("page_size_v", &Query::pages_v, &NvtePages::page_size),
+      pages("max_pages_per_seq_k", &Query::pages_k, &NvtePages::max_pages_per_seq),
+      pages("max_pages_per_seq_v", &Query::pages_v, &NvtePages::max_pages_per_seq)};
+  return all;
+}
+
+std::vector<std::string> reader_names() {
+  std::vector<std::string> names;
+  for (const auto& reader : readers()) names.push_back(reader.name);
+  return names;
+}
+
+// Checks that every field that this call needs is there, and lists what was taken for one that may be absent.
+class Completion {
+ public:
+  Completion(Query& query, const Json& fields) : query_(query), fields_(fields) {}
+
+  void run() {
+    for (const char* field : {"is_training", "batch_size", "o_dtype", "qkv_layout", "o_format", "bias_type",
+                              "attn_mask_type", "dropout", "num_attn_heads", "num_gqa_groups", "max_seqlen_q",
+                              "max_seqlen_kv", "head_dim_qk", "head_dim_v"})
+      require(field, "every call has it");
+    if (has("qkv_dtype") && (has("q_dtype") || has("kv_dtype")))
+      fail_transformer_engine(query_.origin, "qkv_dtype", "given beside \"q_dtype\" or \"kv_dtype\"");
+    if (!has("qkv_dtype"))
+      for (const char* field : {"q_dtype", "kv_dtype"}) require(field, "or \"qkv_dtype\" for both");
+    take("scaling_mode", "delayed_tensor_scaling", config_default);
+    take("softmax_type", "vanilla", config_default);
+    take("window_size_left", "-1", config_default);
+    take("window_size_right", "-1", config_default);
+    take("bottom_right_diagonal", "true", config_default);
+    for (const char* field : {"return_max_logit", "cuda_graph", "deterministic"})
+      take(field, "false", config_default);
+    take("attn_scale", "1/sqrt(head_dim_qk)", "a host value that no support check reads");
+    if (query_.is_training) complete_training();
+    if (query_.bias_type == NvteBias::post_scale_bias || query_.bias_type == NvteBias::pre_scale_bias)
+      for (const char* field : {"bias_batch_size", "bias_num_heads", "bias_seqlen_q", "bias_seqlen_kv"})
+        require(field, "a call with a bias tensor has it");
+    complete_tokens();
+    if (paged(query_))
+      for (const char* field : {"num_pages_k", "num_pages_v", "page_size_k", "page_size_v",
+                                "max_pages_per_seq_k", "max_pages_per_seq_v"})
+        require(field, "a call with a paged cache has it");
+  }
+
+ private:
+  bool has(const char* field) const { return fields_.contains(field); }
+
+  void require(const char* field, const char* why) const {
+    if (!has(field))
+      fail_transformer_engine(query_.origin, "", fmt::format("\"{}\" is missing: {}", field, why));
+  }
+
+  void take(const char* field, const std::string& value, const std::string& why) {
+    if (!has(field)) query_.defaults.push_back({field, value, why});
+  }
+
+  void complete_training() {
+    for (const char* field : {"do_format", "dqkv_layout"}) require(field, "a call that trains has it");
+    for (const auto& [field, member] :
+         {std::pair("do_dtype", &Query::do_dtype), std::pair("dqkv_dtype", &Query::dqkv_dtype)}) {
+      if (has(field)) continue;
+      if (is_fp8(query_)) require(field, "an FP8 call that trains has it");
+      query_.*member = query_.q_dtype;
+      take(field, std::string(name_of(query_.q_dtype)),
+           "Transformer Engine's 16-bit graphs have one type for all tensors");
+    }
+  }
+
+  void complete_tokens() {
+    const char* why =
+        "batch_size times the longest sequence, as Transformer Engine fills it in for "
+        "callers of the older form of the call";
+    if (ragged_q(query_) && !has("num_tokens_q")) {
+      query_.num_tokens_q = query_.batch_size * query_.max_seqlen_q;
+      take("num_tokens_q", std::to_string(query_.num_tokens_q), why);
+    }
+    if (ragged_kv(query_) && !has("num_tokens_kv")) {
+      query_.num_tokens_kv = query_.batch_size * query_.max_seqlen_kv;
+      take("num_tokens_kv", std::to_string(query_.num_tokens_kv), why);
+    }
+  }
+
+  Query& query_;
+  const Json& fields_;
+};
+
+Json parse_document(std::string_view text, const std::string& file) {
+  // The parser keeps the last of two equal keys in silence.
+  std::vector<std::set<std::string>> keys;
+  auto watch = [&](int, nlohmann::detail::parse_event_t event, Json& parsed) {
+    if (event == nlohmann::detail::parse_event_t::object_start) keys.emplace_back();
+    if (event == nlohmann::detail::parse_event_t::object_end) keys.pop_back();
+    if (event == nlohmann::detail::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second)
+      throw Error(ErrorKind::usage, fmt::format("{}: the key \"{}\" appears twice in one object", file,
+                                                parsed.get<std::string>()));
+    return true;
+  };
+  try {
+    return Json::parse(text, watch, true, true);
+  } catch (const Json::parse_error& e) {
+    const size_t byte = std::min(std::max<size_t>(e.byte, 1) - 1, text.size());
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
+    throw Error(ErrorKind::usage,
+                fmt::format("{}:{}: neither a Transformer Engine log with \"{}{{…}}\" nor valid JSON: {}",
+                            file, line, transformer_engine_dump, e.what()));
+  }
+}
+
+Query read_object(const Json& object, const std::string& file, const std::string& pointer,
+                  const std::string& name) {
+  Query query;
+  query.name = name;
+  query.origin = {file, pointer};
+  if (!object.is_object()) fail_transformer_engine(query.origin, "", "is not an object");
+  query.given = object;
+  return read_transformer_engine_fields(object, std::move(query));
+}
+
+}  // namespace
+
+void fail_transformer_engine(const attention::Origin& origin, const std::string& field, const std::string& message) {
+  std::string where = origin.file;
+  // A log's place is a line and its fields are words; JSON's place is a pointer, of which the field is the
+  // end.
+  const bool in_log = !origin.pointer.empty() && origin.pointer.front() != '/';
+  if (in_log)
+    where += fmt::format(":{}", origin.pointer);
+  else if (!origin.pointer.empty() || !field.empty())
+    where += fmt::format(": {}", origin.pointer);
+  if (!field.empty())
+    where += in_log ? fmt::format(": '{}'", field) : fmt::format("/{}", pointer_part(field));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", where, message));
+}
+
+TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query) {
+  for (const auto& [key, value] : fields.items()) {
+    const auto reader = std::find_if(readers().begin(), readers().end(),
+                                     [&key = key](const FieldReader& r) { return r.name == key; });
+    if (reader == readers().end())
+      fail_transformer_engine(query.origin, key,
+                              fmt::format("unknown field{}; allowed: {}", did_you_mean(key, reader_names()),
+                                          quoted_list(reader_names())));
+    try {
+      reader->set(query, value);
+    } catch (const BadValue& bad) {
+      fail_transformer_engine(query.origin, key, fmt::format("{} {}", json_text(value), bad.message));
+    }
+  }
+  Completion(query, fields).run();
+  return query;
+}
+
+std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text,
+                                                             const std::string& file_name) {
+  if (text.find(transformer_engine_dump) != std::string_view::npos)
+    return read_transformer_engine_dumps(text, file_name);
+  const Json document = parse_document(text, file_name);
+  std::vector<Query> queries;
+  if (!document.is_array()) return {read_object(document, file_name, "", "te")};
+  std::set<std::string> names;
+  for (size_t i = 0; i < document.size(); ++i) {
+    queries.push_back(read_object(document[i], file_name, fmt::format("/{}", i), fmt::format("te[{}]", i)));
+    const Query& query = queries.back();
+    if (!names.insert(query.name).second)
+      fail_transformer_engine(query.origin, "name",
+                              fmt::format("\"{}\" is the name of another call", query.name));
+  }
+  if (queries.empty()) throw Error(ErrorKind::usage, fmt::format("{}: an array of no calls", file_name));
+  return queries;
+}
+
+std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& path) {
+  if (path == "-")
+    return parse_transformer_engine(std::string(std::istreambuf_iterator<char>(std::cin), {}), "<stdin>");
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path))
+    throw Error(ErrorKind::usage, fmt::format("{}: cannot be read", path));
+  return parse_transformer_engine(std::string(std::istreambuf_iterator<char>(file), {}), path);
+}
+
+}  // namespace attnprobe::frameworks

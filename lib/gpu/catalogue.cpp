@@ -1,0 +1,95 @@
+#include "gpu/catalogue.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe {
+extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_targets;
+}
+
+namespace attnprobe::gpu {
+namespace {
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names{"all", "representative", "device:0", "device:all"};
+  for (const auto& t : catalogue()) {
+    names.push_back(t.id);
+    names.insert(names.end(), t.aliases.begin(), t.aliases.end());
+  }
+  return names;
+}
+
+bool is_file(const std::string& word) {
+  return word.find('/') != std::string::npos ||
+         (word.size() > 5 && word.compare(word.size() - 5, 5, ".json") == 0);
+}
+
+std::vector<Target> selected(const std::string& word) {
+  if (is_file(word)) return {load_target(word)};
+  if (word == "all") return catalogue();
+  if (word == "representative") {
+    std::vector<Target> some;
+    std::copy_if(catalogue().begin(), catalogue().end(), std::back_inserter(some),
+                 [](const Target& t) { return t.representative; });
+    return some;
+  }
+  if (const Target* known = find(word)) return {*known};
+  throw Error(
+      ErrorKind::usage,
+      fmt::format(
+          "--target: \"{}\" is no target{}; allowed: device:0, device:all, all, representative, an id of "
+          "`attnprobe targets list`, or a .json file",
+          word, did_you_mean(word, known_names())));
+}
+
+}  // namespace
+
+const std::vector<Target>& catalogue() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> targets;
+    for (const auto& [name, text] : embedded_targets) {
+      targets.push_back(parse_target(text, "configs/targets/" + std::string(name)));
+      targets.back().file.clear();
+    }
+    std::sort(targets.begin(), targets.end(),
+              [](const Target& a, const Target& b) { return std::tie(a.sm, a.id) < std::tie(b.sm, b.id); });
+    return targets;
+  }();
+  return all;
+}
+
+const Target* find(const std::string& id) {
+  for (const auto& t : catalogue())
+    if (t.id == id || std::find(t.aliases.begin(), t.aliases.end(), id) != t.aliases.end()) return &t;
+  return nullptr;
+}
+
+const Target* twin(const Target& target) {
+  if (const Target* same = find(target.id)) return same;
+  for (const auto& t : catalogue())
+    if (target.kind == Kind::device && t.properties["deviceName"] == target.name) return &t;
+  return nullptr;
+}
+
+std::vector<Target> simulated_targets(const std::string& selection) {
+  std::vector<Target> targets;
+  for (const auto& word : split(selection, ',')) {
+    for (auto& t : selected(word)) {
+      const auto same =
+          std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
+      if (same == targets.end())
+        targets.push_back(std::move(t));
+      else if (same->file != t.file)
+        throw Error(ErrorKind::usage,
+                    fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
+                                t.file.empty() ? same->file : t.file));
+    }
+  }
+  return targets;
+}
+
+}  // namespace attnprobe::gpu

@@ -1,0 +1,152 @@
+#include "gpu/driver.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "base/error.hpp"
+
+namespace attnprobe::gpu {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The driver API as cuda.h declares it; the header itself may be absent (it is part of no runtime package).
+using CuResult = int;
+using CuDevice = int;
+constexpr CuResult cuda_success = 0;
+constexpr CuResult cuda_error_stub_library = 34;
+constexpr int compute_capability_major = 75, compute_capability_minor = 76,
+              memory_bus_width = 37;  // CUdevice_attribute
+
+struct DriverApi {
+  CuResult (*init)(unsigned) = nullptr;
+  CuResult (*version)(int*) = nullptr;
+  CuResult (*count)(int*) = nullptr;
+  CuResult (*get)(CuDevice*, int) = nullptr;
+  CuResult (*name)(char*, int, CuDevice) = nullptr;
+  CuResult (*attribute)(int*, int, CuDevice) = nullptr;
+  CuResult (*memory)(size_t*, CuDevice) = nullptr;
+  CuResult (*uuid)(std::array<unsigned char, 16>*, CuDevice) = nullptr;
+  CuResult (*error_string)(CuResult, const char**) = nullptr;
+};
+
+template <class F>
+bool bind(void* library, const char* name, F& function) {
+  function = reinterpret_cast<F>(dlsym(library, name));
+  return function != nullptr;
+}
+
+std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+  std::string text = "GPU-";
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", bytes[i]);
+  }
+  return text;
+}
+
+Gpu ask(const DriverApi& api, int index) {
+  Gpu gpu;
+  gpu.index = index;
+  CuDevice device = 0;
+  api.get(&device, index);
+  std::array<char, 256> name{};
+  api.name(name.data(), static_cast<int>(name.size()) - 1, device);
+  gpu.name = name.data();
+  int major = 0, minor = 0;
+  api.attribute(&major, compute_capability_major, device);
+  api.attribute(&minor, compute_capability_minor, device);
+  gpu.sm = major * 10 + minor;
+  api.attribute(&gpu.memory_bus_bits, memory_bus_width, device);
+  size_t memory = 0;
+  api.memory(&memory, device);
+  gpu.memory_bytes = static_cast<int64_t>(memory);
+  std::array<unsigned char, 16> uuid{};
+  if (api.uuid(&uuid, device) == cuda_success) gpu.uuid = uuid_text(uuid);
+  return gpu;
+}
+
+std::string path_of(void* library) {
+  const link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
+  std::error_code ignored;
+  const fs::path real = fs::canonical(map->l_name, ignored);
+  return real.empty() ? map->l_name : real.string();
+}
+
+}  // namespace
+
+DriverInfo inspect_driver() {
+  DriverInfo info;
+  void* library = dlopen("libcuda.so.1", RTLD_NOW);
+  if (library == nullptr) {
+    info.problem = fmt::format("no CUDA driver (libcuda.so.1): {}", dlerror());
+    return info;
+  }
+  info.found = true;
+  info.path = path_of(library);
+  DriverApi api;
+  if (!bind(library, "cuInit", api.init) || !bind(library, "cuDriverGetVersion", api.version) ||
+      !bind(library, "cuDeviceGetCount", api.count) || !bind(library, "cuDeviceGet", api.get) ||
+      !bind(library, "cuDeviceGetName", api.name) || !bind(library, "cuDeviceGetAttribute", api.attribute) ||
+      !bind(library, "cuDeviceTotalMem_v2", api.memory) || !bind(library, "cuDeviceGetUuid", api.uuid) ||
+      !bind(library, "cuGetErrorString", api.error_string)) {
+    info.problem = fmt::format("{} is no CUDA driver: it lacks driver functions", info.path);
+    return info;
+  }
+  api.version(&info.version);
+  const CuResult status = api.init(0);
+  info.is_stub =
+      status == cuda_error_stub_library || dlsym(library, "attnprobe_null_driver_version") != nullptr;
+  if (status != cuda_success) {
+    const char* words = nullptr;
+    api.error_string(status, &words);
+    info.problem = info.is_stub ? fmt::format("{} is a stub without a GPU behind it", info.path)
+                                : fmt::format("the CUDA driver does not start: cuInit gave {} ({})", status,
+                                              words == nullptr ? "no text" : words);
+    return info;
+  }
+  int count = 0;
+  api.count(&count);
+  for (int i = 0; i < count; ++i) info.gpus.push_back(ask(api, i));
+  if (count == 0) info.problem = "the CUDA driver shows no GPU";
+  return info;
+}
+
+fs::path find_null_driver() {
+  constexpr const char* name = "libattnprobe_null_driver.so";
+  std::error_code ignored;
+  if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER"))
+    return fs::exists(given, ignored) ? given : "";
+  const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
+  for (const fs::path& file :
+       {self / name, self / ".." / name, self / "../lib/attnprobe" / name, self / "../lib64/attnprobe" / name,
+        fs::path(ATTNPROBE_NULL_DRIVER_INSTALLED), fs::path(ATTNPROBE_NULL_DRIVER_BUILT)})
+    if (fs::exists(file, ignored)) return file;
+  return {};
+}
+
+void load_null_driver() {
+  void* present = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (present != nullptr && dlsym(present, "attnprobe_null_driver_version") == nullptr)
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("a CUDA driver is loaded already ({}), so no GPU can be simulated in this process",
+                    path_of(present)));
+  const fs::path file = find_null_driver();
+  if (file.empty())
+    throw Error(ErrorKind::environment,
+                "the null driver (libattnprobe_null_driver.so), which simulated GPUs need, is missing: "
+                "reinstall attnprobe "
+                "or name it with ATTNPROBE_NULL_DRIVER");
+  void* driver = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (driver == nullptr || dlsym(driver, "attnprobe_null_driver_version") == nullptr)
+    throw Error(ErrorKind::environment, fmt::format("{} is not attnprobe's null driver: {}", file.string(),
+                                                    driver == nullptr ? dlerror() : "no marker symbol"));
+}
+
+}  // namespace attnprobe::gpu

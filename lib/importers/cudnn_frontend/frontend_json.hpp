@@ -1,0 +1,102 @@
+// Reading cudnn-frontend's JSON: a place in it that knows its pointer, tensors and nodes. Every wrong value
+// is an Error(usage) that names the JSON pointer, the value and what is allowed.
+#pragma once
+
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "build/graph_builder.hpp"
+
+namespace attnprobe::importers {
+
+/// A value and where it stands. The JSON must outlive it.
+class JsonPlace {
+ public:
+  JsonPlace(const Json& value, std::string pointer) : value_(&value), pointer_(std::move(pointer)) {}
+
+  const Json& value() const { return *value_; }
+  const std::string& pointer() const { return pointer_; }
+  [[noreturn]] void wrong(const std::string& allowed) const;
+
+  /// Whether this is an object with that key, and not null there.
+  bool has(const std::string& key) const;
+  /// Throws where has(key) is false.
+  JsonPlace at(const std::string& key) const;
+  JsonPlace at(size_t index) const;
+
+  bool boolean() const;
+  int64_t integer(int64_t low = std::numeric_limits<int64_t>::min(),
+                  int64_t high = std::numeric_limits<int64_t>::max()) const;
+  std::string text() const;
+  /// A number, or a float as cudnn-frontend writes it: the eight hexadecimal digits of its bits. The result
+  /// is the shortest decimal that is this float: 3DCCCCCD is 0.1.
+  double number() const;
+  std::vector<int64_t> integers(int64_t low) const;
+  DataType data_type() const;
+
+  template <class E>
+  E one_of() const {
+    const auto found = value_->is_string() ? parse_enum<E>(value_->get<std::string>()) : std::nullopt;
+    if (!found) wrong_word(names_of<E>());
+    return *found;
+  }
+
+  /// Of a key that may be absent or null.
+  bool boolean_or(const std::string& key, bool otherwise) const;
+  std::optional<int64_t> optional_integer(const std::string& key, int64_t low, int64_t high) const;
+  std::optional<double> optional_number(const std::string& key) const;
+  std::optional<DataType> optional_data_type(const std::string& key) const;
+  std::string text_or(const std::string& key, const std::string& otherwise) const;
+
+ private:
+  [[noreturn]] void wrong_word(const std::vector<std::string>& allowed) const;
+
+  const Json* value_;
+  std::string pointer_;
+};
+
+/// A tensor as cudnn-frontend describes it: what is not set may be inferred later.
+struct FrontendTensor {
+  std::string key, pointer;  ///< in "tensors"; JSON pointer
+  std::string name;
+  std::optional<graph::Uid> uid;             ///< where the user or cudnn-frontend assigned one
+  std::optional<DataType> data_type;  ///< none: the context's
+  build::Dims dims, strides;                 ///< both may be empty
+  bool is_virtual = false, by_value = false;
+  std::optional<double> value;
+  graph::Reordering reordering = graph::Reordering::NONE;
+  bool ragged = false;
+  std::optional<graph::Uid> ragged_uid;
+  std::string ragged_name;
+};
+
+/// What holds for a whole graph.
+struct FrontendContext {
+  std::optional<DataType> io, intermediate, compute;
+};
+
+/// A graph, its tensors read when they are asked for: those of other nodes than attention may hold anything.
+class FrontendDocument {
+ public:
+  explicit FrontendDocument(const Json& json);
+
+  const JsonPlace& root() const { return root_; }
+  const FrontendContext& context() const { return context_; }
+  size_t node_count() const { return root_.at("nodes").value().size(); }
+  JsonPlace node(size_t index) const { return root_.at("nodes").at(index); }
+  /// Tensor keys by port; direction is "inputs" or "outputs".
+  std::map<std::string, std::string> ports(const JsonPlace& node, const std::string& direction) const;
+  FrontendTensor tensor(const std::string& key) const;
+  std::vector<std::string> tensor_keys() const;
+  /// The tensor's type, or the context's for it; none where neither is set.
+  std::optional<DataType> type_of(const FrontendTensor& tensor) const;
+
+ private:
+  JsonPlace root_;
+  FrontendContext context_;
+};
+
+}  // namespace attnprobe::importers

@@ -1,0 +1,169 @@
+#include "importers/cudnn_frontend/import_frontend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "importers/cudnn_frontend/import_frontend_parts.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::importers {
+namespace {
+
+// "9.19.0" is 91900; before cuDNN 9, "8.9.7" was 8907.
+int64_t backend_version_of(const JsonPlace& place) {
+  std::vector<int64_t> numbers;
+  for (const auto& part : split(place.text(), '.')) {
+    const bool digits =
+        !part.empty() && part.size() <= 4 && part.find_first_not_of("0123456789") == part.npos;
+    if (!digits) place.wrong("\"MAJOR.MINOR.PATCH\"");
+    numbers.push_back(std::stoll(part));
+  }
+  if (numbers.size() != 3) place.wrong("\"MAJOR.MINOR.PATCH\"");
+  const int64_t step = numbers[0] >= 9 ? 10000 : 1000;
+  return numbers[0] * step + numbers[1] * 100 + numbers[2];
+}
+
+// What changes nothing that is asked of cuDNN here, but did something where the graph ran.
+void note_frontend_context(const JsonPlace& context, FrontendGraph& result) {
+  auto note = [&](const char* what) { result.notes.emplace_back(what); };
+  if (context.boolean_or("is_dynamic_shape_enabled", false))
+    note(
+        "dynamic shapes are enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
+  if (context.boolean_or("is_override_shape_enabled", false))
+    note(
+        "overriding shapes is enabled: cudnn-frontend marks the operation graph so, this graph is a fixed "
+        "one");
+  if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
+    result.notes.push_back(
+        fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
+}
+
+std::optional<Json> plan_in_serialization(const JsonPlace& root) {
+  if (!root.has("cudnn_backend_data")) return std::nullopt;
+  const JsonPlace place = root.at("cudnn_backend_data");
+  Json plan = place.value().is_string() ? Json::parse(place.text(), nullptr, false) : place.value();
+  if (!plan.is_object()) place.wrong("a plan of cuDNN as JSON");
+  return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would make an array
+}
+
+// graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at
+// all.
+void note_frontend_scalars(const JsonPlace& root, FrontendGraph& result) {
+  if (!root.has("pass_by_values") || !result.graph) return;
+  const JsonPlace values = root.at("pass_by_values");
+  if (!values.value().is_object()) values.wrong("an object of values by uid");
+  for (const auto& [uid, value] : values.value().items())
+    for (graph::Tensor& t : result.graph->tensors)
+      if (t.by_value && uid == std::to_string(t.uid)) t.value = values.at(uid).at("value").number();
+}
+
+// Damaged bytes may claim any nesting and any number of elements; cuDNN's own graphs have few of both.
+class UbjsonGuard : public nlohmann::json_sax<Json> {
+ public:
+  explicit UbjsonGuard(size_t bytes) : bytes_(bytes) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(size_t elements) override { return enter(elements); }
+  bool start_array(size_t elements) override { return enter(elements); }
+  bool end_object() override { return leave(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    wrong = fmt::format("damaged at byte {}", position);
+    return false;
+  }
+
+  std::string wrong;
+
+ private:
+  static constexpr size_t deepest = 64;
+
+  bool enter(size_t elements) {
+    constexpr auto unknown = static_cast<size_t>(-1);
+    if (elements != unknown && elements > bytes_) {
+      wrong = fmt::format("it claims {} elements in {} bytes", elements, bytes_);
+      return false;
+    }
+    if (++depth_ <= deepest) return true;
+    wrong = fmt::format("it is nested deeper than {}", deepest);
+    return false;
+  }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  size_t bytes_, depth_ = 0;
+};
+
+}  // namespace
+
+bool is_frontend_json(const Json& json) {
+  return json.is_object() && json.contains("context") && json.contains("nodes");
+}
+
+FrontendGraph import_frontend_json(const Json& json) {
+  if (!is_frontend_json(json))
+    throw Error(ErrorKind::usage,
+                "cudnn-frontend's JSON: /: no object with the keys \"context\" and \"nodes\"");
+  const FrontendDocument document(json);
+  const JsonPlace& root = document.root();
+  FrontendGraph result;
+  if (root.has("cudnn_backend_version"))
+    result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
+  result.frontend_version = root.optional_integer("cudnn_frontend_version", 0, 1'000'000).value_or(0);
+  result.name = root.at("context").text_or("name", "");
+  result.stored_plan = plan_in_serialization(root);
+  for (size_t i = 0; i < document.node_count(); ++i) result.tags.push_back(document.node(i).at("tag").text());
+  note_frontend_context(root.at("context"), result);
+
+  const auto attention = std::find_if(result.tags.begin(), result.tags.end(), is_attention_tag);
+  if (attention != result.tags.end()) {
+    const auto index = static_cast<size_t>(attention - result.tags.begin());
+    result.spec = read_frontend_attention(document, index, result);
+    if (result.name.empty()) result.name = document.node(index).text_or("name", "");
+    result.spec->name = result.name;
+    for (size_t i = 0; i < result.tags.size(); ++i)
+      if (i != index)
+        result.notes.push_back(
+            fmt::format("node {} ({}) is in the same graph and is left out", i, result.tags[i]));
+    return result;
+  }
+  const auto other = std::find_if_not(result.tags.begin(), result.tags.end(), is_primitive_tag);
+  if (result.tags.empty()) {
+    result.notes.emplace_back("the graph has no nodes");
+  } else if (other != result.tags.end()) {
+    result.notes.push_back(fmt::format("no attention: node {} is {}", other - result.tags.begin(), *other));
+  } else {
+    result.graph = read_frontend_operations(document, result);
+    note_frontend_scalars(root, result);
+  }
+  return result;
+}
+
+bool is_frontend_serialization(std::string_view bytes) {
+  // An object, and the type of its first key's length, or of its size.
+  return bytes.size() > 1 && bytes[0] == '{' &&
+         std::string_view("iUIlL#$").find(bytes[1]) != std::string_view::npos;
+}
+
+Json read_frontend_serialization(std::string_view bytes) {
+  UbjsonGuard guard(bytes.size());
+  const bool sound = is_frontend_serialization(bytes) &&
+                     Json::sax_parse(bytes.begin(), bytes.end(), &guard, Json::input_format_t::ubjson);
+  if (!sound)
+    throw Error(ErrorKind::usage,
+                fmt::format("a serialized graph of cudnn-frontend (UBJSON): {}",
+                            guard.wrong.empty() ? "it does not begin as one" : guard.wrong));
+  return Json::from_ubjson(bytes.begin(), bytes.end());
+}
+
+}  // namespace attnprobe::importers

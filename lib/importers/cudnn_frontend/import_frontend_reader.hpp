@@ -1,0 +1,82 @@
+// Reads one attention node of cudnn-frontend; import_frontend_shapes.cpp has what it says of Q, K, V and O,
+// import_frontend_attention.cpp the rest.
+#pragma once
+
+#include "build/attention_tensors.hpp"
+#include "importers/cudnn_frontend/import_frontend_layout.hpp"
+#include "importers/cudnn_frontend/import_frontend_parts.hpp"
+
+namespace attnprobe::importers {
+
+/// The first cudnn-frontend that writes ragged offsets: 1.20.
+inline constexpr int64_t first_with_ragged_offsets = 12000;
+/// Of any extent.
+inline constexpr int64_t longest_extent = std::numeric_limits<int32_t>::max();
+
+/// Of one node, for one reading.
+class FrontendAttentionReader {
+ public:
+  FrontendAttentionReader(const FrontendDocument& document, size_t index, FrontendGraph& result);
+  attention::AttentionSpec read();
+
+ private:
+  void note(const std::string& text) { result_.notes.push_back(text); }
+  std::optional<FrontendTensor> input(const std::string& port) const;
+  std::optional<FrontendTensor> output(const std::string& port) const;
+  std::optional<FrontendTensor> port_in(const std::map<std::string, std::string>& ports,
+                                        const std::string& port) const;
+  JsonPlace input_places() const { return node_.at("inputs"); }
+  FrontendTensor needed(const std::string& port) const;
+  JsonPlace tensor_place(const FrontendTensor& t) const;
+  DataType type_of(const FrontendTensor& t) const;
+  bool wants_statistics() const;
+  // A port without a name is written under the first name of the table, "Q"; the later of the two stays.
+  void find_block_mask();
+  void read_pattern();
+
+  // Of import_frontend_shapes.cpp.
+
+  // {batch, heads, seqlen, head_dim}; a serialized graph has K and V already transposed.
+  StridedTensor strided(const FrontendTensor& t) const;
+  StridedTensor key_or_value(const FrontendTensor& t) const;
+  void read_shapes();
+  bool paged_k() const { return spec_.paged && spec_.paged->k; }
+  bool paged_v() const { return spec_.paged && spec_.paged->v; }
+  void read_paged();
+  // As cudnn-frontend concludes it (infer_s_kv).
+  int64_t key_length() const;
+  void read_types();
+  bool by_token(const std::optional<FrontendTensor>& rows) const;
+  std::optional<FrontendTensor> statistics() const;
+  void conclude_raggedness();
+  void read_layouts();
+  void read_gradients();
+  // Offsets are in "tensors" only where they are a port too; a stored plan has them all.
+  void read_offset_type();
+  void set_offset_type(DataType type);
+  std::optional<DataType> offset_type_in_plan(std::optional<graph::Uid> uid) const;
+
+  void read_scale();
+  void read_mask();
+  void read_score_features();
+  void read_bias(const FrontendTensor& t);
+  void read_dropout();
+  void read_fp8();
+  // Notes a tensor that the config's graph has otherwise.
+  void expect_like(const char* port, const FrontendTensor& t, const build::Dims& dims, const build::Dims& strides,
+                   DataType type);
+  void check_rows();
+  void finish() const;
+
+  const FrontendDocument& document_;
+  JsonPlace node_;
+  std::string tag_;
+  FrontendGraph& result_;
+  std::map<std::string, std::string> inputs_, outputs_;
+  attention::AttentionSpec spec_;
+  StridedTensor q_, k_, v_;
+  FrontendTensor o_tensor_;
+  bool rows_ragged_ = false;
+};
+
+}  // namespace attnprobe::importers

@@ -1,0 +1,333 @@
+#include "importers/cudnn_log/log_import.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "importers/cudnn_log/log_values.hpp"
+#include "graph/operation_fields.hpp"
+
+namespace attnprobe::importers {
+namespace {
+
+constexpr const char* graph_kind = "OPERATIONGRAPH";
+
+template <class Op>
+constexpr const char* logged_kind = nullptr;
+template <>
+inline constexpr const char* logged_kind<graph::Matmul> = "OPERATION_MATMUL";
+template <>
+inline constexpr const char* logged_kind<graph::Pointwise> = "OPERATION_POINTWISE";
+template <>
+inline constexpr const char* logged_kind<graph::Reduction> = "OPERATION_REDUCTION";
+template <>
+inline constexpr const char* logged_kind<graph::Reshape> = "OPERATION_RESHAPE";
+template <>
+inline constexpr const char* logged_kind<graph::Rng> = "OPERATION_RNG";
+template <>
+inline constexpr const char* logged_kind<graph::PagedCacheLoad> = "OPERATION_PAGED_CACHE_LOAD";
+template <>
+inline constexpr const char* logged_kind<graph::BlockScaleDequantize> = "OPERATION_BLOCK_SCALE_DEQUANTIZE";
+template <>
+inline constexpr const char* logged_kind<graph::DiagonalBandMask> = "OPERATION_DIAGONAL_BAND_MASK";
+template <>
+inline constexpr const char* logged_kind<graph::Softmax> = "OPERATION_SOFTMAX";
+template <>
+inline constexpr const char* logged_kind<graph::SdpaForward> = "OPERATION_SDPA_FWD";
+template <>
+inline constexpr const char* logged_kind<graph::SdpaBackward> = "OPERATION_SDPA_BWD";
+
+// Attributes that an OpGraph has no place for, and the values with which they change nothing (cudnn_graph.h's
+// defaults). Any other attribute that is not read here is said to be missing.
+const std::map<std::string, std::vector<std::string>> harmless_attributes{
+    {"CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1", {"1"}},
+    {"CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2", {"1"}},
+    {"CUDNN_ATTR_POINTWISE_NAN_PROPAGATION", {"CUDNN_NOT_PROPAGATE_NAN (0)", "0"}},
+    {"CUDNN_ATTR_POINTWISE_SWISH_BETA", {"1"}},
+    {"CUDNN_ATTR_POINTWISE_ELU_ALPHA", {"1"}},
+    {"CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA", {"1"}},
+    {"CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP", {"0"}},
+    {"CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE", {"0"}},
+    {"CUDNN_ATTR_REDUCTION_IS_DETERMINISTIC", {"false"}},
+};
+
+const std::set<std::string> read_attributes{
+    "CUDNN_ATTR_MATMUL_COMP_TYPE",
+    "CUDNN_ATTR_OPERATION_MATMUL_DESC",
+    "CUDNN_ATTR_POINTWISE_MODE",
+    "CUDNN_ATTR_POINTWISE_MATH_PREC",
+    "CUDNN_ATTR_POINTWISE_AXIS",
+    "CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR",
+    "CUDNN_ATTR_REDUCTION_OPERATOR",
+    "CUDNN_ATTR_REDUCTION_COMP_TYPE",
+    "CUDNN_ATTR_OPERATION_REDUCTION_DESC",
+    "CUDNN_ATTR_RNG_DISTRIBUTION",
+    "CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY",
+    "CUDNN_ATTR_OPERATION_RNG_DESC",
+    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC",
+    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE",
+    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE",
+    "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE",
+    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH",
+    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID",
+    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID",
+    "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC",
+    "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY",
+    "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY",
+    "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q",
+    "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV",
+};
+
+class LogImport {
+ public:
+  LogImport(const log::LogTree& message, LoggedDescriptors* known)
+      : message_(message), known_(known), tensors_(known, result_) {}
+
+  ImportedGraph run() {
+    const log::LogNode* shown = message_.root.find("descriptor");
+    if (shown != nullptr && log::descriptor_kind(shown->type) != graph_kind)
+      throw Error(ErrorKind::usage,
+                  fmt::format("cuDNN log: line {} of the message: a {}, not an operation graph", shown->line,
+                              shown->type));
+    LoggedOperations finder(known_, result_);
+    const auto outer = finder.of_graph(shown != nullptr ? *shown : message_.root, message_.cut);
+    std::vector<LoggedOperation> inner;
+    for (const auto& operation : outer)
+      if (const log::LogNode* graph = operation.tree->find("subgraph"))
+        for (auto& each : finder.of_score_graph(*graph)) inner.push_back(std::move(each));
+    if (outer.empty()) throw Error(ErrorKind::usage, "cuDNN log: the message shows no operation");
+    for (const auto* list : {&outer, &std::as_const(inner)})
+      for (const auto& operation : *list) tensors_.show(operation);
+    for (const auto& operation : outer) add(operation, result_.graph.operations);
+    for (const auto& operation : inner) add(operation, result_.graph.score_operations);
+    tensors_.finish();
+    for (const auto& operation : outer)
+      for (const char* end : {"subgraphInputUid", "subgraphOutputUid"})
+        if (const log::LogNode* uid = operation.tree->find(end); uid != nullptr && uid->value != "-1")
+          require_tensor(*uid);
+    return std::move(result_);
+  }
+
+ private:
+  void require_tensor(const log::LogNode& uid) const {
+    const auto& tensors = result_.graph.tensors;
+    const graph::Uid wanted = logged_integer(uid);
+    if (std::none_of(tensors.begin(), tensors.end(), [&](const graph::Tensor& t) { return t.uid == wanted; }))
+      fail_logged(uid, "the uid of a tensor of the sub-graph");
+  }
+
+  void add(const LoggedOperation& source, std::vector<graph::Operation>& list) {
+    if (!add_as<0>(source, list))
+      result_.missing.push_back(fmt::format("{}: attnprobe knows no such operation", source.label));
+  }
+
+  template <size_t I>
+  bool add_as(const LoggedOperation& source, std::vector<graph::Operation>& list) {
+    if constexpr (I < std::variant_size_v<graph::Operation>) {
+      using Op = std::variant_alternative_t<I, graph::Operation>;
+      if (source.kind != logged_kind<Op>) return add_as<I + 1>(source, list);
+      Op op;
+      fill(source, op);
+      if (read_ports(source, op)) list.push_back(op);
+      report_unread(source);
+      return true;
+    } else {
+      return false;
+    }
+  }
+
+  template <class Op>
+  bool read_ports(const LoggedOperation& source, Op& op) {
+    std::vector<std::string> lost;
+    for_each_port(op, [&](const char* name, auto& uid, graph::PortDirection) {
+      if (uid != std::decay_t<decltype(uid)>{}) return;  // fill() has read it
+      const auto found = tensors_.port(source, name);
+      if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, graph::Uid>) {
+        if (!found) lost.emplace_back(name);
+        uid = found.value_or(0);
+      } else {
+        uid = found;
+      }
+    });
+    if (!lost.empty())
+      result_.missing.push_back(
+          fmt::format("{}: it is left out, since its {} is lost", source.label, fmt::join(lost, ", ")));
+    if constexpr (std::is_same_v<Op, graph::Pointwise>) complete_select(source, op);
+    return lost.empty();
+  }
+
+  // What the tree leaves out of BINARY_SELECT, where nothing else tells it.
+  void complete_select(const LoggedOperation& source, graph::Pointwise& op) {
+    if (op.mode != graph::PointwiseMode::BINARY_SELECT || !op.x) return;
+    if (!op.b) {
+      graph::Tensor fill;
+      fill.data_type = tensor(result_.graph, *op.x).data_type;
+      fill.dims = fill.strides = std::vector<int64_t>(tensor(result_.graph, *op.x).dims.size(), 1);
+      fill.by_value = true;
+      op.b = tensors_.add(fill);
+      result_.inferred.push_back(fmt::format(
+          "b of {}: a scalar given by value, of the type of x, as cudnn-frontend has it", source.label));
+    }
+    if (op.t) return;
+    if (result_.graph.operations.empty()) return;
+    const auto* before = std::get_if<graph::Pointwise>(&result_.graph.operations.back());
+    if (before != nullptr && before->y && tensor(result_.graph, *before->y).data_type == DataType::boolean) {
+      op.t = before->y;
+      result_.inferred.push_back(
+          fmt::format("t of {} is tensor {}: the operation before makes this mask", source.label, *op.t));
+    } else {
+      result_.missing.push_back("the mask (t) of " + source.label);
+    }
+  }
+
+  const log::LogNode& line(const LoggedOperation& source, const char* path) const {
+    if (const log::LogNode* found = source.tree->find(path)) return *found;
+    fail_logged(*source.tree, fmt::format("a line \"{}\" below it", path));
+  }
+
+  void fill(const LoggedOperation& source, graph::Matmul& op) {
+    op.compute = logged_type(line(source, "matmulDesc/mathPrec"));
+    if (source.record == nullptr)
+      result_.missing.push_back("lengths for each batch entry (M, N, K), if there are any, of " +
+                                source.label);
+  }
+
+  void fill(const LoggedOperation& source, graph::Pointwise& op) {
+    op.mode = logged_enum<graph::PointwiseMode>(line(source, "pwDesc/mode"), "CUDNN_POINTWISE_");
+    op.compute = logged_type(line(source, "pwDesc/mathPrec"));
+    const std::pair<const char*, std::optional<double>*> factors[] = {{"alpha1", &op.alpha1},
+                                                                      {"alpha2", &op.alpha2}};
+    for (const auto& [key, alpha] : factors)
+      if (const log::LogNode* scale = source.tree->find(key); scale != nullptr && scale->value != "1") {
+        *alpha = logged_number<double>(scale->value);
+        if (!*alpha) fail_logged(*scale, "a number");
+      }
+    const LoggedAttribute* axis = source.attribute("CUDNN_ATTR_POINTWISE_AXIS");
+    if (axis != nullptr && axis->values.size() == 1) op.axis = logged_number<int64_t>(axis->values[0]);
+    if (op.mode != graph::PointwiseMode::GEN_INDEX) return;
+    if (!op.axis)
+      result_.missing.push_back("the axis of " + source.label);
+    else if (!source.record->math_is_certain)
+      result_.inferred.push_back(fmt::format(
+          "the axis of {} is {}: there were several POINTWISE descriptors that look alike, and this "
+          "one was made first",
+          source.label, *op.axis));
+  }
+
+  void fill(const LoggedOperation& source, graph::Reduction& op) {
+    op.op = logged_enum<graph::ReductionOperator>(line(source, "reduceDesc/reduceOp"), "CUDNN_REDUCE_TENSOR_");
+    op.compute = logged_type(line(source, "reduceDesc/mathPrec"));
+  }
+
+  void fill(const LoggedOperation&, graph::Reshape&) {}
+  void fill(const LoggedOperation&, graph::PagedCacheLoad&) {}
+  void fill(const LoggedOperation&, graph::Softmax&) {}
+
+  void fill(const LoggedOperation& source, graph::Rng& op) {
+    const log::LogNode& distribution = line(source, "rngDesc/distribution");
+    const auto known = logged_enumerator<graph::RngDistribution>(distribution.value);
+    if (!known) fail_logged(distribution, "0, 1 or 2");
+    op.distribution = *known;
+    if (op.distribution == graph::RngDistribution::BERNOULLI)
+      op.probability = probability(line(source, "rngDesc/bernoulliProbability").value, source);
+    const LoggedAttribute* seed = source.attribute("CUDNN_ATTR_OPERATION_RNG_SEED");
+    if (seed != nullptr && seed->type == "CUDNN_TYPE_INT64" && seed->values.size() == 1)
+      op.constant_seed = logged_number<int64_t>(seed->values[0]);
+    if (source.record == nullptr) result_.missing.push_back("seed and offset of " + source.label);
+  }
+
+  void fill(const LoggedOperation& source, graph::BlockScaleDequantize& op) {
+    const auto* blocks = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE");
+    if (blocks != nullptr)
+      for (const std::string& size : blocks->values)
+        op.block_size.push_back(logged_number<int64_t>(size).value_or(0));
+    else if (const log::LogNode& size = line(source, "block_size"); size.value.rfind('[', 0) == 0)
+      op.block_size = logged_integers(size);
+    else  // 9.9 and 9.10
+      result_.missing.push_back("the block size, but for its first number, of " + source.label);
+    op.compute = logged_type(line(source, "prec"));
+    const auto* negative = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE");
+    op.negative_scale = negative != nullptr && negative->values == std::vector<std::string>{"true"};
+    if (source.record == nullptr)
+      result_.missing.push_back("whether the scale is negative of " + source.label);
+  }
+
+  void fill(const LoggedOperation& source, graph::DiagonalBandMask& op) {
+    op.comparison = logged_enum<graph::PointwiseMode>(line(source, "comparison_mode"), "CUDNN_POINTWISE_");
+  }
+
+  void fill(const LoggedOperation& source, graph::SdpaForward& op) {
+    const log::LogNode* graph = source.tree->find("subgraph");
+    if (graph != nullptr && !graph->children.empty()) {
+      op.score_input = logged_integer(line(source, "subgraphInputUid"));
+      op.score_output = logged_integer(line(source, "subgraphOutputUid"));
+    }
+    // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 where none was set.
+    const log::LogNode* shown = source.tree->find("dropoutProbability");
+    const bool set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY") != nullptr;
+    if (shown != nullptr && (set || shown->value != "0"))
+      op.dropout_probability = probability(shown->value, source);
+  }
+
+  void fill(const LoggedOperation& source, graph::SdpaBackward& op) {
+    const auto number = [&](const char* name) -> std::optional<std::string> {
+      const auto* set = source.attribute(std::string("CUDNN_ATTR_OPERATION_SDPA_BWD_") + name);
+      if (set == nullptr || set->values.size() != 1) return std::nullopt;
+      return set->values[0];
+    };
+    if (const auto text = number("MAX_TOTAL_SEQ_LEN_Q"))
+      op.max_total_seqlen_q = logged_number<int64_t>(*text);
+    if (const auto text = number("MAX_TOTAL_SEQ_LEN_KV"))
+      op.max_total_seqlen_kv = logged_number<int64_t>(*text);
+    if (const auto text = number("DROPOUT_PROBABILITY")) op.dropout_probability = probability(*text, source);
+  }
+
+  std::optional<double> probability(const std::string& text, const LoggedOperation& source) {
+    const auto value = logged_number<double>(text);
+    if (!value || *value < 0) return std::nullopt;  // -1 where none was set
+    constexpr size_t logged_digits = 6;
+    if (text.size() - std::min(text.size(), text.find_first_not_of("0.")) >= logged_digits)
+      result_.inferred.push_back(
+          fmt::format("the probability of {}: {} is what cuDNN rounded it to", source.label, text));
+    return value;
+  }
+
+  // Ports and attributes that are set and have no place in the OpGraph.
+  void report_unread(const LoggedOperation& source) {
+    std::set<std::string> ports, attributes = read_attributes;
+    for (const LoggedPort& port : logged_ports()) {
+      if (source.kind != port.kind) continue;
+      ports.insert(port.path);
+      attributes.insert(std::string("CUDNN_ATTR_OPERATION_") + port.attribute);
+    }
+    for (const log::LogNode& child : source.tree->children)
+      if (log::descriptor_kind(child.type) == "TENSOR" && !child.key.empty() && ports.count(child.key) == 0)
+        if (const auto uid = logged_uid(&child))
+          result_.missing.push_back(
+              fmt::format("{} (tensor {}) of {}: attnprobe has no such port", child.key, *uid, source.label));
+    for (const LoggedDescriptor* made :
+         {source.record.get(), source.record ? source.record->math.get() : nullptr})
+      if (made != nullptr)
+        for (const auto& [name, attribute] : made->attributes) {
+          const auto harmless = harmless_attributes.find(name);
+          if (attributes.count(name) != 0 ||
+              (harmless != harmless_attributes.end() && attribute.values.size() == 1 &&
+               std::count(harmless->second.begin(), harmless->second.end(), attribute.values[0]) != 0))
+            continue;
+          result_.missing.push_back(fmt::format("{} = {} of {}: attnprobe has no such attribute", name,
+                                                fmt::join(attribute.values, ", "), source.label));
+        }
+  }
+
+  const log::LogTree& message_;
+  LoggedDescriptors* known_;
+  ImportedGraph result_;
+  LoggedTensors tensors_;
+};
+
+}  // namespace
+
+ImportedGraph import_logged_graph(const log::LogTree& message, LoggedDescriptors* known) {
+  return LogImport(message, known).run();
+}
+
+}  // namespace attnprobe::importers

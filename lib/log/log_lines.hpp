@@ -1,0 +1,42 @@
+// What single lines of cuDNN's log entries say. Needs no cuDNN.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "log/log_entries.hpp"
+#include "log/log_parse.hpp"
+
+namespace attnprobe::log {
+
+/// VALUE of "    key: type=…; val=VALUE;" where the line has that key, whatever the type.
+std::optional<std::string_view> value_of(std::string_view line, std::string_view key);
+
+/// The integer at the start of a value.
+std::optional<int64_t> integer_of(std::string_view text);
+
+/// "CUDNN_STATUS_SUCCESS" of an entry that gives a call's status; none for one that gives its arguments.
+std::optional<std::string> status_of(const LogEntry& entry);
+
+/// "OPERATIONGRAPH" of "    descriptor: type=CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:", the first line of an
+/// entry; "" for another line.
+std::string descriptor_of(const LogEntry& entry);
+
+/// Whether the entry is of the function whose name begins so.
+bool is_function(const LogEntry& entry, std::string_view name);
+
+/// The lines as one text.
+std::string joined(const std::vector<std::string>& lines);
+
+/// The text behind "apiLog: type=json; val=": a JSON object and what follows it; "" if there is none.
+std::string_view json_of(const LogEntry& entry);
+
+/// Engine and knobs at the end of the tree of a plan or an engine config; none before its engine is known.
+std::optional<EngineConfigLog> engine_of_tree(const LogEntry& entry);
+
+/// "A" of 3: cudnnBackendHeurMode_t, as the log writes it.
+std::string heuristic_mode_name(int64_t mode);
+
+}  // namespace attnprobe::log

@@ -1,0 +1,47 @@
+// Why a graph of a log was refused, from the log alone: needs no cuDNN.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/requirements.hpp"
+#include "diagnose/root_cause.hpp"
+#include "recognise/recognise.hpp"
+#include "replay/log_history.hpp"
+
+namespace attnprobe::replay {
+
+/// One reason and the engine configs that gave it.
+struct ReasonGroup {
+  std::string status;    ///< cuDNN's, of the innermost line
+  std::string reason;    ///< cuDNN's innermost line, verbatim; "" where cuDNN logged none
+  std::string category;  ///< of the catalogue; "unknown" for a text and a status that it lacks
+  bool is_known = false;
+  std::string meaning;               ///< in plain words; "" if the catalogue does not know the text
+  std::string help;                  ///< what usually gets around it
+  int progress = 0;                  ///< how far the engines had come
+  std::vector<std::string> engines;  ///< "engine 2 KERNEL_CFG=7"
+};
+ATTNPROBE_JSON(ReasonGroup, status, reason, category, is_known, meaning, help, progress, engines)
+
+struct Explanation {
+  bool refused = false;              ///< the log shows that the program got no working engine config
+  bool works = false;                ///< it shows that it got one; neither: the log does not say
+  std::optional<diagnose::RootCause> cause;    ///< where it was refused
+  std::vector<ReasonGroup> reasons;  ///< of all engine configs that fell out, those that came furthest first
+  std::vector<std::string> viable;   ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
+  /// Where the graph is one that attnprobe's configs build, and the log says cuDNN and GPU.
+  std::vector<rules::Requirement> requirements;
+  std::vector<rules::KnownBug> known_bugs;
+  std::optional<rules::FrontendAnswer> frontend;
+};
+
+/// The rule of cudnn-frontend whose message that line of a program's output holds, the longest if several:
+/// cudnn-frontend refused by itself, and cuDNN was not asked.
+std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line);
+
+Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognised& recognised);
+
+}  // namespace attnprobe::replay

@@ -1,0 +1,455 @@
+#include "replay/log_history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "log/log_entries.hpp"
+#include "log/log_lines.hpp"
+#include "log/status.hpp"
+#include "replay/logged_graph.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::replay {
+namespace {
+
+using log::descriptor_of;
+using log::engine_of_tree;
+using log::EngineConfigLog;
+using log::integer_of;
+using log::is_function;
+using log::joined;
+using log::json_of;
+using log::LogEntry;
+using log::status_of;
+using log::value_of;
+
+// Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do
+// (docs/logs.md).
+constexpr int64_t first_with_graph_json = 90200;
+constexpr size_t most_problems = 20;
+
+}  // namespace
+
+class LogReader::State {
+ public:
+  State()
+      : splitter_([this](LogEntry&& entry) { take(entry); },
+                  [this](std::string_view line, int64_t) { take_text(line); }) {}
+
+  void feed(std::string_view bytes) { splitter_.feed(bytes); }
+
+  LogHistory finish() {
+    splitter_.finish();
+    take_loose();
+    for (auto& [id, thread] : threads_) finish_query(thread, std::string(success));
+    history_.lines = splitter_.lines();
+    return std::move(history_);
+  }
+
+ private:
+  // What a thread is in the middle of.
+  struct Thread {
+    std::optional<size_t> graph;  // in the history
+    bool graph_seen = false;      // as JSON, since its finalize began
+    bool is_part = false;         // it is the graph of the scores inside a single SDPA operation
+    std::optional<importers::ImportedGraph> from_calls;
+    std::string finalizing;  // the descriptor
+    std::vector<std::string> tree;
+    std::optional<log::EngineConfigLog> config;  // being finalized, or the plan's
+    std::vector<log::Reason> reasons;            // of what is being finalized
+    std::string mode = "?";
+    bool fetching = false;
+    int64_t requested = 0;
+    std::vector<EngineConfigLog> candidates, fallen;
+  };
+
+  void take(const LogEntry& entry) {
+    ++history_.severities[entry.severity];
+    // An entry without its end does not say whose it is: that of the last one's writer, most likely.
+    if (entry.whole)
+      writer_ = {entry.process, entry.thread};
+    else
+      ++history_.broken_entries;
+    if (entry.version > 0) history_.versions.insert(entry.version);
+    Thread& thread = threads_[writer_];
+    entry_ = &entry;
+    if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
+    note_device(entry);
+    if (entry.severity != 'I') {
+      take_complaint(thread, entry);
+    } else if (is_function(entry, "cudnnBackendSetAttribute()")) {
+      take_attribute(thread, entry);
+    } else if (is_function(entry, "cudnnBackendFinalizeGraphVisualize()")) {
+      take_graph_json(thread, entry);
+    } else if (is_function(entry, "cudnnBackendFinalizeEngineCfgVisualize()")) {
+      if (auto config = take_graph_json(thread, entry)) {
+        if (thread.fetching)
+          thread.candidates.push_back(std::move(*config));
+        else
+          thread.config = std::move(config);
+      }
+    } else if (is_function(entry, "cudnnBackendExecuteGraphVisualize()")) {
+      if (const auto config = take_graph_json(thread, entry)) count_execution(thread, *config);
+    } else if (entry.function.find("engine_config_support_checks") != std::string::npos) {
+      take_checks(thread, entry);
+    } else if (is_function(entry, "cudnnBackendFinalize()")) {
+      take_finalize(thread, entry);
+    } else if (is_function(entry, "cudnnBackendGetAttribute()")) {
+      take_query(thread, entry);
+    } else if (is_function(entry, "cudnnBackendExecute()")) {
+      executed_without_json(thread, entry);
+    }
+    entry_ = nullptr;
+  }
+
+  // The reader of calls sees a graph in the entry in which its finalize begins.
+  void read_call(Thread& thread, const LogEntry& entry) {
+    importers::LogCall call;
+    call.function = entry.function.substr(0, entry.function.find('('));
+    call.thread = entry.whole ? fmt::format("{}/{}", entry.process, entry.thread) : "";
+    call.lines = entry.lines;
+    try {
+      if (auto imported = calls_.read(call)) thread.from_calls = std::move(imported);
+    } catch (const Error& e) {
+      problem(e.what());
+    }
+  }
+
+  void problem(std::string what) {
+    if (history_.problems.size() < most_problems)
+      history_.problems.push_back(fmt::format("line {}: {}", entry_->first_line, what));
+  }
+
+  void note_device(const LogEntry& entry) {
+    for (const auto& line : entry.lines) {
+      // The properties stand near the top of the calls that show them.
+      if (&line - entry.lines.data() > 12) break;
+      if (const auto name = value_of(line, "deviceName")) {
+        std::string_view text = *name;
+        if (text.size() > 1 && text.front() == '"') text = text.substr(1, text.size() - 2);
+        device_ = std::string(text);
+      } else if (const auto version = value_of(line, "deviceVer")) {
+        sm_ = static_cast<int>(integer_of(*version).value_or(0) / 10);
+      }
+    }
+  }
+
+  void take_attribute(Thread& thread, const LogEntry& entry) {
+    if (descriptor_of(entry) != "ENGINEHEUR" || entry.lines.size() < 2 ||
+        entry.lines[1].find("CUDNN_ATTR_ENGINEHEUR_MODE") == std::string::npos)
+      return;
+    for (const auto& line : entry.lines)
+      if (const auto value = value_of(line, "[0]"))
+        if (const auto mode = integer_of(*value)) thread.mode = log::heuristic_mode_name(*mode);
+  }
+
+  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one. A
+  // graph's text stands in a log hundreds of times and is read once.
+  std::optional<log::EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
+    constexpr std::string_view engine_key = ",\"engine\":";
+    const std::string_view text = json_of(entry);
+    const std::string_view graph_text = text.substr(0, text.rfind(engine_key));
+    const auto [place, is_new] = read_graphs_.try_emplace(text_key(graph_text), 0);
+    if (!is_new) {
+      thread.graph = place->second;
+    } else {
+      const Json json = Json::parse(log::json_object_at_start(text), nullptr, false);
+      if (!json.is_object() || !json.contains("operationGraph")) {
+        read_graphs_.erase(place);
+        problem(fmt::format("the JSON of {} is cut off or broken", entry.function));
+        return std::nullopt;
+      }
+      set_graph(thread, json["operationGraph"], entry);
+      if (thread.is_part) {
+        read_graphs_.erase(place);
+        return std::nullopt;
+      }
+      place->second = *thread.graph;
+    }
+    thread.graph_seen = true;
+    if (graph_text.size() == text.size()) return std::nullopt;
+    auto config = log::parse_engine(Json::parse(
+        log::json_object_at_start(text.substr(graph_text.size() + engine_key.size())), nullptr, false));
+    if (config && config->sm_version > 0)
+      history_.graphs[*thread.graph].sm = static_cast<int>(config->sm_version / 10);
+    return config;
+  }
+
+  static std::pair<size_t, size_t> text_key(std::string_view text) {
+    return {text.size(), std::hash<std::string_view>()(text)};
+  }
+
+  void set_graph(Thread& thread, const Json& json, const LogEntry& entry) {
+    LoggedGraph found;
+    try {
+      found.imported = importers::import_backend_json(json);
+      found.hash = hash(found.imported->graph);
+      thread.is_part = importers::is_score_graph(found.imported->graph);
+      if (thread.is_part) return;
+    } catch (const Error& e) {
+      found.problem = e.what();
+      problem(e.what());
+      // Two that cannot be rebuilt are the same if their text is.
+      found.hash = json.contains("nodes") ? json["nodes"].dump() : json.dump();
+    }
+    if (json.is_object() && json.value("finalizeMode", Json()).is_string())
+      found.kind = json["finalizeMode"].get<std::string>();
+    if (found.kind == "INVALID_OPERATION_MODE") found.kind.clear();  // not classified yet
+    thread.graph = add(std::move(found), entry);
+  }
+
+  size_t add(LoggedGraph&& found, const LogEntry& entry) {
+    for (size_t i = 0; i < history_.graphs.size(); ++i) {
+      LoggedGraph& known = history_.graphs[i];
+      if (known.hash != found.hash || known.cudnn_version != entry.version) continue;
+      if (known.kind.empty()) known.kind = found.kind;
+      return i;
+    }
+    found.cudnn_version = entry.version;
+    found.first_line = entry.first_line;
+    found.device = device_;
+    found.sm = sm_;
+    history_.graphs.push_back(std::move(found));
+    return history_.graphs.size() - 1;
+  }
+
+  // The thread's graph; one of which nothing is known where the log shows none.
+  LoggedGraph& current(Thread& thread, const LogEntry& entry) {
+    if (!thread.graph) {
+      LoggedGraph unknown;
+      unknown.hash = fmt::format("unknown, line {}", entry.first_line);
+      unknown.problem = "the log does not show the operation graph";
+      thread.graph = add(std::move(unknown), entry);
+      history_.graphs[*thread.graph].finalized = 1;
+    }
+    return history_.graphs[*thread.graph];
+  }
+
+  // ---- finalize: graphs, engine configs, plans
+
+  void take_finalize(Thread& thread, const LogEntry& entry) {
+    if (const auto status = status_of(entry)) {
+      end_finalize(thread, *status, entry);
+      return;
+    }
+    thread.finalizing = descriptor_of(entry);
+    thread.reasons.clear();
+    thread.graph_seen = false;
+    thread.tree.clear();
+    if (thread.finalizing == "OPERATIONGRAPH") {
+      thread.tree.assign(entry.lines.begin() + 1, entry.lines.end());
+      thread.graph.reset();
+      // Before 9.2 no status follows.
+      if (entry.version < first_with_graph_json) end_finalize(thread, std::string(success), entry);
+    } else if (thread.finalizing == "ENGINECFG" || thread.finalizing == "EXECUTION_PLAN") {
+      thread.config = engine_of_tree(entry);
+    }
+  }
+
+  void end_finalize(Thread& thread, const std::string& status, const LogEntry& entry) {
+    const std::string what = std::exchange(thread.finalizing, "");
+    const bool worked = status == success;
+    if (what == "OPERATIONGRAPH") {
+      if (!thread.graph_seen) take_tree(thread, entry);
+      if (std::exchange(thread.is_part, false)) return;
+      LoggedGraph& graph = current(thread, entry);
+      ++graph.finalized;
+      if (!worked) note_failure(graph, "operation graph", what, status, thread.reasons);
+    } else if (what == "ENGINECFG") {
+      if (thread.config) note_check(current(thread, entry), *thread.config, status, thread.reasons);
+    } else if (what == "EXECUTION_PLAN") {
+      if (thread.config) note_plan(current(thread, entry), *thread.config, status, thread.reasons);
+    } else if (!worked && (what.rfind("OPERATION", 0) == 0 || what == "TENSOR")) {
+      // A part that does not finalize: there will be no graph.
+      thread.graph.reset();
+      LoggedGraph& graph = current(thread, entry);
+      graph.problem = fmt::format("cuDNN refused a part of the graph, CUDNN_BACKEND_{}_DESCRIPTOR", what);
+      note_failure(graph, "operation graph", what, status, thread.reasons);
+      thread.graph.reset();
+    }
+    thread.reasons.clear();
+  }
+
+  // Where no JSON shows the graph.
+  void take_tree(Thread& thread, const LogEntry& entry) {
+    LoggedGraph found;
+    found.from_tree = true;
+    try {
+      found.imported = thread.from_calls ? std::exchange(thread.from_calls, std::nullopt)
+                                         : importers::import_log_tree(thread.tree);
+      found.hash = hash(found.imported->graph);
+      thread.is_part = importers::is_score_graph(found.imported->graph);
+    } catch (const Error& e) {
+      found.imported.reset();
+      found.problem = e.what();
+      found.hash = joined(thread.tree);
+      problem(e.what());
+    }
+    if (!thread.is_part) thread.graph = add(std::move(found), entry);
+  }
+
+  // ---- heuristics
+
+  void take_query(Thread& thread, const LogEntry& entry) {
+    if (const auto status = status_of(entry)) {
+      if (thread.fetching) finish_query(thread, *status);
+      return;
+    }
+    if (descriptor_of(entry) != "ENGINEHEUR" || entry.lines.size() < 4 ||
+        entry.lines[1].find("CUDNN_ATTR_ENGINEHEUR_RESULTS") == std::string::npos)
+      return;
+    const auto requested = value_of(entry.lines[3], "requestedElementCount");
+    thread.requested = requested ? integer_of(*requested).value_or(0) : 0;
+    thread.fetching = thread.requested > 0;
+    if (thread.fetching) current(thread, entry);
+    if (entry.version < first_with_graph_json) finish_query(thread, std::string(success));
+  }
+
+  void take_checks(Thread& thread, const LogEntry& entry) {
+    for (auto& config : log::parse_engine_configs(joined(entry.lines))) {
+      if (!log::has_config(thread.fallen, config)) thread.fallen.push_back(std::move(config));
+    }
+    if (thread.fallen.empty() || thread.fetching) return;
+    // A log of warnings alone shows no call, but this is what it ended with.
+    current(thread, entry);
+    thread.fetching = true;
+    finish_query(thread, "CUDNN_STATUS_NOT_SUPPORTED");
+  }
+
+  void finish_query(Thread& thread, const std::string& status) {
+    if (!thread.fetching || !thread.graph) return;
+    LoggedGraph& graph = history_.graphs[*thread.graph];
+    probe::ModeFindings mode;
+    mode.mode = thread.mode;
+    mode.status = status;
+    // Before 9.19 the log does not list the candidates, only what the program asked for and what fell out.
+    const auto listed = static_cast<int64_t>(thread.candidates.size());
+    const auto fallen = static_cast<int64_t>(thread.fallen.size());
+    mode.candidates = std::max({listed, thread.requested, fallen});
+    mode.viable = log::family_of(status) == log::StatusFamily::success ? mode.candidates - fallen : 0;
+    for (size_t i = 0; i < thread.candidates.size(); ++i) {
+      probe::EngineConfigFindings& config = engine_config(graph, thread.candidates[i]);
+      note_mode(config, mode.mode, static_cast<int64_t>(i));
+      if (!log::has_config(thread.fallen, thread.candidates[i]))
+        config.check = {true, std::string(success)};
+    }
+    for (const auto& logged : thread.fallen) {
+      probe::EngineConfigFindings& config = engine_config(graph, logged);
+      note_mode(config, mode.mode, std::nullopt);
+      config.check = {false,
+                      logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
+      config.reasons = logged.reasons;
+      if (graph.sm == 0) graph.sm = static_cast<int>(logged.sm_version / 10);
+    }
+    auto& modes = graph.findings.modes;
+    if (std::none_of(modes.begin(), modes.end(), [&](const auto& m) { return m.mode == mode.mode; }))
+      modes.push_back(mode);
+    thread.fetching = false;
+    thread.requested = 0;
+    thread.candidates.clear();
+    thread.fallen.clear();
+  }
+
+  // ---- execution
+
+  void count_execution(const Thread& thread, const EngineConfigLog& logged) {
+    if (thread.graph) note_execution(history_.graphs[*thread.graph], logged);
+  }
+
+  // cuDNN before the JSON lines shows the plan's tree alone.
+  void executed_without_json(Thread& thread, const LogEntry& entry) {
+    constexpr int64_t first_with_json = 91900;
+    if (entry.version >= first_with_json || status_of(entry)) return;
+    if (const auto config = engine_of_tree(entry)) count_execution(thread, *config);
+  }
+
+  // ---- warnings, errors and text of others
+
+  void take_complaint(Thread& thread, const LogEntry& entry) {
+    if (entry.function.find("engine_config_support_checks") != std::string::npos) {
+      take_checks(thread, entry);
+      return;
+    }
+    const auto reasons = log::parse_reasons(joined(entry.lines));
+    thread.reasons.insert(thread.reasons.end(), reasons.begin(), reasons.end());
+    if (history_.has_info() || reasons.empty()) return;
+    // Without level 3 nothing else will tell of it.
+    LoggedGraph& graph = current(thread, entry);
+    if (!graph.findings.failure && graph.findings.modes.empty()) {
+      thread.finalizing = "";
+      note_failure(graph, entry.function, "?", reasons.back().status, thread.reasons);
+    }
+  }
+
+  // Reasons without an entry's head: pasted, or printed by the program itself.
+  void take_text(std::string_view line) {
+    const std::string_view words = trim(line);
+    if (words.empty()) return;
+    constexpr std::string_view frontend_graph = "{\"context\":";
+    if (const size_t at = words.find(frontend_graph); at != std::string_view::npos) {
+      std::string text(log::json_object_at_start(words.substr(at)));
+      auto& all = history_.frontend;
+      if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end())
+        all.push_back(std::move(text));
+      return;
+    }
+    for (const std::string_view telling :
+         {"engineConfig: type=json", "Warning: CUDNN_", "Error: CUDNN_", "=== error stack"})
+      if (words.find(telling) != std::string_view::npos && loose_.size() < most_loose_) {
+        loose_.emplace_back(words.substr(words.find(telling)));
+        return;
+      }
+    for (const std::string_view telling :
+         {"No valid engine configs", "No execution plans support the graph", "No valid execution plan",
+          "No viable engine configs", "CUDNN_STATUS_", "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error",
+          "[cudnn_frontend] ERROR"})
+      if (words.find(telling) != std::string_view::npos && history_.exceptions.size() < most_problems) {
+        history_.exceptions.emplace_back(words);
+        return;
+      }
+  }
+
+  void take_loose() {
+    if (loose_.empty()) return;
+    LogEntry entry;
+    entry.lines = std::move(loose_);
+    entry_ = &entry;
+    Thread thread;
+    take_checks(thread, entry);
+    if (!thread.graph) {
+      thread.reasons = log::parse_reasons(joined(entry.lines));
+      if (!thread.reasons.empty())
+        note_failure(current(thread, entry), "?", "?", thread.reasons.back().status, thread.reasons);
+    }
+    entry_ = nullptr;
+  }
+
+  static constexpr size_t most_loose_ = 20'000;
+
+  log::LogSplitter splitter_;
+  LogHistory history_;
+  std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+  std::pair<int64_t, int64_t> writer_;
+  const LogEntry* entry_ = nullptr;
+  std::map<std::pair<size_t, size_t>, size_t> read_graphs_;  // by the text of its JSON
+  importers::LogGraphReader calls_;
+  std::vector<std::string> loose_;
+  std::string device_;
+  int sm_ = 0;
+};
+
+LogReader::LogReader() : state_(std::make_unique<State>()) {}
+LogReader::~LogReader() = default;
+LogReader::LogReader(LogReader&&) noexcept = default;
+LogReader& LogReader::operator=(LogReader&&) noexcept = default;
+
+void LogReader::feed(std::string_view bytes) {
+  state_->feed(bytes);
+}
+
+LogHistory LogReader::finish() {
+  return state_->finish();
+}
+
+}  // namespace attnprobe::replay

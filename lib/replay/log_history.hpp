@@ -1,0 +1,81 @@
+// What a program's cuDNN log tells: which graphs it made, and for each what cuDNN said, in the form in which
+// a walk says it. Needs no cuDNN.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "importers/import.hpp"
+#include "probe/findings.hpp"
+
+namespace attnprobe::replay {
+
+/// A plan that the program executed.
+struct LoggedExecution {
+  int64_t engine = -1;
+  log::Knobs knobs;
+  int64_t times = 0;
+};
+ATTNPROBE_JSON(LoggedExecution, engine, knobs, times)
+
+/// One operation graph of a log. The same graph made again is the same entry.
+struct LoggedGraph {
+  std::optional<importers::ImportedGraph> imported;  ///< none where the log does not hold it
+  std::string hash;                              ///< of the imported graph
+  bool from_tree = false;                        ///< rebuilt from the indented tree, for want of JSON
+  std::string problem;                           ///< why there is no graph, where there is none
+  std::string kind;  ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
+  int64_t cudnn_version = 0;  ///< 91900
+  std::string device;         ///< "NVIDIA H200"; "" where the log does not say
+  int sm = 0;                 ///< 90
+  int64_t first_line = 0;     ///< of the file, from 1
+  int64_t finalized = 0;      ///< how often it was made
+  probe::WalkFindings findings;  ///< modes that were asked, engine configs that were tried, plans that were built
+  std::vector<LoggedExecution> executed;
+
+  /// Whether the program got a working engine config: a viable candidate, a plan or an execution.
+  bool works() const;
+  /// Whether the log shows that it was refused.
+  bool refused() const;
+};
+
+struct LogHistory {
+  std::vector<LoggedGraph> graphs;     ///< in order of appearance
+  std::vector<std::string> frontend;   ///< distinct graphs of cudnn-frontend, a JSON text each
+  std::set<int64_t> versions;          ///< of cuDNN, as its entries say
+  std::map<char, int64_t> severities;  ///< entries by I, W and E
+  int64_t lines = 0;
+  int64_t broken_entries = 0;           ///< entries without an end
+  std::vector<std::string> problems;    ///< "line 12: …": what could not be read
+  std::vector<std::string> exceptions;  ///< lines in which a program above cuDNN says that it has no engine
+
+  /// Whether there is any entry at all, and whether there are those of level 3, which alone show graphs.
+  bool has_entries() const { return !severities.empty(); }
+  bool has_info() const { return severities.count('I') != 0; }
+};
+
+/// Takes a log as it comes, in pieces of any size. The memory it needs grows with the number of different
+/// graphs, not with the file.
+class LogReader {
+ public:
+  LogReader();
+  ~LogReader();
+  LogReader(LogReader&&) noexcept;
+  LogReader& operator=(LogReader&&) noexcept;
+  LogReader(const LogReader&) = delete;
+  LogReader& operator=(const LogReader&) = delete;
+
+  void feed(std::string_view bytes);
+  LogHistory finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace attnprobe::replay

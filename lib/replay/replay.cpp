@@ -1,0 +1,277 @@
+#include "replay/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cudnn/library_info.hpp"
+#include "importers/import.hpp"
+#include "importers/cudnn_frontend/import_frontend.hpp"
+#include "base/input.hpp"
+#include "probe/walk_difference.hpp"
+#include "gpu/catalogue.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::replay {
+namespace {
+
+// A file that is one JSON document is kept whole up to here.
+constexpr size_t most_document_bytes = size_t{64} << 20;
+
+// The start of a file tells a JSON document, or a serialized graph of cudnn-frontend, from a log.
+class Document {
+ public:
+  void feed(std::string_view bytes) {
+    if (!may_be_) return;
+    if (text_.empty()) bytes = bytes.substr(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
+    if (text_.empty() && !bytes.empty() && bytes[0] != '{' && bytes[0] != '[') may_be_ = false;
+    if (text_.size() + bytes.size() > most_document_bytes) may_be_ = false;
+    if (may_be_)
+      text_ += bytes;
+    else
+      text_.clear();
+  }
+
+  // Null if it is none. Throws for a serialized graph that is damaged.
+  Json json() const {
+    if (!may_be_ || text_.empty()) return nullptr;
+    if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);
+    Json json = Json::parse(text_, nullptr, false, true);
+    return json.is_discarded() ? Json() : json;
+  }
+
+ private:
+  bool may_be_ = true;
+  std::string text_;
+};
+
+replay::LoggedGraph logged(importers::ImportedGraph imported, int64_t cudnn_version) {
+  replay::LoggedGraph graph;
+  graph.hash = hash(imported.graph);
+  graph.imported = std::move(imported);
+  graph.cudnn_version = cudnn_version;
+  graph.finalized = 1;
+  return graph;
+}
+
+// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph; false if the document is none of these.
+bool take_document(const Json& json, replay::LogHistory& history) {
+  if (json.is_array()) {
+    bool any = false;
+    for (const Json& entry : json) any = take_document(entry, history) || any;
+    return any;
+  }
+  if (!json.is_object()) return false;
+  if (json.contains("operationGraph")) {
+    const Json version = json.value("cudnnVersion", Json());
+    history.graphs.push_back(logged(importers::import_backend_json(json["operationGraph"]),
+                                    version.is_number_integer() ? version.get<int64_t>() : 0));
+    return true;
+  }
+  if (json.contains("tensors") && json.contains("operations")) {
+    Json graph = json;
+    for (const char* key : {"name", "hash"}) graph.erase(key);  // what --dump-graph adds
+    history.graphs.push_back(logged({graph::from_json(graph), {}, {}}, 0));
+    return true;
+  }
+  if (!importers::is_frontend_json(json)) return false;
+  history.frontend.push_back(json.dump());
+  return true;
+}
+
+// A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once. What graph
+// cudnn-frontend makes of it depends on the GPU.
+ReplayedGraph from_frontend(const std::string& text) {
+  ReplayedGraph graph;
+  graph.is_frontend = true;
+  importers::FrontendGraph found;
+  try {
+    found = importers::import_frontend_json(Json::parse(text));
+  } catch (const Error& e) {
+    graph.logged.problem = e.what();
+    graph.recognised.description = "a graph of cudnn-frontend that cannot be read";
+    return graph;
+  }
+  const build::BuildContext context{found.cudnn_version, 0};
+  graph.notes = found.notes;
+  if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
+    // What cuDNN was handed, score modifiers and all.
+    graph.is_frontend = false;
+    graph.logged =
+        logged(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
+    graph.recognised = recognise::recognise_graph(graph.logged.imported->graph, context);
+  } else if (found.spec) {
+    const auto built = build::build_graph(*found.spec, context);
+    graph.logged = logged({built.graph, {}, {}}, found.cudnn_version);
+    graph.recognised.spec = found.spec;
+    graph.recognised.exact = true;
+    graph.recognised.named = built.graph;
+    graph.recognised.description = describe(*found.spec);
+  } else if (found.graph) {
+    graph.logged = logged({*found.graph, {}, {}}, found.cudnn_version);
+    graph.recognised = recognise::recognise_graph(*found.graph, context);
+  } else {
+    std::string tags;
+    for (const auto& tag : found.tags) tags += (tags.empty() ? "" : ", ") + tag;
+    graph.logged.problem = "no attention: " + tags;
+    graph.recognised.description = graph.logged.problem;
+  }
+  return graph;
+}
+
+void recognise_all(Replay& replay) {
+  for (auto& logged : replay.history.graphs) {
+    ReplayedGraph graph;
+    graph.number = replay.graphs.size() + 1;
+    graph.logged = std::move(logged);
+    if (const auto& imported = graph.logged.imported) {
+      graph.recognised = recognise::recognise_graph(imported->graph, {graph.logged.cudnn_version, graph.logged.sm});
+      for (const auto& missing : imported->missing) graph.notes.push_back("not in the log: " + missing);
+      for (const auto& inferred : imported->inferred) graph.notes.push_back("inferred: " + inferred);
+      graph.notes.insert(graph.notes.end(), graph.recognised.notes.begin(), graph.recognised.notes.end());
+    } else {
+      graph.recognised.description = graph.logged.problem;
+    }
+    replay.graphs.push_back(std::move(graph));
+  }
+  replay.history.graphs.clear();
+  // Where a log has both, cuDNN's own entries say what cudnn-frontend's graphs became.
+  const bool has_graphs = !replay.graphs.empty();
+  for (const auto& text : replay.history.frontend) {
+    ReplayedGraph graph = from_frontend(text);
+    const bool is_known = std::any_of(replay.graphs.begin(), replay.graphs.end(), [&](const auto& other) {
+      return has_graphs && !graph.logged.hash.empty() && other.logged.hash == graph.logged.hash;
+    });
+    if (is_known) continue;
+    graph.number = replay.graphs.size() + 1;
+    replay.graphs.push_back(std::move(graph));
+  }
+}
+
+// The catalogue's GPU on which the graph was seen: by name, else a representative one of its architecture.
+const gpu::Target* gpu_of(const replay::LoggedGraph& logged) {
+  gpu::Target seen;
+  seen.kind = gpu::Kind::device;
+  seen.name = logged.device;
+  if (const gpu::Target* twin = gpu::twin(seen)) return twin;
+  const gpu::Target* alike = nullptr;
+  for (const auto& gpu : gpu::catalogue())
+    if (gpu.sm == logged.sm && (alike == nullptr || (gpu.representative && !alike->representative)))
+      alike = &gpu;
+  return alike;
+}
+
+[[noreturn]] void refuse(const Replay& replay, const std::string& what) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}. {}", input_name(replay.file), what, how_to_log()));
+}
+
+}  // namespace
+
+std::string how_to_log() {
+  return "A log with operation graphs is written by the failing program itself when it is started with "
+         "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=cudnn-%i.log (cuDNN 9; %i becomes the process id)";
+}
+
+Replay read_replay(const std::string& file) {
+  Replay replay;
+  replay.file = file;
+  replay::LogReader reader;
+  Document document;
+  read_input(
+      file,
+      [&](std::string_view bytes) {
+        reader.feed(bytes);
+        document.feed(bytes);
+      },
+      &replay.problem);
+  replay.history = reader.finish();
+  if (!replay.history.has_entries() && replay.history.frontend.empty()) {
+    try {
+      take_document(document.json(), replay.history);
+    } catch (const Error& e) {
+      throw Error(ErrorKind::usage, fmt::format("{}: {}", file, e.what()));
+    }
+  }
+  recognise_all(replay);
+  return replay;
+}
+
+void require_graphs(const Replay& replay) {
+  const replay::LogHistory& history = replay.history;
+  const bool shows_any = std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                                     [](const auto& graph) { return graph.logged.imported.has_value(); });
+  if (shows_any) return;
+  if (!replay.graphs.empty() && history.has_info())
+    refuse(replay, "none of its graphs could be rebuilt: " + replay.graphs.front().logged.problem);
+  throw Error(ErrorKind::usage, why_no_graph(replay));
+}
+
+std::string why_no_graph(const Replay& replay) {
+  const replay::LogHistory& history = replay.history;
+  auto with_advice = [&](const std::string& what) {
+    return fmt::format("{}: {}. {}", input_name(replay.file), what, how_to_log());
+  };
+  if (!history.has_entries()) return with_advice("nothing that cuDNN or cudnn-frontend wrote");
+  if (!history.has_info())
+    return with_advice("the log level was too low: warnings and errors alone show no operation graph");
+  return fmt::format(
+      "{}: cuDNN's log, at a level that shows operation graphs, without one: cuDNN was not asked. What "
+      "refused "
+      "stands above it: a check of cudnn-frontend's, or the program's own. Its exception says which; "
+      "`attnprobe "
+      "explain -` reads it from standard input",
+      input_name(replay.file));
+}
+
+campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
+  campaign::Question question;
+  campaign::GivenGraph given;
+  const recognise::Recognised& recognised = graph.recognised;
+  if (graph.is_frontend && recognised.spec) {
+    question.config.spec = *recognised.spec;
+    question.config.spec.name = fmt::format("graph {}", graph.number);
+    return question;
+  }
+  given.is_recognised = recognised.exact && recognised.spec && recognised.named;
+  if (given.is_recognised) question.config.spec = *recognised.spec;
+  given.graph = given.is_recognised ? *recognised.named : graph.logged.imported->graph;
+  given.description = recognised.description;
+  given.notes = graph.notes;
+  given.command = fmt::format("attnprobe replay {} --graph {}", shell_word(replay.file), graph.number);
+  auto& spec = question.config.spec;
+  spec.name = fmt::format("graph {}", graph.number);
+  // What the log shows is expected of the log's own GPU.
+  if (graph.logged.refused())
+    if (const gpu::Target* gpu = gpu_of(graph.logged))
+      spec.expect.by_target[gpu->id] = attention::ExpectedVerdict::unsupported;
+  question.given = std::move(given);
+  return question;
+}
+
+std::vector<std::string> gpus_of(const Replay& replay) {
+  std::vector<std::string> ids;
+  for (const auto& graph : replay.graphs)
+    if (const gpu::Target* gpu = gpu_of(graph.logged))
+      if (std::find(ids.begin(), ids.end(), gpu->id) == ids.end()) ids.push_back(gpu->id);
+  return ids;
+}
+
+Agreement compare(const ReplayedGraph& graph, const campaign::Result& result) {
+  Agreement agreement;
+  const replay::LoggedGraph& logged = graph.logged;
+  if (logged.findings.modes.empty() && !logged.findings.failure)
+    agreement.why_not = "the log shows no heuristics for this graph";
+  else if (logged.cudnn_version != result.cudnn_version)
+    agreement.why_not = fmt::format("the log is of cuDNN {}", cudnn::version_text(logged.cudnn_version));
+  else if (logged.sm != result.target.sm)
+    agreement.why_not = fmt::format("the log is of {}",
+                                    logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
+  else if (result.crash)
+    agreement.why_not = "the walk did not end";
+  agreement.is_compared = agreement.why_not.empty();
+  if (agreement.is_compared)
+    agreement.differences = probe::walk_differences(logged.findings, result.findings);
+  return agreement;
+}
+
+}  // namespace attnprobe::replay

@@ -1,0 +1,189 @@
+#include "report/formats/explain_text.hpp"
+
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+#include "cudnn/library_info.hpp"
+#include "replay/explanation.hpp"
+#include "base/input.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using replay::Explanation;
+using replay::ReplayedGraph;
+
+std::string on_what(const replay::LoggedGraph& logged) {
+  std::string text;
+  if (logged.cudnn_version != 0) text += " by cuDNN " + cudnn::version_text(logged.cudnn_version);
+  if (!logged.device.empty())
+    text += " on " + logged.device;
+  else if (logged.sm != 0)
+    text += fmt::format(" on sm_{}", logged.sm);
+  return text;
+}
+
+std::string list_of(const std::vector<std::string>& engines) {
+  constexpr size_t most = 6;
+  std::string text;
+  for (size_t i = 0; i < engines.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + engines[i];
+  if (engines.size() > most) text += fmt::format(" and {} more", engines.size() - most);
+  return text;
+}
+
+// cuDNN's "CUDNN_STATUS_X: text".
+std::string words_of(const std::string& status, const std::string& reason) {
+  return status + (status.empty() || reason.empty() ? "" : ": ") + reason;
+}
+
+void add_paragraph(std::string& out, const std::string& head, const std::string& text,
+                   const TextStyle& style) {
+  if (text.empty()) return;
+  out += "   " + head + "\n" + wrapped(text, 5, style.width);
+}
+
+void add_cause(std::string& out, const Explanation& explanation, const TextStyle& style) {
+  const diagnose::RootCause& cause = *explanation.cause;
+  std::string head = "root cause: " + cause.category;
+  if (cause.engine) head += fmt::format(" (engine {} came furthest)", *cause.engine);
+  out += "   " + (style.colour ? fmt::format(fmt::emphasis::bold, "{}", head) : head) + "\n";
+  add_paragraph(out, "cuDNN says", words_of(cause.status, cause.reason), style);
+  add_paragraph(out, "in plain words", cause.explanation, style);
+  for (const auto& requirement : explanation.requirements)
+    add_paragraph(out, "what it needs", fmt::format("{} ({})", requirement.text, requirement.source.text),
+                  style);
+  add_paragraph(out, "what to do", cause.in_general, style);
+}
+
+void add_reasons(std::string& out, const Explanation& explanation, const TextStyle& style) {
+  if (explanation.reasons.empty()) return;
+  out += explanation.works ? "   these engine configs fell out\n"
+                           : "   every engine's reason, the furthest first\n";
+  for (const auto& group : explanation.reasons) {
+    out += wrapped(fmt::format("- {}: {}", group.category, list_of(group.engines)), 5, style.width);
+    if (explanation.cause && group.status == explanation.cause->status &&
+        group.reason == explanation.cause->reason) {
+      out += wrapped("the root cause above", 9, style.width);
+      continue;
+    }
+    out += wrapped(words_of(group.status, group.reason), 9, style.width);
+    out += wrapped(group.is_known ? group.meaning : "(unknown: not in attnprobe's catalogue of reasons)", 9,
+                   style.width);
+  }
+}
+
+void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& style) {
+  const Explanation explanation = replay::explain(graph.logged, graph.recognised);
+  const char* verdict = explanation.works     ? "works"
+                        : explanation.refused ? "REFUSED"
+                                              : "made; the log does not show that anything was asked of it";
+  out +=
+      fmt::format("\n{}. {}\n", graph.number,
+                  graph.recognised.description.empty() ? graph.logged.problem : graph.recognised.description);
+  out += fmt::format("   {}{}{}\n", verdict, on_what(graph.logged),
+                     graph.logged.first_line > 0 ? fmt::format(" (line {})", graph.logged.first_line) : "");
+  if (explanation.works) {
+    if (!explanation.viable.empty())
+      out += wrapped(fmt::format("viable: {}", list_of(explanation.viable)), 3, style.width);
+    if (style.details) add_reasons(out, explanation, style);
+  } else if (explanation.refused) {
+    add_cause(out, explanation, style);
+    add_reasons(out, explanation, style);
+  }
+  for (const auto& bug : explanation.known_bugs)
+    add_paragraph(out, "known bug", fmt::format("{} {} ({})", bug.what, bug.advice, bug.source.text), style);
+  if (explanation.frontend && explanation.frontend->refuses)
+    add_paragraph(out, "cudnn-frontend",
+                  fmt::format("version {} refuses it before it asks cuDNN: {}", explanation.frontend->version,
+                              explanation.frontend->message),
+                  style);
+}
+
+void add_exceptions(std::string& out, const replay::LogHistory& history, const TextStyle& style) {
+  if (history.exceptions.empty()) return;
+  out += "\nsaid by the program above cuDNN\n";
+  for (const auto& line : history.exceptions) {
+    out += wrapped(line, 3, style.width);
+    if (const auto rule = replay::frontend_refusal(line))
+      out +=
+          wrapped(fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it "
+                              "asked cuDNN.",
+                              rule->version, rule->id, rule->source.text),
+                  5, style.width);
+  }
+}
+
+bool is_frontend_alone(const replay::Replay& replay) {
+  const auto& lines = replay.history.exceptions;
+  return replay.graphs.empty() && std::any_of(lines.begin(), lines.end(), [](const auto& line) {
+           return replay::frontend_refusal(line).has_value();
+         });
+}
+
+// What to do next; "" if the log says all there is.
+std::string advice_for(const replay::Replay& replay) {
+  if (is_frontend_alone(replay))
+    return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same "
+           "shape "
+           "(--heads, --seqlen, --head-dim, …) asks it, and suggests the nearest shape that works.";
+  const bool shows_graphs = std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                                        [](const auto& graph) { return graph.logged.imported.has_value(); });
+  if (!shows_graphs) return replay::how_to_log() + ".";
+  return fmt::format(
+      "`attnprobe replay {}` asks cuDNN about these graphs again, here or for another GPU or cuDNN.",
+      replay.file == "-" ? "LOG" : shell_word(replay.file));
+}
+
+}  // namespace
+
+std::string explain_text(const replay::Replay& replay, const TextStyle& style) {
+  const replay::LogHistory& history = replay.history;
+  size_t refused = 0;
+  for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
+  std::string out = fmt::format("{}: {} graph{}, {} refused\n", input_name(replay.file), replay.graphs.size(),
+                                replay.graphs.size() == 1 ? "" : "s", refused);
+  if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
+  for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
+  for (const auto& graph : replay.graphs) add_graph(out, graph, style);
+  add_exceptions(out, history, style);
+  return out + "\n" + wrapped(advice_for(replay), 0, style.width);
+}
+
+Json explain_json(const replay::Replay& replay) {
+  Json json = {{"schema", "attnprobe/explain/1"},
+               {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
+               {"file", replay.file},
+               {"problems", replay.history.problems}};
+  if (!replay.problem.empty()) json["problems"].push_back(replay.problem);
+  json["graphs"] = Json::array();
+  for (const auto& graph : replay.graphs) {
+    const replay::LoggedGraph& logged = graph.logged;
+    const Explanation explanation = replay::explain(logged, graph.recognised);
+    json["graphs"].push_back(
+        {{"number", graph.number},
+         {"description", graph.recognised.description},
+         {"hash", logged.imported ? Json(logged.hash) : Json()},
+         {"line", logged.first_line},
+         {"cudnn", logged.cudnn_version == 0 ? Json() : Json(cudnn::version_text(logged.cudnn_version))},
+         {"device", logged.device},
+         {"sm", logged.sm},
+         {"verdict", explanation.works     ? Json("works")
+                     : explanation.refused ? Json("refused")
+                                           : Json()},
+         {"root_cause", explanation.cause ? Json(*explanation.cause) : Json()},
+         {"reasons", explanation.reasons},
+         {"viable", explanation.viable},
+         {"requirements", explanation.requirements},
+         {"warnings", explanation.known_bugs},
+         {"frontend", explanation.frontend ? Json(*explanation.frontend) : Json()}});
+  }
+  json["exceptions"] = replay.history.exceptions;
+  json["frontend_refusals"] = Json::array();
+  for (const auto& line : replay.history.exceptions)
+    if (const auto rule = replay::frontend_refusal(line)) json["frontend_refusals"].push_back(*rule);
+  json["advice"] = advice_for(replay);
+  return json;
+}
+
+}  // namespace attnprobe::report

@@ -1,0 +1,102 @@
+#include "report/formats/notes.hpp"
+
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attnprobe::report {
+namespace {
+
+using campaign::Result;
+using campaign::Verdict;
+
+// A paragraph and the targets that it speaks of, in the order of the results.
+struct Paragraph {
+  std::string text;
+  std::vector<std::string> targets;
+};
+
+void add(std::vector<Paragraph>& paragraphs, const std::string& text, const std::string& target) {
+  const auto same = [&](const Paragraph& paragraph) { return paragraph.text == text; };
+  const auto found = std::find_if(paragraphs.begin(), paragraphs.end(), same);
+  if (found == paragraphs.end())
+    paragraphs.push_back({text, {target}});
+  else
+    found->targets.push_back(target);
+}
+
+// The place of the source is for those who want details; commands and addresses are long.
+std::string source_text(const rules::Source& source, const TextStyle& style) {
+  return style.details ? fmt::format("{}: {}", source.text, source.url) : source.text;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+// "warning: b200: …" over as many lines as it takes, the label in colour.
+void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std::string& label,
+           fmt::terminal_color colour, size_t targets, const TextStyle& style) {
+  for (const auto& paragraph : paragraphs) {
+    const bool all = paragraph.targets.size() == targets;
+    const std::string where = all ? "" : fmt::format("{}: ", joined(paragraph.targets));
+    std::string text = wrapped(fmt::format("{}: {}{}", label, where, paragraph.text), 2, style.width);
+    if (style.colour)
+      text.replace(2, label.size() + 1, fmt::format(fmt::emphasis::bold | fmt::fg(colour), "{}:", label));
+    out += text;
+  }
+}
+
+std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style) {
+  return fmt::format("{}: \"{}\" ({})", answer.status, answer.message, source_text(answer.source, style));
+}
+
+}  // namespace
+
+std::string warning_text(const Results& results, const TextStyle& style) {
+  std::vector<Paragraph> bugs, notes;
+  for (const Result* result : results) {
+    for (const auto& bug : result->warnings)
+      add(bugs, fmt::format("{} {} ({})", bug.what, bug.advice, source_text(bug.source, style)),
+          result->target.id);
+    const auto& frontend = result->frontend;
+    if (frontend && frontend->refuses && result->verdict == Verdict::supported)
+      add(notes,
+          fmt::format("cudnn-frontend {} refuses this itself, though cuDNN supports it: {}",
+                      frontend->version, refusal(*frontend, style)),
+          result->target.id);
+  }
+  std::string out;
+  write(out, bugs, "warning", fmt::terminal_color::yellow, results.size(), style);
+  write(out, notes, "note", fmt::terminal_color::cyan, results.size(), style);
+  return out;
+}
+
+std::string requirement_text(const Results& results, const TextStyle& style) {
+  std::vector<Paragraph> needs, refusals;
+  std::string version;
+  for (const Result* result : results) {
+    for (const auto& requirement : result->requirements)
+      add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)),
+          result->target.id);
+    if (!result->frontend || !result->frontend->refuses) continue;
+    version = result->frontend->version;
+    add(refusals, refusal(*result->frontend, style), result->target.id);
+  }
+  std::string out;
+  auto list = [&](const std::string& title, const std::vector<Paragraph>& paragraphs) {
+    if (paragraphs.empty()) return;
+    out += fmt::format("    {}\n", title);
+    for (const auto& paragraph : paragraphs) {
+      const bool all = paragraph.targets.size() == results.size();
+      out += wrapped(all ? paragraph.text : fmt::format("{}: {}", joined(paragraph.targets), paragraph.text),
+                     6, style.width);
+    }
+  };
+  list("version rules say", needs);
+  list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
+  return out;
+}
+
+}  // namespace attnprobe::report

@@ -1,0 +1,62 @@
+// Answers: for programs (JSON, JSON lines) and for people (text).
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.hpp"
+#include "base/json.hpp"
+#include "campaign/campaign.hpp"
+
+namespace attnprobe::report {
+
+enum class Format { table, json, jsonl, csv, junit, md, html };
+
+/// The version of attnprobe.
+std::string tool_version();
+
+/// One entry of "results" in a report (docs: `attnprobe schema report`).
+Json to_json(const campaign::Result& result);
+
+/// Results in their fixed order, without those that are not there yet.
+using Results = std::vector<const campaign::Result*>;
+
+/// A whole report, schema "attnprobe/report/1".
+Json report_json(const Results& results, const std::optional<cudnn::LibraryInfo>& library);
+
+/// JSON Schema (draft 2020-12) of a report.
+Json report_schema();
+
+struct TextStyle {
+  bool colour = false;
+  bool details = false;  ///< every engine config of every result; else only of a single one
+  size_t width = 110;    ///< of wrapped paragraphs
+};
+
+/// Everything that a person wants of these results.
+std::string text_report(const Results& results, const std::optional<cudnn::LibraryInfo>& library,
+                        const TextStyle& style);
+
+/// `text` broken at spaces into lines of at most `width`, each behind `indent` spaces.
+std::string wrapped(const std::string& text, size_t indent, size_t width);
+
+/// Rows as aligned columns, two spaces between; the last column is left ragged.
+std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t indent);
+
+}  // namespace attnprobe::report
+
+namespace attnprobe {
+template <>
+struct EnumNames<report::Format> {
+  static constexpr std::array<std::pair<report::Format, std::string_view>, 7> table{{
+      {report::Format::table, "table"},
+      {report::Format::json, "json"},
+      {report::Format::jsonl, "jsonl"},
+      {report::Format::csv, "csv"},
+      {report::Format::junit, "junit"},
+      {report::Format::md, "md"},
+      {report::Format::html, "html"},
+  }};
+};
+}  // namespace attnprobe

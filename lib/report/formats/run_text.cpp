@@ -1,0 +1,111 @@
+#include "report/formats/run_text.hpp"
+#include "probe/walk_difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace attnprobe::report {
+namespace {
+
+using probe::EngineConfigFindings;
+
+bool is_timed(const EngineConfigFindings& config) {
+  return config.time && config.time->median_ms;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+std::string rate_text(const probe::TimeFindings& time) {
+  std::string text;
+  const bool memory = time.bound == "memory" && time.gbytes_per_s;
+  if (memory) {
+    text = fmt::format("{:.0f} GB/s", *time.gbytes_per_s);
+    if (time.percent_of_bandwidth)
+      text += fmt::format(" ({:.0f} % of bandwidth)", *time.percent_of_bandwidth);
+  } else if (time.tflops) {
+    text = fmt::format("{:.0f} TFLOP/s", *time.tflops);
+    if (time.percent_of_peak) text += fmt::format(" ({:.0f} % of peak)", *time.percent_of_peak);
+  }
+  return text;
+}
+
+bool is_noted(const EngineConfigFindings& config) {
+  const auto& notes = config.numerical_notes;
+  return std::find(notes.begin(), notes.end(), "NONDETERMINISTIC") != notes.end();
+}
+
+}  // namespace
+
+std::string engine_config_name(const EngineConfigFindings& config) {
+  return probe::config_name(config.engine, config.knobs);
+}
+
+std::string run_cell(const EngineConfigFindings& config) {
+  if (!config.run) return "-";
+  const probe::RunFindings& run = *config.run;
+  std::string text = probe::ran(run) ? run.status : upper(run.status);
+  if (run.relative_l2) text += fmt::format(", error {:.1e}", *run.relative_l2);
+  if (run.deterministic == false) text += is_noted(config) ? ", nondeterministic" : ", NONDETERMINISTIC";
+  return text;
+}
+
+std::string time_cell(const EngineConfigFindings& config) {
+  if (!config.time) return "-";
+  if (!config.time->median_ms) return config.time->status;
+  std::string text = fmt::format("{:.4g} ms", *config.time->median_ms);
+  if (config.time->noise) text += fmt::format(" +-{:.1f}%", 100 * *config.time->noise);
+  if (config.time->hot_ms) text += fmt::format(", hot {:.4g} ms", *config.time->hot_ms);
+  if (config.time->graph_ms) text += fmt::format(", CUDA graph {:.4g} ms", *config.time->graph_ms);
+  const std::string rate = rate_text(*config.time);
+  return rate.empty() ? text : text + ", " + rate;
+}
+
+std::string run_problem(const EngineConfigFindings& config) {
+  return config.run && config.run->status != "ok" ? config.run->message : "";
+}
+
+std::string fastest_summary(const campaign::Result& result) {
+  const EngineConfigFindings *fastest = nullptr, *first = nullptr;
+  for (const auto& config : result.findings.engine_configs) {
+    if (!is_timed(config)) continue;
+    if (first == nullptr) first = &config;
+    if (fastest == nullptr || *config.time->median_ms < *fastest->time->median_ms) fastest = &config;
+  }
+  if (fastest == nullptr) return "";
+  std::string text =
+      fmt::format("fastest {:.4g} ms, {}", *fastest->time->median_ms, engine_config_name(*fastest));
+  const std::string rate = rate_text(*fastest->time);
+  if (!rate.empty()) text += ", " + rate;
+  if (first == fastest) return text + "; it is the first choice";
+  return text + fmt::format("; the first choice, {}, is {:.1f} % slower", engine_config_name(*first),
+                            100 * (*first->time->median_ms / *fastest->time->median_ms - 1));
+}
+
+std::string run_notes(const campaign::Result& result, const TextStyle& style) {
+  std::string text;
+  std::set<std::string> said;
+  auto say = [&](const std::string& paragraph) {
+    if (said.insert(paragraph).second) text += wrapped(paragraph, 2, style.width);
+  };
+  for (const auto& config : result.findings.engine_configs) {
+    if (!config.run) continue;
+    if (!probe::ran(*config.run))
+      say(fmt::format("! {}: {}: {}", engine_config_name(config), config.run->status, config.run->message));
+    if (config.run->deterministic == false && !is_noted(config))
+      say(fmt::format("! {}: results differ from run to run, and cuDNN has no NONDETERMINISTIC note for it",
+                      engine_config_name(config)));
+    if (config.time)
+      for (const auto& advice : config.time->advice)
+        // Noise and outliers that did not spoil the figure are in the JSON report.
+        if (advice.rfind("noisy", 0) != 0 && advice.rfind("outliers", 0) != 0)
+          say(fmt::format("{}: {}", engine_config_name(config), advice));
+  }
+  return text;
+}
+
+}  // namespace attnprobe::report

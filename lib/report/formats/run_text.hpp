@@ -1,0 +1,31 @@
+// What running plans found, as text.
+#pragma once
+
+#include <string>
+
+#include "report/formats/report.hpp"
+
+namespace attnprobe::report {
+
+/// "ok, error 3.1e-04", "WRONG_RESULT", "crashed", "-"; with "nondeterministic" where two runs differed.
+std::string run_cell(const probe::EngineConfigFindings& config);
+
+/// "0.0831 ms 1%  412 TFLOP/s 42%", "-".
+std::string time_cell(const probe::EngineConfigFindings& config);
+
+/// What went wrong with the run, or "".
+std::string run_problem(const probe::EngineConfigFindings& config);
+
+/// "fastest 0.0831 ms, engine 2 KERNEL_CFG=7, 412 TFLOP/s (42 % of peak); the first choice is 3 % slower", ""
+/// where nothing was timed.
+std::string fastest_summary(const campaign::Result& result);
+
+/// Everything about the figures that a reader must know: advice, plans that ran wrong though others are
+/// right, engine configs that differ from run to run without a note. One paragraph each; "" if there is
+/// nothing.
+std::string run_notes(const campaign::Result& result, const TextStyle& style);
+
+/// "engine 2 KERNEL_CFG=7".
+std::string engine_config_name(const probe::EngineConfigFindings& config);
+
+}  // namespace attnprobe::report

@@ -1,0 +1,377 @@
+// Answers for people: per config its targets at a glance, then the whole story where it matters.
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cudnn/library_info.hpp"
+#include "diagnose/reasons.hpp"
+#include "report/formats/notes.hpp"
+#include "report/formats/report.hpp"
+#include "report/formats/run_text.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using probe::EngineConfigFindings;
+using campaign::Result;
+using campaign::Verdict;
+
+constexpr std::string_view status_prefix = "CUDNN_STATUS_";
+
+std::string short_status(const std::string& status) {
+  return status.rfind(status_prefix, 0) == 0 ? status.substr(status_prefix.size()) : status;
+}
+
+std::string knobs_text(const probe::Knobs& knobs) {
+  std::string text;
+  for (const auto& [knob, value] : knobs)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", knob, value);
+  return text.empty() ? "-" : text;
+}
+
+std::string ranks_text(const EngineConfigFindings& config) {
+  std::string text;
+  for (const auto& mode : config.modes) {
+    const auto rank = config.rank.find(mode);
+    text += fmt::format("{}{}", text.empty() ? "" : " ", mode);
+    if (rank != config.rank.end()) text += fmt::format("#{}", rank->second);
+  }
+  return text.empty() ? "swept" : text;
+}
+
+std::string bytes_text(std::optional<int64_t> bytes) {
+  if (!bytes) return "?";
+  if (*bytes >= int64_t{10} << 20) return fmt::format("{} MiB", *bytes >> 20);
+  if (*bytes >= int64_t{10} << 10) return fmt::format("{} KiB", *bytes >> 10);
+  return fmt::format("{} B", *bytes);
+}
+
+class Writer {
+ public:
+  explicit Writer(const TextStyle& style) : style_(style) {}
+
+  std::string verdict(const Result& result) const {
+    std::string text(name_of(result.verdict));
+    if (result.environment_broken) text = "environment";
+    if (result.verdict != Verdict::supported)
+      std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (!style_.colour) return text;
+    const auto colour = result.verdict == Verdict::supported     ? fmt::terminal_color::green
+                        : result.verdict == Verdict::unsupported ? fmt::terminal_color::red
+                                                                 : fmt::terminal_color::magenta;
+    return fmt::format(fmt::emphasis::bold | fmt::fg(colour), "{}", text);
+  }
+
+  std::string bold(const std::string& text) const {
+    return style_.colour ? fmt::format(fmt::emphasis::bold, "{}", text) : text;
+  }
+
+ private:
+  const TextStyle& style_;
+};
+
+// "engine 2 KERNEL_CFG=7 and 3 more".
+std::string working_summary(const Result& result) {
+  std::vector<const EngineConfigFindings*> working;
+  for (const auto& config : result.findings.engine_configs)
+    if (probe::works(config, result.findings)) working.push_back(&config);
+  if (working.empty()) return "";
+  const EngineConfigFindings& first = *working.front();
+  if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
+  std::string text = engine_config_name(first);
+  if (working.size() > 1) text += fmt::format(", {} more", working.size() - 1);
+  if (first.modes.empty()) text += " (outside the heuristics)";
+  return text;
+}
+
+std::string cause_summary(const Result& result) {
+  if (!result.root_cause) return "";
+  const std::string& reason = result.root_cause->reason;
+  const std::string words = reason.substr(0, reason.find(" at: "));
+  return fmt::format("{}: {}", result.root_cause->category,
+                     words.empty() ? result.root_cause->explanation : words);
+}
+
+std::string expectation_mark(const Result& result) {
+  if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
+  return fmt::format(" (expected {})", name_of(expected(result)));
+}
+
+std::string telling_text(const std::vector<log::Reason>& traceback) {
+  const auto* telling = diagnose::telling_reason(traceback);
+  return telling == nullptr ? "" : telling->reason;
+}
+
+void add_modes(std::string& out, const Result& result) {
+  std::vector<std::vector<std::string>> rows{{"mode", "candidates", "viable", "note"}};
+  for (const auto& mode : result.findings.modes) {
+    std::string note = mode.notes.empty() ? "" : mode.notes.front();
+    if (mode.status != "CUDNN_STATUS_SUCCESS")
+      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + telling_text(mode.reasons));
+    rows.push_back({mode.mode, std::to_string(mode.candidates), std::to_string(mode.viable), note});
+  }
+  if (rows.size() > 1) out += aligned(rows, 2) + "\n";
+}
+
+std::string check_cell(const EngineConfigFindings& config) {
+  if (config.check.supported) return "ok";
+  const auto* telling = diagnose::telling_reason(config.reasons);
+  return short_status(telling == nullptr ? config.check.status : telling->status);
+}
+
+std::string plan_cell(const EngineConfigFindings& config) {
+  if (!config.plan) return "-";
+  if (config.plan->status != "CUDNN_STATUS_SUCCESS") return short_status(config.plan->status);
+  return fmt::format("{} in {:.0f} ms", config.plan->loaded ? "built" : "compiled", config.plan->build_ms);
+}
+
+std::string detail_cell(const EngineConfigFindings& config) {
+  if (std::string problem = run_problem(config); !problem.empty()) return problem;
+  if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
+      config.plan->status != "CUDNN_STATUS_SUCCESS")
+    return telling_text(config.plan->reasons);
+  if (!config.check.supported) return telling_text(config.reasons);
+  std::string text = "workspace " + bytes_text(config.workspace_bytes);
+  if (config.shared_memory_bytes) text += ", shared memory " + bytes_text(config.shared_memory_bytes);
+  for (const auto& note : config.numerical_notes) text += ", " + note;
+  return text;
+}
+
+void add_engine_configs(std::string& out, const Result& result) {
+  const bool plans = result.findings.plans_built;
+  std::vector<std::vector<std::string>> rows{{"proposed by", "engine", "knobs", "check"}};
+  const bool runs = result.findings.plans_run;
+  if (plans) rows[0].push_back("plan");
+  if (runs) rows[0].insert(rows[0].end(), {"run", "time"});
+  rows[0].push_back("why / what");
+  for (const auto& config : result.findings.engine_configs) {
+    std::vector<std::string> row{ranks_text(config), std::to_string(config.engine), knobs_text(config.knobs),
+                                 check_cell(config)};
+    if (plans) row.push_back(plan_cell(config));
+    if (runs) row.insert(row.end(), {run_cell(config), time_cell(config)});
+    row.push_back(detail_cell(config));
+    rows.push_back(std::move(row));
+  }
+  if (rows.size() > 1) out += aligned(rows, 2) + "\n";
+}
+
+void add_sweep(std::string& out, const Result& result) {
+  int64_t legal = 0, tried = 0, viable = 0;
+  for (const auto& engine : result.findings.engines) {
+    legal += engine.legal;
+    tried += engine.tried;
+    viable += engine.viable;
+  }
+  if (!result.findings.engines.empty())
+    out += fmt::format(
+        "  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
+        result.findings.engines.size(), tried, legal, viable);
+}
+
+// The first line's indent ends in a dash.
+std::string bullet(std::string paragraph) {
+  const size_t first = paragraph.find_first_not_of(' ');
+  if (first != std::string::npos && first >= 2) paragraph[first - 2] = '-';
+  return paragraph;
+}
+
+// `alike`: the results that the cause speaks for, `result` among them.
+void add_cause(std::string& out, const Result& result, const Results& alike, const Writer& writer,
+               const TextStyle& style) {
+  if (!result.root_cause) return;
+  const diagnose::RootCause& cause = *result.root_cause;
+  std::string where;
+  if (cause.engine) where += fmt::format("engine {}", *cause.engine);
+  if (cause.mode) where += fmt::format("{}proposed by mode {}", where.empty() ? "" : ", ", *cause.mode);
+  out += "  " + writer.bold("root cause") +
+         fmt::format(": {}{}\n", cause.category, where.empty() ? "" : " (" + where + ")");
+  if (!cause.status.empty() || !cause.reason.empty())
+    out += (cause.status.empty() ? "    what happened\n" : "    cuDNN says\n") +
+           wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
+  out += requirement_text(alike, style);
+  out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
+  if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
+  for (const auto& advice : cause.advice) {
+    const size_t command = advice.find('\n');
+    out += bullet(wrapped(advice.substr(0, command), 8, style.width));
+    if (command != std::string::npos) out += "          " + advice.substr(command + 1) + "\n";
+  }
+  if (!cause.in_general.empty()) out += "    in general\n" + wrapped(cause.in_general, 6, style.width);
+  if (result.crash && !result.crash->output.empty())
+    out += "    last words of the worker process\n" + wrapped(result.crash->output, 6, style.width);
+  out += "\n";
+}
+
+void add_details(std::string& out, const Result& result, const Writer& writer, const TextStyle& style) {
+  add_modes(out, result);
+  add_engine_configs(out, result);
+  add_sweep(out, result);
+  if (const std::string fastest = fastest_summary(result); !fastest.empty()) out += "  " + fastest + "\n";
+  out += run_notes(result, style);
+  if (result.findings.plans_run) out += "\n";
+  add_cause(out, result, {&result}, writer, style);
+  if (!result.findings.plans_built && result.verdict == Verdict::supported)
+    out += "  Plans were not built: this is cuDNN's support check. --plans build compiles the kernels too.\n";
+  out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
+}
+
+std::string headline(const Result& result, const Writer& writer) {
+  const auto& spec = result.config.spec;
+  const std::string what = result.given ? result.given->description : describe(spec);
+  std::string text = writer.bold(spec.name.empty() ? what : spec.name) + "\n";
+  text += fmt::format("  {}\n", what);
+  if (!result.graph.choice.empty()) text += fmt::format("  {}\n", result.graph.choice);
+  return text;
+}
+
+std::string target_text(const Result& result) {
+  return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
+                     result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
+}
+
+// Targets that fail for the same reason share one explanation.
+void add_causes_once(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
+  std::vector<Results> groups;
+  for (const Result* result : results) {
+    if (!result->root_cause) continue;
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const Results& group) {
+      return group.front()->root_cause->reason == result->root_cause->reason &&
+             group.front()->root_cause->category == result->root_cause->category;
+    });
+    if (same == groups.end())
+      groups.push_back({result});
+    else
+      same->push_back(result);
+  }
+  for (const Results& group : groups) {
+    std::string targets;
+    for (const Result* result : group) targets += (targets.empty() ? "" : ", ") + result->target.id;
+    out += fmt::format("\n  on {}\n", targets);
+    add_cause(out, *group.front(), group, writer, style);
+    out.pop_back();
+    out += wrapped("reproduce: " + group.front()->reproduce, 4, 100'000);
+  }
+}
+
+void add_config(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
+  out += headline(*results.front(), writer);
+  if (style.details) {
+    for (const Result* result : results) {
+      out += fmt::format("  on {}: {}{}\n", target_text(*result), writer.verdict(*result),
+                         expectation_mark(*result));
+      out += warning_text({result}, style) + "\n";
+      add_details(out, *result, writer, style);
+      out += "\n";
+    }
+    return;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const Result* result : results) {
+    const bool ok = result->verdict == Verdict::supported;
+    rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm),
+                    writer.verdict(*result) + expectation_mark(*result),
+                    ok ? working_summary(*result) : cause_summary(*result)});
+  }
+  out += aligned(rows, 4) + warning_text(results, style);
+  add_causes_once(out, results, writer, style);
+  out += "\n";
+}
+
+std::string footer(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
+  std::map<std::string_view, size_t> counts;
+  size_t unmet = 0, simulated = 0, planned = 0;
+  for (const Result* result : results) {
+    ++counts[result->environment_broken ? "environment" : name_of(result->verdict)];
+    unmet += met_expectation(*result) ? 0 : 1;
+    simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
+    planned += result->findings.plans_built ? 1 : 0;
+  }
+  std::string text;
+  for (const auto& [verdict, count] : counts)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
+  text += fmt::format("; {} not as expected", unmet);
+  if (library) text += fmt::format(". cuDNN {} ({})", cudnn::version_text(library->version), library->path);
+  text += simulated == results.size() ? ", simulated GPUs"
+          : simulated > 0             ? fmt::format(", {} simulated", simulated)
+                                      : "";
+  text += planned == 0 ? ", support checks only (no plans built)" : "";
+  return text + ".\n";
+}
+
+// Printed width: colour codes take none, and every character outside ASCII counts one.
+size_t display_width(const std::string& text) {
+  size_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = std::min(text.find('m', i), text.size());
+      continue;
+    }
+    width += (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U ? 0 : 1;
+  }
+  return width;
+}
+
+}  // namespace
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t indent) {
+  std::vector<size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    std::string line(indent, ' ');
+    for (size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line += std::string(widths[i] - display_width(row[i]) + 2, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string wrapped(const std::string& text, size_t indent, size_t width) {
+  const std::string margin(indent, ' ');
+  std::string out, line;
+  auto flush = [&] {
+    if (!line.empty()) out += margin + line + "\n";
+    line.clear();
+  };
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && indent + display_width(line) + 1 + display_width(word) > width) flush();
+    if (!word.empty()) line += (line.empty() ? "" : " ") + word;
+    if (end < text.size() && text[end] == '\n') flush();
+    begin = end + 1;
+  }
+  flush();
+  return out;
+}
+
+std::string text_report(const Results& results, const std::optional<cudnn::LibraryInfo>& library,
+                        const TextStyle& style) {
+  TextStyle chosen = style;
+  chosen.details = style.details || results.size() == 1;
+  const Writer writer(chosen);
+  std::string out;
+  for (size_t begin = 0; begin < results.size();) {
+    // Results of one config stand together: every target in turn.
+    std::vector<const Result*> group;
+    for (size_t i = begin; i < results.size(); ++i) {
+      const bool repeats = std::any_of(
+          group.begin(), group.end(), [&](const Result* r) { return r->target.id == results[i]->target.id; });
+      if (repeats) break;
+      group.push_back(results[i]);
+    }
+    add_config(out, group, writer, chosen);
+    begin += group.size();
+  }
+  return out + footer(results, library);
+}
+
+}  // namespace attnprobe::report

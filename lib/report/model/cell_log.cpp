@@ -1,0 +1,184 @@
+#include "report/model/cell_log.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "cudnn/library_info.hpp"
+#include "base/error.hpp"
+#include "report/model/cells.hpp"
+#include "base/output_file.hpp"
+#include "report/formats/report.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using campaign::CellPlace;
+namespace fs = std::filesystem;
+constexpr const char* schema = "attnprobe/cells/1";
+constexpr std::string_view cell_key = "{\"cell\":[";
+
+std::string line_of(const CellPlace& place, const std::string& cell) {
+  return fmt::format("{}{},{},{}],{}\n", cell_key, place.config, place.target, place.cudnn, cell.substr(1));
+}
+
+// The place at the line's start, and where the rest begins; none for other lines.
+std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
+  if (line.substr(0, cell_key.size()) != cell_key) return std::nullopt;
+  std::array<size_t, 3> numbers{};
+  const char* at = line.data() + cell_key.size();
+  const char* end = line.data() + line.size();
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const auto [next, error] = std::from_chars(at, end, numbers[i]);
+    if (error != std::errc() || next == end || *next != (i + 1 < numbers.size() ? ',' : ']'))
+      return std::nullopt;
+    at = next + 1;
+  }
+  if (at == end || *at != ',') return std::nullopt;
+  return std::pair{CellPlace{numbers[0], numbers[1], numbers[2]}, static_cast<size_t>(at + 1 - line.data())};
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
+}
+
+std::string header_of(const MatrixAxes& axes) {
+  return json_text({{"schema", schema}, {"tool", tool_version()}, {"axes", axes}}) + "\n";
+}
+
+// Times of building and walking are another each time.
+void drop_times(Json& result) {
+  result.erase("walk_ms");
+  for (auto& config : result["engine_configs"])
+    if (config["plan"].is_object()) config["plan"].erase("build_ms");
+}
+
+}  // namespace
+
+MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, const std::string& command) {
+  MatrixAxes axes;
+  axes.title = title;
+  axes.command = command;
+  for (const auto& question : matrix.questions) axes.configs.push_back(question.config.spec.name);
+  for (const auto& t : matrix.targets)
+    axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
+                            t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
+  for (const auto& library : matrix.cudnns) axes.cudnns.push_back(cudnn::version_text(library.version));
+  return axes;
+}
+
+Json cell_json(const campaign::Result& result) {
+  Json json = to_json(result);
+  drop_times(json);
+  return json;
+}
+
+CellLog::CellLog(fs::path file, MatrixAxes axes, bool resume)
+    : file_(std::move(file)), axes_(std::move(axes)) {
+  std::error_code ignored;
+  if (resume && fs::exists(file_, ignored) && fs::file_size(file_, ignored) > 0) {
+    const MatrixAxes wanted = axes_;
+    read();
+    if (axes_ != wanted)
+      refuse(file_, fmt::format("--resume: it was begun as another matrix: {}", axes_.command));
+    out_.open(file_, std::ios::binary | std::ios::app);
+    return;
+  }
+  errno = 0;
+  out_.open(file_, std::ios::binary | std::ios::trunc);
+  out_ << header_of(axes_) << std::flush;
+  if (!out_) refuse(file_, fmt::format("cannot be written: {}", std::strerror(errno)));
+}
+
+CellLog::CellLog(fs::path file) : file_(std::move(file)) {
+  read();
+}
+
+void CellLog::read() {
+  errno = 0;
+  std::ifstream in(file_, std::ios::binary);
+  std::string line;
+  if (!in || !std::getline(in, line)) refuse(file_, fmt::format("cannot be read: {}", std::strerror(errno)));
+  const Json header = Json::parse(line, nullptr, false);
+  if (!header.is_object() || header.value("schema", "") != schema)
+    refuse(file_, fmt::format("line 1 is no header of a matrix's cells (\"schema\": \"{}\")", schema));
+  try {
+    axes_ = header.at("axes").get<MatrixAxes>();
+  } catch (const Json::exception& e) {
+    refuse(file_, fmt::format("line 1: its \"axes\" are none of a matrix: {}", e.what()));
+  }
+  std::streamoff whole = in.tellg();
+  for (int64_t number = 2; std::getline(in, line); ++number) {
+    // A line without its end was being written when the run was killed.
+    if (in.eof()) break;
+    const auto found = place_of(line);
+    if (!found || found->first.config >= axes_.configs.size() ||
+        found->first.target >= axes_.targets.size() || found->first.cudnn >= axes_.cudnns.size())
+      refuse(file_, fmt::format("line {} is no cell of this matrix", number));
+    offsets_[found->first] = whole;
+    whole = in.tellg();
+  }
+  in.close();
+  std::error_code ignored;
+  if (static_cast<uintmax_t>(whole) < fs::file_size(file_, ignored))
+    fs::resize_file(file_, static_cast<uintmax_t>(whole), ignored);
+}
+
+void CellLog::add(const CellPlace& place, const std::string& cell) {
+  const std::string line = line_of(place, cell);
+  const std::lock_guard lock(mutex_);
+  out_.seekp(0, std::ios::end);
+  const std::streamoff at = out_.tellp();
+  out_ << line << std::flush;
+  if (!out_) refuse(file_, "writing failed (disk full?)");
+  offsets_[place] = at;
+}
+
+void CellLog::for_each_line(const std::function<void(const CellPlace&, std::string&)>& take,
+                            const std::function<bool(const CellPlace&)>& wanted) const {
+  std::ifstream in(file_, std::ios::binary);
+  std::string line;
+  std::streamoff at = 0;
+  for (const auto& [place, offset] : offsets_) {
+    if (wanted && !wanted(place)) continue;
+    if (offset != at) in.seekg(offset);  // which throws away what was read ahead
+    if (!std::getline(in, line)) refuse(file_, "it was cut off while it was read");
+    at = offset + static_cast<std::streamoff>(line.size()) + 1;
+    take(place, line);
+  }
+}
+
+void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take,
+                       const std::function<bool(const CellPlace&)>& wanted) const {
+  const auto take_cell = [&](const CellPlace& place, std::string& line) {
+    line.replace(0, place_of(line)->second, 1, '{');
+    take(place, line);
+  };
+  for_each_line(take_cell, wanted);
+}
+
+void CellLog::sort() {
+  OutputFile sorted(file_);
+  std::map<CellPlace, std::streamoff> offsets;
+  sorted.replace([&](std::ostream& out) {
+    std::streamoff at = 0;
+    auto put = [&](const std::string& text) {
+      out << text;
+      at += static_cast<std::streamoff>(text.size());
+    };
+    put(header_of(axes_));
+    for_each_line([&](const CellPlace& place, std::string& line) {
+      offsets[place] = at;
+      put(line += '\n');
+    });
+  });
+  out_.close();
+  out_.open(file_, std::ios::binary | std::ios::app);
+  offsets_ = std::move(offsets);
+}
+
+}  // namespace attnprobe::report

@@ -1,0 +1,152 @@
+// The cells of a matrix as the reports for people need them: what is equal is kept once, so that 50,000 fit.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/model/cell_log.hpp"
+#include "report/formats/report.hpp"
+
+namespace attnprobe::report {
+
+/// One engine config of an answer.
+struct CellEngine {
+  int64_t engine = -1;
+  std::string knobs;  ///< "KERNEL_CFG=7"
+  std::string modes;  ///< the modes that propose it, with its place in each: "A0 B1"
+  bool viable = false;
+  std::string status, reason;  ///< why not; of the plan where that failed
+  std::optional<int64_t> workspace_bytes;
+  std::string plan, run;  ///< "built", "failed", "ok", "wrong_result", …; "" where not asked for
+  std::optional<double> median_ms, tflops, percent_of_peak;
+  bool operator==(const CellEngine&) const = default;
+};
+ATTNPROBE_JSON(CellEngine, engine, knobs, modes, viable, status, reason, workspace_bytes, plan, run,
+               median_ms, tflops, percent_of_peak)
+
+struct CellMode {
+  std::string mode;
+  int64_t candidates = 0, viable = 0;
+  std::string status;
+};
+ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
+
+/// What was answered, without who was asked: many cells share one.
+struct CellAnswer {
+  std::string verdict, expect;
+  bool met = false;
+  int64_t viable = 0, candidates = 0;                 ///< engine configs
+  std::string category, status, reason, explanation;  ///< of the root cause; "" where it is supported
+  std::vector<std::string> advice;
+  std::string pattern, hash, choice;  ///< of the graph that was built
+  std::vector<CellMode> modes;
+  std::vector<CellEngine> engines;
+  std::vector<std::string> notes;  ///< unmet requirements and known bugs
+  std::string frontend;            ///< cudnn-frontend's refusal, or ""
+};
+ATTNPROBE_JSON(CellAnswer, verdict, expect, met, viable, candidates, category, status, reason, explanation,
+               advice, pattern, hash, choice, modes, engines, notes, frontend)
+
+/// An answer's fastest right engine config; nullptr where nothing was timed.
+const CellEngine* fastest(const CellAnswer& answer);
+
+struct CellConfig {
+  std::string name, summary, pattern, pass, dtype, source;
+  Json fields;  ///< the config's own
+};
+
+struct Cell {
+  campaign::CellPlace place;
+  size_t answer = 0;
+};
+
+struct CellTable {
+  MatrixAxes axes;
+  std::vector<CellConfig> configs;  ///< as axes.configs
+  std::vector<CellAnswer> answers;
+  std::vector<Cell> cells;  ///< by config, target, cuDNN
+
+  const CellAnswer& answer(const Cell& cell) const { return answers[cell.answer]; }
+  const std::string& config(const Cell& cell) const { return axes.configs[cell.place.config]; }
+  const MatrixAxes::Target& target(const Cell& cell) const { return axes.targets[cell.place.target]; }
+  const std::string& cudnn(const Cell& cell) const { return axes.cudnns[cell.place.cudnn]; }
+};
+
+/// Fills a table cell by cell, in any order and from any thread.
+class CellCollector {
+ public:
+  explicit CellCollector(MatrixAxes axes);
+  /// `result`: an entry of a report's "results".
+  void add(const campaign::CellPlace& place, const Json& result);
+  CellTable take();
+
+ private:
+  CellTable table_;
+  std::map<std::string, size_t> known_;  // answers by their text
+  std::mutex mutex_;
+};
+
+CellTable collect(const CellLog& log, const std::string& only_cudnn = "");
+
+/// "Hopper": of a GPU of the catalogue, or of one with that compute capability; "" if there is none.
+std::string architecture_of(const std::string& id, int sm);
+
+/// Where each of a report's results stands on the axes that they make themselves, in their order.
+struct ReportPlaces {
+  MatrixAxes axes;
+  std::vector<campaign::CellPlace> places;
+};
+ReportPlaces places_of_report(const Json& report);
+
+/// Of a whole report (schema attnprobe/report/1).
+CellTable cells_of_report(const Json& report);
+
+/// A JSON document from a file. Throws Error(usage) if it is no report.
+Json load_report(const std::filesystem::path& file);
+
+/// Whether "9.14.0" is meant by a word such as "9.14.0", "9.14" or "9"; "" means any.
+bool has_version(const std::string& version, const std::string& word);
+
+/// Whether the folder or file holds a matrix's cells; then the file.
+std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& path);
+
+/// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with
+/// any results. Throws Error(usage) naming the file and what is wrong.
+/// `only_cudnn`: of a matrix only the cells of that version (has_version).
+CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
+
+/// "attnprobe --heads 12 …": the command that asks about a config, on no target yet; "" where a graph was
+/// asked about that no config builds.
+std::string config_command(const CellTable& table, size_t config);
+/// The command that asks one cell again.
+std::string reproduce_command(const CellTable& table, const Cell& cell);
+
+/// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of
+/// appearance; of a cell that is in several the last. Returns how many were in several and differ. An empty
+/// title is that of the first that has one.
+size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
+                   const std::string& title);
+
+// ---- reports of a table
+
+/// One of csv, junit, md, html.
+std::string render_cells(Format format, const CellTable& table);
+
+/// report.json, report.csv, report.xml (JUnit), report.md and index.html in that folder, from its cells.
+void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table);
+
+std::string cells_csv(const CellTable& table);
+/// JUnit XML: a test suite for each cuDNN and target, a test case a cell.
+std::string cells_junit(const CellTable& table);
+/// For GitHub's step summary, which takes 1 MiB.
+std::string cells_markdown(const CellTable& table);
+/// One page without anything outside of it.
+std::string cells_page(const CellTable& table);
+
+/// "2,104 cells: 1,980 supported, 120 unsupported, 4 crashed; 3 not as expected".
+std::string cells_summary(const CellTable& table);
+
+}  // namespace attnprobe::report

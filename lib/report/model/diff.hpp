@@ -1,0 +1,86 @@
+// What changed between two reports, cell by cell.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.hpp"
+#include "report/model/cells.hpp"
+#include "report/formats/report.hpp"
+
+namespace attnprobe::report {
+
+enum class ChangeKind {
+  newly_unsupported,  ///< supported before
+  newly_supported,
+  wrong,      ///< computed right before, or was not run
+  right,      ///< computed wrong before
+  lost,       ///< crashes, hangs or fails now
+  recovered,  ///< did before
+  slower,     ///< the fastest right engine config, by more than the tolerance
+  faster,
+  graph_changed,   ///< supported both times, as operation graphs of another form
+  engine_changed,  ///< another engine config comes first
+  fewer_engines,   ///< engine configs that work, where the first is the same
+  more_engines,
+  reason_changed,  ///< refused both times, with other words
+  removed,         ///< only in the old report
+  added,           ///< only in the new one
+};
+
+struct Change {
+  ChangeKind kind = ChangeKind::added;
+  std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" where they differ
+  std::string before, after;          ///< verdict with its reason, engine config or time
+};
+
+struct DiffOptions {
+  std::string old_cudnn, new_cudnn;  ///< of each report, only this version; "": every one
+  double tolerance = 0.05;           ///< times that differ by less are equal
+};
+
+struct Diff {
+  size_t compared = 0;            ///< cells in both
+  bool of_many_versions = false;  ///< of several cuDNN versions, each compared with itself
+  std::vector<Change> changes;    ///< by kind, then in the new report's order
+};
+
+/// Cells belong together by config name, target and cuDNN version; where each side has one version only, by
+/// name and target.
+Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options);
+
+/// Whether it is worse: what --fail-on regression means.
+bool is_regression(ChangeKind kind);
+
+std::string diff_text(const Diff& diff, const TextStyle& style);
+std::string diff_markdown(const Diff& diff);
+/// Schema "attnprobe/diff/1": {"compared", "counts", "changes": [{"kind", "config", "target", "cudnn",
+/// "before", "after"}]}.
+Json diff_json(const Diff& diff);
+
+}  // namespace attnprobe::report
+
+namespace attnprobe {
+template <>
+struct EnumNames<report::ChangeKind> {
+  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 15> table{{
+      {report::ChangeKind::newly_unsupported, "newly_unsupported"},
+      {report::ChangeKind::newly_supported, "newly_supported"},
+      {report::ChangeKind::wrong, "wrong"},
+      {report::ChangeKind::right, "right"},
+      {report::ChangeKind::lost, "lost"},
+      {report::ChangeKind::recovered, "recovered"},
+      {report::ChangeKind::slower, "slower"},
+      {report::ChangeKind::faster, "faster"},
+      {report::ChangeKind::graph_changed, "graph_changed"},
+      {report::ChangeKind::engine_changed, "engine_changed"},
+      {report::ChangeKind::fewer_engines, "fewer_engines"},
+      {report::ChangeKind::more_engines, "more_engines"},
+      {report::ChangeKind::reason_changed, "reason_changed"},
+      {report::ChangeKind::removed, "removed"},
+      {report::ChangeKind::added, "added"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,0 +1,188 @@
+// A matrix as one HTML page: the page's own files are built in, the cells go in as JSON.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/model/cells.hpp"
+#include "report/formats/report.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe {
+extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_page;  // matrix_page*
+}
+
+namespace attnprobe::report {
+namespace {
+
+// The files whose names end so, one after the other.
+std::string page_file(std::string_view ending) {
+  std::string text;
+  for (const auto& [name, content] : embedded_page)
+    if (name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending) text += content;
+  return text;
+}
+
+// Values that many answers share, each once.
+class Interned {
+ public:
+  int64_t index(const Json& value) {
+    const auto [known, is_new] = known_.try_emplace(json_text(value), static_cast<int64_t>(values_.size()));
+    if (is_new) values_.push_back(value);
+    return known->second;
+  }
+  /// -1 for "".
+  int64_t text(const std::string& value) { return value.empty() ? -1 : index(value); }
+  Json take() { return std::move(values_); }
+
+ private:
+  Json values_ = Json::array();
+  std::map<std::string, int64_t> known_;
+};
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+class Payload {
+ public:
+  explicit Payload(const CellTable& table) : table_(table) {}
+
+  Json make() {
+    Json payload = {{"title", table_.axes.title.empty() ? "attnprobe" : table_.axes.title},
+                    {"tool", "attnprobe " + tool_version()},
+                    {"command", table_.axes.command},
+                    {"targets", targets()},
+                    {"cudnns", cudnns()},
+                    {"configs", configs()}};
+    Json answers = Json::array();
+    for (const auto& answer : table_.answers) answers.push_back(answer_json(answer));
+    payload["cells"] = cells();
+    payload["texts"] = texts_.take();
+    payload["engines"] = engines_.take();
+    payload["answers"] = std::move(answers);
+    return payload;
+  }
+
+ private:
+  Json targets() const {
+    Json list = Json::array();
+    for (const auto& target : table_.axes.targets)
+      list.push_back(
+          {{"id", target.id},
+           {"name", target.name},
+           {"sm", target.sm},
+           {"kind", target.kind},
+           {"family", target.architecture.empty() ? fmt::format("sm_{}", target.sm) : target.architecture}});
+    return list;
+  }
+
+  Json cudnns() const {
+    Json list = Json::array();
+    for (const auto& version : table_.axes.cudnns) list.push_back({{"version", version}});
+    return list;
+  }
+
+  // The command has the config's fields alone; the page adds GPU and cuDNN.
+  Json configs() const {
+    Json list = Json::array();
+    for (size_t c = 0; c < table_.configs.size(); ++c) {
+      const CellConfig& config = table_.configs[c];
+      list.push_back({{"name", table_.axes.configs[c]},
+                      {"summary", config.summary},
+                      {"pattern", config.pattern},
+                      {"pass", config.pass},
+                      {"dtype", config.dtype},
+                      {"source", config.source},
+                      {"command", config_command(table_, c)},
+                      {"fields", config.fields}});
+    }
+    return list;
+  }
+
+  Json engine_json(const CellEngine& engine) {
+    return {{"e", engine.engine},
+            {"k", engine.knobs},
+            {"m", engine.modes},
+            {"ok", engine.viable},
+            {"s", engine.status},
+            {"r", texts_.text(engine.reason)},
+            {"ws", or_null(engine.workspace_bytes)},
+            {"plan", or_null(engine.plan)},
+            {"run", or_null(engine.run)},
+            {"ms", or_null(engine.median_ms)},
+            {"tflops", or_null(engine.tflops)},
+            {"peak", or_null(engine.percent_of_peak)}};
+  }
+
+  Json all_texts(const std::vector<std::string>& lines) {
+    Json list = Json::array();
+    for (const auto& line : lines) list.push_back(texts_.text(line));
+    return list;
+  }
+
+  Json answer_json(const CellAnswer& answer) {
+    Json modes = Json::array(), engines = Json::array();
+    for (const auto& mode : answer.modes)
+      modes.push_back(Json::array({mode.mode, mode.candidates, mode.viable, mode.status}));
+    for (const auto& engine : answer.engines) engines.push_back(engines_.index(engine_json(engine)));
+    return {{"v", answer.verdict},
+            {"met", answer.met},
+            {"expect", answer.expect},
+            {"n", answer.viable},
+            {"c", answer.candidates},
+            {"category", answer.category},
+            {"status", answer.status},
+            {"reason", texts_.text(answer.reason)},
+            {"explanation", texts_.text(answer.explanation)},
+            {"advice", all_texts(answer.advice)},
+            {"pattern", answer.pattern},
+            {"hash", answer.hash},
+            {"choice", texts_.text(answer.choice)},
+            {"modes", modes},
+            {"engines", engines},
+            {"notes", all_texts(answer.notes)},
+            {"frontend", texts_.text(answer.frontend)}};
+  }
+
+  Json cells() const {
+    const size_t configs = table_.axes.configs.size(), targets = table_.axes.targets.size();
+    std::vector<int64_t> indices(table_.axes.cudnns.size() * configs * targets, -1);
+    for (const Cell& cell : table_.cells)
+      indices[(cell.place.cudnn * configs + cell.place.config) * targets + cell.place.target] =
+          static_cast<int64_t>(cell.answer);
+    return indices;
+  }
+
+  const CellTable& table_;
+  Interned texts_, engines_;
+};
+
+// No HTML parser takes it for a tag or a comment, and JSON reads it back.
+std::string safe_in_html(const std::string& json) {
+  std::string out;
+  out.reserve(json.size());
+  for (const char c : json) out += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  return out;
+}
+
+void fill(std::string& page, const std::string& placeholder, const std::string& text) {
+  page.replace(page.find(placeholder), placeholder.size(), text);
+}
+
+}  // namespace
+
+std::string cells_page(const CellTable& table) {
+  std::string page = page_file(".html");
+  // The data last: what it holds is not looked through for placeholders.
+  fill(page, "/*STYLE*/", page_file(".css"));
+  fill(page, "/*SCRIPT*/", page_file(".js"));
+  fill(page, "/*DATA*/", safe_in_html(json_text(Payload(table).make())));
+  return page;
+}
+
+}  // namespace attnprobe::report

@@ -1,0 +1,30 @@
+// Conditions as data: a small predicate language over a flat problem (problem.hpp).
+//
+// A condition is a JSON object whose members must all hold:
+//   {"pass": "bprop"}                      equality; null: the value is not set
+//   {"seqlen_kv": {"above": 1024}}         operators, all of which must hold (table below)
+//   {"all": […]}, {"any": […]}, {"not": {…}}
+//
+//   min, max, above, below                 >=, <=, >, <; the operand is a number or the name of another key
+//   multiple_of, not_multiple_of           likewise
+//   equal_to, not_equal_to                 another key
+//   in, not                                one of several values; any value but this one
+//   set                                    whether the value is there at all
+//
+// A value that is not set (null) fails every operator but "set": false and "not".
+#pragma once
+
+#include <string>
+
+#include "base/json.hpp"
+
+namespace attnprobe::rules {
+
+/// Throws Error(internal) naming `where` if the condition has a key, an operator or a value that means
+/// nothing.
+void check_condition(const Json& condition, const std::string& where);
+
+/// Preconditions: check_condition(condition) passed; `problem` is of describe_problem.
+bool holds(const Json& condition, const Json& problem);
+
+}  // namespace attnprobe::rules

@@ -1,0 +1,215 @@
+#include "rules/flat_problem.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace attnprobe::rules {
+namespace {
+
+using attention::AttentionSpec;
+
+struct Context {
+  const AttentionSpec& spec;
+  int64_t cudnn = 0;
+  int sm = 0;
+};
+using Value = std::function<Json(const Context&)>;
+
+struct Entry {
+  ProblemKey key;
+  Value value;
+};
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Entry boolean(const char* name, const char* help, const Value& value) {
+  return {{name, KeyKind::boolean, {}, help}, value};
+}
+Entry number(const char* name, const char* help, const Value& value) {
+  return {{name, KeyKind::number, {}, help}, value};
+}
+template <class E>
+Entry text(const char* name, const char* help, const std::function<std::optional<E>(const Context&)>& value) {
+  return {{name, KeyKind::text, names_of<E>(), help}, [value](const Context& c) {
+            const std::optional<E> chosen = value(c);
+            return chosen ? Json(name_of(*chosen)) : Json();
+          }};
+}
+
+bool contiguous_head_dim(const AttentionSpec& s) {
+  std::vector<attention::Strides> strides{q_strides(s), k_strides(s), v_strides(s), o_strides(s)};
+  if (is_bprop(s)) {
+    for (const auto& gradient : {d_o_strides(s), dq_strides(s), dk_strides(s), dv_strides(s)})
+      strides.push_back(gradient);
+  }
+  return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
+}
+
+void add_shape(std::vector<Entry>& all) {
+  auto size = [&](const char* name, const char* help, int64_t AttentionSpec::*member) {
+    all.push_back(number(name, help, [member](const Context& c) { return c.spec.*member; }));
+  };
+  all.push_back(text<attention::Pattern>("pattern", "which operation graph was asked for",
+                                         [](const Context& c) { return std::optional(c.spec.pattern); }));
+  all.push_back(
+      text<attention::Pass>("pass", "the pass", [](const Context& c) { return std::optional(c.spec.pass); }));
+  size("batch", "batch entries", &AttentionSpec::batch);
+  size("heads_q", "heads of Q", &AttentionSpec::heads_q);
+  size("heads_kv", "heads of K", &AttentionSpec::heads_kv);
+  all.push_back(number("heads_v", "heads of V", [](const Context& c) { return heads_v(c.spec); }));
+  all.push_back(boolean("gqa", "Q has another number of heads than K or V", [](const Context& c) {
+    return c.spec.heads_q != c.spec.heads_kv || c.spec.heads_q != heads_v(c.spec);
+  }));
+  size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
+  size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
+  all.push_back(
+      boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
+  size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);
+  size("head_dim_v", "head dimension of V and O", &AttentionSpec::head_dim_v);
+}
+
+void add_types_and_layouts(std::vector<Entry>& all) {
+  using Type = std::optional<DataType>;
+  all.push_back(
+      text<DataType>("dtype", "type of Q, K and V", [](const Context& c) { return Type(c.spec.dtype); }));
+  all.push_back(
+      text<DataType>("o_dtype", "type of O", [](const Context& c) { return Type(output_type(c.spec)); }));
+  all.push_back(text<DataType>("do_dtype", "type of dO; null but for bprop", [](const Context& c) {
+    return is_bprop(c.spec) ? Type(d_output_type(c.spec)) : Type();
+  }));
+  all.push_back(text<DataType>("dqkv_dtype", "type of dQ, dK, dV; null but for bprop", [](const Context& c) {
+    return is_bprop(c.spec) ? Type(gradient_type(c.spec)) : Type();
+  }));
+  all.push_back(boolean("fp8", "Q, K and V are fp8", [](const Context& c) { return is_fp8(c.spec); }));
+  all.push_back(text<attention::Fp8Scaling>(
+      "fp8_scaling", "how fp8 values get their scale; null where nothing is fp8",
+      [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
+  all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
+                        [](const Context& c) { return contiguous_head_dim(c.spec); }));
+  all.push_back(
+      boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
+  all.push_back(text<DataType>(
+      "ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
+      [](const Context& c) { return is_ragged(c.spec) ? Type(c.spec.ragged_offsets) : Type(); }));
+  all.push_back(boolean("ragged_stats", "the softmax statistics are ragged too",
+                        [](const Context& c) { return c.spec.q.ragged() && c.spec.ragged_stats; }));
+  all.push_back(boolean(
+      "interleaved_ragged", "Q, K and V of a token side by side and ragged (t3hd)",
+      [](const Context& c) { return c.spec.q.ragged() && c.spec.q.axes.find('3') != std::string::npos; }));
+  all.push_back(
+      boolean("max_total_seqlen", "the number of tokens of all sequences is given", [](const Context& c) {
+        return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
+      }));
+  all.push_back(
+      boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
+  all.push_back(boolean("packed_table", "the page table is ragged",
+                        [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));
+}
+
+void add_mask(std::vector<Entry>& all) {
+  all.push_back(boolean("causal", "no key after the diagonal: window_right is 0",
+                        [](const Context& c) { return c.spec.mask.window_right == 0; }));
+  all.push_back(number("window_left", "keys before the diagonal; null: all of them",
+                       [](const Context& c) { return or_null(c.spec.mask.window_left); }));
+  all.push_back(number("window_right", "keys after the diagonal; null: all of them",
+                       [](const Context& c) { return or_null(c.spec.mask.window_right); }));
+  all.push_back(boolean("bottom_right", "the diagonal ends at the last key", [](const Context& c) {
+    return c.spec.mask.alignment == attention::Alignment::bottom_right;
+  }));
+  all.push_back(boolean("padding", "sequence lengths vary (padding mask)",
+                        [](const Context& c) { return c.spec.mask.padding; }));
+}
+
+void add_scores(std::vector<Entry>& all) {
+  all.push_back(boolean("bias", "a bias is added to the scores",
+                        [](const Context& c) { return c.spec.bias.has_value(); }));
+  all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
+    return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
+  }));
+  all.push_back(boolean("bias_grad", "dBias is an output",
+                        [](const Context& c) { return c.spec.bias && c.spec.bias->grad; }));
+  all.push_back(boolean("alibi", "ALiBi slopes", [](const Context& c) { return c.spec.alibi; }));
+  all.push_back(boolean("softcap", "the scores are capped by tanh",
+                        [](const Context& c) { return c.spec.softcap.has_value(); }));
+  all.push_back(text<attention::ScoreModifierKind>(
+      "score_mod", "the score modifier; null without one", [](const Context& c) {
+        return c.spec.score_mod ? std::optional(c.spec.score_mod->kind) : std::nullopt;
+      }));
+  all.push_back(boolean("modifier", "a score modifier in cudnn-frontend's sense: score_mod or softcap",
+                        [](const Context& c) { return c.spec.score_mod || c.spec.softcap; }));
+  all.push_back(boolean("sink", "an attention sink", [](const Context& c) { return c.spec.sink; }));
+  all.push_back(boolean("block_mask", "a block mask", [](const Context& c) { return c.spec.block_mask; }));
+  all.push_back(boolean("dropout", "dropout of either form",
+                        [](const Context& c) { return c.spec.dropout.has_value(); }));
+  all.push_back(text<attention::DropoutForm>(
+      "dropout_form", "who draws the dropout mask; null without dropout",
+      [](const Context& c) { return c.spec.dropout ? std::optional(c.spec.dropout->form) : std::nullopt; }));
+  all.push_back(number("dropout_probability", "of being dropped; null without dropout", [](const Context& c) {
+    return c.spec.dropout ? Json(c.spec.dropout->probability) : Json();
+  }));
+  all.push_back(text<attention::SeedForm>(
+      "dropout_seed", "form of the seed; null unless cuDNN draws the mask", [](const Context& c) {
+        const auto& dropout = c.spec.dropout;
+        return dropout && dropout->form == attention::DropoutForm::philox ? std::optional(seed_form(c.spec))
+                                                                          : std::nullopt;
+      }));
+  all.push_back(boolean("dropout_dump", "the drawn dropout mask is an output",
+                        [](const Context& c) { return c.spec.dropout && c.spec.dropout->dump; }));
+}
+
+void add_rest(std::vector<Entry>& all) {
+  all.push_back(boolean("stats", "softmax statistics are an output",
+                        [](const Context& c) { return !is_bprop(c.spec) && wants_stats(c.spec); }));
+  all.push_back(
+      boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
+  all.push_back(boolean("sum_exp", "row sums of exponentials are an output",
+                        [](const Context& c) { return c.spec.sum_exp; }));
+  all.push_back(boolean("deterministic", "bprop without atomic accumulation",
+                        [](const Context& c) { return c.spec.deterministic; }));
+  all.push_back(
+      number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn; }));
+  all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
+}
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = [] {
+    std::vector<Entry> made;
+    add_shape(made);
+    add_types_and_layouts(made);
+    add_mask(made);
+    add_scores(made);
+    add_rest(made);
+    return made;
+  }();
+  return all;
+}
+
+}  // namespace
+
+const std::vector<ProblemKey>& problem_keys() {
+  static const std::vector<ProblemKey> keys = [] {
+    std::vector<ProblemKey> made;
+    for (const Entry& entry : entries()) made.push_back(entry.key);
+    return made;
+  }();
+  return keys;
+}
+
+const ProblemKey* find_problem_key(const std::string& name) {
+  const auto& keys = problem_keys();
+  const auto found =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
+  return found == keys.end() ? nullptr : &*found;
+}
+
+Json describe_problem(const AttentionSpec& spec, int64_t cudnn_version, int sm) {
+  Json problem = Json::object();
+  const Context context{spec, cudnn_version, sm};
+  for (const Entry& entry : entries()) problem[entry.key.name] = entry.value(context);
+  return problem;
+}
+
+}  // namespace attnprobe::rules

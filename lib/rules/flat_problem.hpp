@@ -1,0 +1,44 @@
+// A problem as version rules see it: a flat JSON object, one value a key, made by one function.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/spec.hpp"
+#include "base/json.hpp"
+
+namespace attnprobe::rules {
+
+enum class KeyKind { boolean, number, text };
+
+/// One key of a flat problem.
+struct ProblemKey {
+  std::string name;  ///< "head_dim_qk"
+  KeyKind kind = KeyKind::boolean;
+  std::vector<std::string> values;  ///< of a text: what it may be
+  std::string help;                 ///< one line; says when the value is null
+};
+
+/// Every key of describe_problem, in its order.
+const std::vector<ProblemKey>& problem_keys();
+
+/// Null if there is no such key.
+const ProblemKey* find_problem_key(const std::string& name);
+
+/// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as
+/// cudnnGetVersion gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no
+/// contradictions.
+Json describe_problem(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+
+}  // namespace attnprobe::rules
+
+namespace attnprobe {
+template <>
+struct EnumNames<rules::KeyKind> {
+  static constexpr std::array<std::pair<rules::KeyKind, std::string_view>, 3> table{{
+      {rules::KeyKind::boolean, "boolean"},
+      {rules::KeyKind::number, "number"},
+      {rules::KeyKind::text, "text"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,0 +1,78 @@
+#include "rules/requirements.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cudnn/library_info.hpp"
+#include "rules/condition.hpp"
+#include "rules/flat_problem.hpp"
+
+namespace attnprobe::rules {
+namespace {
+
+bool version_is_met(const RequirementRule& rule, int64_t version) {
+  return version >= rule.cudnn_from && (rule.cudnn_below == 0 || version < rule.cudnn_below);
+}
+
+bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
+  return rule.sm.is_null() || holds(rule.sm, problem);
+}
+
+// What the problem has, of that which it lacks: the version, the GPU, or both.
+std::string what_this_is(bool version_met, bool gpu_met, int64_t version, int sm) {
+  if (gpu_met) return cudnn::version_text(version);
+  if (version_met) return fmt::format("sm_{}", sm);
+  return fmt::format("{} on sm_{}", cudnn::version_text(version), sm);
+}
+
+}  // namespace
+
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version,
+                                            int sm) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  std::vector<Requirement> unmet;
+  for (const auto& rule : requirement_rules()) {
+    if (!holds(rule.when, problem)) continue;
+    const bool version_met = version_is_met(rule, cudnn_version);
+    const bool gpu_met = gpu_is_met(rule, problem);
+    if (version_met && gpu_met) continue;
+    Requirement requirement = rule.entry;
+    requirement.text = fmt::format("{} needs {}; this is {}", requirement.feature, requirement.needs,
+                                   what_this_is(version_met, gpu_met, cudnn_version, sm));
+    unmet.push_back(std::move(requirement));
+  }
+  return unmet;
+}
+
+bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  const auto& rules = requirement_rules();
+  return std::none_of(rules.begin(), rules.end(), [&](const RequirementRule& rule) {
+    return !gpu_is_met(rule, problem) && holds(rule.when, problem);
+  });
+}
+
+std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  std::vector<KnownBug> bugs;
+  for (const auto& rule : known_bug_rules())
+    if (holds(rule.when, problem)) bugs.push_back(rule.entry);
+  return bugs;
+}
+
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version,
+                                              int sm) {
+  using attention::Pattern;
+  const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
+  if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward)
+    return std::nullopt;
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  for (const auto& rule : frontend_rules())
+    if (holds(rule.when, problem)) return rule.entry;
+  FrontendAnswer answer;
+  answer.version = frontend_rules().front().entry.version;
+  return answer;
+}
+
+}  // namespace attnprobe::rules

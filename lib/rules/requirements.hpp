@@ -1,0 +1,113 @@
+// Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by
+// itself. All three are data, built into the library: requirements.json, known_bugs.json and
+// frontend_rules.json. Their conditions (condition.hpp) speak of a flat problem (problem.hpp). Nothing here
+// decides a verdict: that is cuDNN's. docs/versions.md says how to add an entry.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/spec.hpp"
+#include "base/json.hpp"
+
+namespace attnprobe::rules {
+
+/// Who says so.
+struct Source {
+  std::string text;  ///< "cudnn-frontend 1.23, sdpa_support_surface.h line 342"
+  std::string url;   ///< a page, or the command that shows what was measured
+};
+ATTNPROBE_JSON(Source, text, url)
+
+/// A feature that the problem uses and that this cuDNN, or this GPU, has not.
+struct Requirement {
+  std::string id;
+  std::string feature;  ///< in plain words: "paged K/V"
+  std::string needs;    ///< "cuDNN 9.5.0", "datacenter Blackwell", or both
+  std::string text;     ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1"
+  Source source;
+};
+ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
+
+/// A known bug that concerns the problem on this cuDNN and this GPU.
+struct KnownBug {
+  std::string id;
+  std::string what;      ///< what goes wrong, and when
+  std::string advice;    ///< what to do about it
+  std::string fixed_in;  ///< the first cuDNN without it; "" where none is known
+  Source source;
+};
+ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, source)
+
+/// What cudnn-frontend's own support surface says before it asks cuDNN.
+struct FrontendAnswer {
+  std::string version;   ///< of cudnn-frontend: "1.23.0"
+  bool refuses = false;  ///< the rest is empty if not
+  std::string id;
+  std::string status;   ///< of cudnn-frontend: GRAPH_NOT_SUPPORTED, …, or exception
+  std::string message;  ///< how its message begins
+  Source source;
+};
+ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source)
+
+/// What the problem needs and this cuDNN (as cudnnGetVersion: 91900) or GPU (compute capability: 90) lacks.
+/// Precondition, here and below: the spec has no contradictions.
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version,
+                                            int sm);
+
+/// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
+bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+
+std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+
+/// None for patterns that cudnn-frontend has not. It is taken to be compiled against the cuDNN that runs.
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version,
+                                              int sm);
+
+// ---- the data as it is read
+
+/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm` over a base that the
+/// reader of the examples chooses; members of `unaffected` lie over `affected`.
+struct Examples {
+  Json affected;                 ///< null where no config leads there
+  std::vector<Json> unaffected;  ///< not empty where affected is there
+};
+
+struct RequirementRule {
+  Requirement entry;        ///< without text, which depends on the problem
+  Json when;                ///< who uses the feature
+  int64_t cudnn_from = 0;   ///< the first version that has it; 0: any
+  int64_t cudnn_below = 0;  ///< the first version that lost it; 0: none
+  Json sm;                  ///< condition on the flat problem; null: any GPU
+  Examples examples;
+};
+
+struct KnownBugRule {
+  KnownBug entry;
+  Json when;
+  Examples examples;
+};
+
+struct FrontendRule {
+  FrontendAnswer entry;
+  Json when;
+  Examples examples;
+};
+
+/// Each throws Error(internal) naming file, entry and what is wrong: a member, key, operator or value that is
+/// unknown, one that is missing, an id that is there twice.
+std::vector<RequirementRule> parse_requirements(std::string_view text);
+std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
+std::vector<FrontendRule> parse_frontend_rules(std::string_view text);
+
+/// Those that are built in.
+const std::vector<RequirementRule>& requirement_rules();
+const std::vector<KnownBugRule>& known_bug_rules();
+const std::vector<FrontendRule>& frontend_rules();
+
+/// 91400 of "9.14.0"; none if it is no version.
+std::optional<int64_t> parse_version(const std::string& text);
+
+}  // namespace attnprobe::rules

@@ -1,0 +1,274 @@
+// What cuDNN's single operations stand for, in the primitive operations that the composite graphs use.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/error.hpp"
+#include "build/graph_builder.hpp"
+#include "build/softmax.hpp"
+#include "run/reference/reference.hpp"
+
+namespace attnprobe::run {
+namespace {
+
+using build::Dims;
+using build::GraphBuilder;
+using graph::Operation;
+using graph::PointwiseMode;
+using graph::ReductionOperator;
+
+constexpr double hidden_score = -std::numeric_limits<double>::infinity();
+
+class Expansion {
+ public:
+  explicit Expansion(const OpGraph& graph) : graph_(graph), g_(graph.tensors) {}
+
+  OpGraph run() {
+    for (const auto& operation : graph_.operations) add(operation);
+    OpGraph expanded = g_.take();
+    sort(expanded);
+    return expanded;
+  }
+
+ private:
+  // cuDNN takes operations in any order; the interpreter goes through them once.
+  static void sort(OpGraph& graph) {
+    std::set<Uid> missing;
+    for (const auto& operation : graph.operations)
+      for (const auto& port : ports(operation))
+        if (port.is_output) missing.insert(port.uid);
+    std::vector<Operation> sorted, rest = std::move(graph.operations);
+    while (!rest.empty()) {
+      const size_t before = rest.size();
+      std::vector<Operation> later;
+      for (auto& operation : rest) {
+        const auto all = ports(operation);
+        const bool ready = std::all_of(all.begin(), all.end(), [&](const graph::Port& port) {
+          return port.is_output || missing.count(port.uid) == 0;
+        });
+        if (!ready) {
+          later.push_back(std::move(operation));
+          continue;
+        }
+        for (const auto& port : all)
+          if (port.is_output) missing.erase(port.uid);
+        sorted.push_back(std::move(operation));
+      }
+      rest = std::move(later);
+      if (rest.size() == before) throw Error(ErrorKind::internal, "the graph's operations go in a circle");
+    }
+    graph.operations = std::move(sorted);
+  }
+
+  void add(const Operation& operation) {
+    if (const auto* mask = std::get_if<graph::DiagonalBandMask>(&operation)) return band_mask(*mask);
+    if (const auto* softmax = std::get_if<graph::Softmax>(&operation)) return single_softmax(*softmax);
+    if (const auto* forward = std::get_if<graph::SdpaForward>(&operation)) return sdpa(*forward);
+    if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
+    if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
+        reduction != nullptr && is_sink_gradient(*reduction)) {
+      // cuDNN sees the pattern and puts the minus sign that the gradient has and the graph has not (measured
+      // on an H200, 9.19).
+      graph::Reduction negated = *reduction;
+      negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
+      g_.add(negated);
+      return;
+    }
+    g_.add(operation);
+  }
+
+  const graph::Pointwise* maker(Uid uid, PointwiseMode mode) const {
+    for (const auto& operation : graph_.operations)
+      if (const auto* op = std::get_if<graph::Pointwise>(&operation);
+          op != nullptr && op->y == uid && op->mode == mode)
+        return op;
+    return nullptr;
+  }
+  // sum(exp(sink - stats) D), one number a head.
+  bool is_sink_gradient(const graph::Reduction& op) const {
+    const auto& y = tensor(graph_, op.y);
+    if (y.is_virtual || y.dims.size() != 4 || y.dims[0] != 1 || y.dims[2] != 1 || y.dims[3] != 1)
+      return false;
+    const auto* product = maker(op.x, PointwiseMode::MUL);
+    const auto* exp = product == nullptr ? nullptr : maker(product->x.value(), PointwiseMode::EXP);
+    const auto* shifted = exp == nullptr ? nullptr : maker(exp->x.value(), PointwiseMode::SUB);
+    return shifted != nullptr && tensor(graph_, shifted->x.value()).dims == y.dims;
+  }
+
+  Dims rows_of(Uid scores) {
+    Dims dims = g_.at(scores).dims;
+    dims[3] = 1;
+    return dims;
+  }
+  Uid virtual_rows(Uid scores) { return g_.virtual_tensor("", DataType::f32, rows_of(scores)); }
+  Uid binary(PointwiseMode mode, Uid x, Uid b) { return g_.pointwise(mode, x, b); }
+  Uid index(Uid scores, int64_t axis) { return g_.index(scores, axis, DataType::i32, DataType::i32); }
+  Uid hide(Uid scores, Uid visible) {
+    return g_.select(scores, g_.scalar("hidden", DataType::f32, hidden_score), visible);
+  }
+
+  // Right bound: row (+ len_kv - len_q) + shift >= column. Left bound: column + left (- len_kv + len_q) >
+  // row.
+  void band_mask(const graph::DiagonalBandMask& op) {
+    Uid row = index(op.x, 2), column = index(op.x, 3);
+    if (op.comparison == PointwiseMode::CMP_GE) {
+      if (op.seq_len_kv) row = binary(PointwiseMode::ADD, row, *op.seq_len_kv);
+      if (op.seq_len_q) row = binary(PointwiseMode::SUB, row, *op.seq_len_q);
+      if (op.shift_right_bound) row = binary(PointwiseMode::ADD, row, *op.shift_right_bound);
+    } else {
+      if (op.left_bound) column = binary(PointwiseMode::ADD, column, *op.left_bound);
+      if (op.seq_len_kv) column = binary(PointwiseMode::SUB, column, *op.seq_len_kv);
+      if (op.seq_len_q) column = binary(PointwiseMode::ADD, column, *op.seq_len_q);
+    }
+    const bool right = op.comparison == PointwiseMode::CMP_GE;
+    const Uid visible = g_.compare(op.comparison, right ? row : column, right ? column : row);
+    g_.pointwise(PointwiseMode::BINARY_SELECT, op.x, op.fill, {.into = op.y, .mask = visible});
+  }
+
+  void softmax(Uid x, Uid y, std::optional<Uid> sink, std::optional<Uid> stats, std::optional<Uid> max,
+               std::optional<Uid> sum) {
+    const auto parts =
+        build::add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
+    if (stats)
+      g_.pointwise(PointwiseMode::ADD, parts.row_max, g_.pointwise(PointwiseMode::LOG, parts.row_sum),
+                   {.into = *stats});
+    g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = y});
+  }
+  void single_softmax(const graph::Softmax& op) {
+    softmax(op.x, op.y, op.sink, op.stats, op.max, op.sum_exp);
+  }
+
+  // {b, h, s, d} in memory as {b, h, d, s}.
+  Uid swapped(Uid x) {
+    Dims dims = g_.at(x).dims, strides = g_.at(x).strides;
+    std::swap(dims[2], dims[3]);
+    std::swap(strides[2], strides[3]);
+    return g_.reshape(x, g_.virtual_tensor("", DataType::f32, dims, strides));
+  }
+
+  // The tokens of a paged cache, as {b, h, s, d} or, transposed, {b, h, d, s}.
+  Uid paged(Uid container, Uid table, Uid lengths, int64_t batch, bool is_transposed) {
+    const Dims pages = g_.at(container).dims;
+    const int64_t tokens = g_.at(table).dims[2] * pages[2], heads = pages[1], d = pages[3];
+    graph::PagedCacheLoad load;
+    load.container = container;
+    load.page_table = table;
+    load.sequence = lengths;
+    const Dims plain{batch, heads, tokens, d}, turned{batch, heads, d, tokens};
+    load.y = is_transposed
+                 ? g_.virtual_tensor("", DataType::f32, turned, {heads * tokens * d, tokens * d, 1, d})
+                 : g_.virtual_tensor("", DataType::f32, plain);
+    g_.add(load);
+    return load.y;
+  }
+
+  template <class Op>
+  Uid scores(const Op& op, Uid k_transposed) {
+    const Dims& q = g_.at(op.q).dims;
+    Uid score = g_.virtual_tensor("", DataType::f32, {q[0], q[1], q[2], g_.at(k_transposed).dims[3]});
+    g_.matmul(op.q, k_transposed, score, op.seq_len_q, op.seq_len_kv);
+    if (op.scale) score = binary(PointwiseMode::MUL, score, *op.scale);
+    if (op.score_input) {
+      g_.pointwise(PointwiseMode::IDENTITY, score, {}, {.into = *op.score_input});
+      for (const auto& operation : graph_.score_operations) add(operation);
+      score = op.score_output.value();
+    }
+    if (op.seq_len_q) score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *op.seq_len_q));
+    if (op.seq_len_kv)
+      score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
+    return score;
+  }
+
+  // The mask of 0 and 1.
+  template <class Op>
+  Uid random(const Op& op, Uid scores, std::optional<Uid> dump) {
+    graph::Rng rng;
+    rng.probability = 1 - *op.dropout_probability;
+    rng.seed = op.seed;
+    rng.offset = op.offset;
+    rng.y = dump ? *dump : g_.virtual_tensor("dropout mask", DataType::f32, Dims(g_.at(scores).dims));
+    g_.add(rng);
+    return rng.y;
+  }
+  Uid scaled(Uid x, double factor) {
+    return binary(PointwiseMode::MUL, x, g_.scalar("", DataType::f32, factor));
+  }
+
+  void sdpa(const graph::SdpaForward& op) {
+    const int64_t batch = g_.at(op.q).dims[0];
+    const Uid k =
+        op.page_table_k ? paged(op.k, *op.page_table_k, op.seq_len_kv.value(), batch, true) : swapped(op.k);
+    Uid score = scores(op, k);
+    if (op.block_mask) {
+      graph::Pointwise mask;
+      mask.x = score;
+      mask.t = op.block_mask;
+      mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
+      g_.add(mask);
+      score = *mask.y;
+    }
+    Uid p = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
+    softmax(score, p, op.sink, op.stats, op.max, op.sum_exp);
+    if (op.dropout_probability)
+      p = scaled(binary(PointwiseMode::MUL, p, random(op, score, op.rng_dump)),
+                 1 / (1 - *op.dropout_probability));
+    const Uid v = op.page_table_v ? paged(op.v, *op.page_table_v, op.seq_len_kv.value(), batch, false) : op.v;
+    g_.matmul(p, v, op.o, op.seq_len_q, {}, op.seq_len_kv);
+  }
+
+  // c = aᵀ b, summed over the heads that share one of c.
+  void gradient(Uid a_transposed, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k) {
+    Dims dims = g_.at(c).dims;
+    if (dims[1] == g_.at(a_transposed).dims[1]) {
+      g_.matmul(a_transposed, b, c, m, {}, k);
+      return;
+    }
+    dims[1] = g_.at(a_transposed).dims[1];
+    const Uid all = g_.virtual_tensor("", DataType::f32, dims);
+    g_.matmul(a_transposed, b, all, m, {}, k);
+    g_.reduce(ReductionOperator::ADD, all, c);
+  }
+
+  void sdpa_backward(const graph::SdpaBackward& op) {
+    for (const auto& operation : graph_.score_operations)
+      if (const auto* pointwise = std::get_if<graph::Pointwise>(&operation))
+        if (pointwise->mode == PointwiseMode::TANH_FWD || pointwise->mode == PointwiseMode::POW ||
+            pointwise->mode == PointwiseMode::DIV || pointwise->mode == PointwiseMode::RELU_FWD)
+          throw Error(ErrorKind::internal,
+                      "the reference has no gradient of a score modifier inside a single backward operation");
+    Uid sums = g_.reduce(ReductionOperator::ADD, binary(PointwiseMode::MUL, op.d_o, op.o), rows_of(op.d_o));
+    if (op.d_sink) {
+      const Uid shifted =
+          g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats, {.into = virtual_rows(op.stats)});
+      const Uid weighted = binary(PointwiseMode::MUL, g_.pointwise(PointwiseMode::EXP, shifted), sums);
+      g_.reduce(ReductionOperator::ADD, g_.pointwise(PointwiseMode::NEG, weighted), *op.d_sink);
+    }
+    const double keep = 1 - op.dropout_probability.value_or(0);
+    const Uid score = scores(op, swapped(op.k));
+    const Uid p = g_.pointwise(PointwiseMode::EXP, binary(PointwiseMode::SUB, score, op.stats));
+    Uid dropped = p, d_p = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
+    g_.matmul(op.d_o, swapped(op.v), d_p, op.seq_len_q, op.seq_len_kv);
+    if (op.dropout_probability) {
+      const Uid mask = random(op, score, {});
+      dropped = scaled(binary(PointwiseMode::MUL, p, mask), 1 / keep);
+      d_p = scaled(binary(PointwiseMode::MUL, d_p, mask), 1 / keep);
+    }
+    Uid d_s = binary(PointwiseMode::MUL, binary(PointwiseMode::SUB, d_p, sums), p);
+    if (op.d_bias) g_.reduce(ReductionOperator::ADD, d_s, *op.d_bias);
+    if (op.scale) d_s = binary(PointwiseMode::MUL, d_s, *op.scale);
+    gradient(swapped(dropped), op.d_o, op.dv, op.seq_len_kv, op.seq_len_q);
+    g_.matmul(d_s, op.k, op.dq, op.seq_len_q, {}, op.seq_len_kv);
+    gradient(swapped(d_s), op.q, op.dk, op.seq_len_kv, op.seq_len_q);
+  }
+
+  const OpGraph& graph_;
+  GraphBuilder g_;
+};
+
+}  // namespace
+
+OpGraph expand(const OpGraph& graph) {
+  return Expansion(graph).run();
+}
+
+}  // namespace attnprobe::run

@@ -1,0 +1,288 @@
+#include "run/timing/timing.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <thread>
+
+#include "base/error.hpp"
+#include "run/timing/statistics.hpp"
+
+namespace attnprobe::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A plan that waits for the GPU inside of execute would wait for this long; queuing takes microseconds.
+constexpr uint64_t hold_limit_ns = 2'000'000'000;
+
+class Event {
+ public:
+  Event() { cuda_api().check(cuda_api().cuEventCreate(&event_, CU_EVENT_DEFAULT), "cuEventCreate"); }
+  ~Event() { cuda_api().cuEventDestroy(event_); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  void record(CUstream stream) const {
+    cuda_api().check(cuda_api().cuEventRecord(event_, stream), "cuEventRecord");
+  }
+  double milliseconds_to(const Event& end) const {
+    float ms = 0;
+    cuda_api().check(cuda_api().cuEventElapsedTime(&ms, event_, end.event_), "cuEventElapsedTime");
+    return static_cast<double>(ms);
+  }
+
+ private:
+  CUevent event_ = nullptr;
+};
+
+// Two flags in memory that host and GPU both see.
+class Flags {
+ public:
+  Flags() {
+    void* memory = nullptr;
+    cuda_api().check(cuda_api().cuMemHostAlloc(&memory, 2 * sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP),
+                     "cuMemHostAlloc");
+    flags_ = static_cast<volatile int*>(memory);
+  }
+  ~Flags() { cuda_api().cuMemFreeHost(const_cast<int*>(flags_)); }
+  Flags(const Flags&) = delete;
+  Flags& operator=(const Flags&) = delete;
+  volatile int* release() const { return flags_; }
+  volatile int* gave_up() const { return flags_ + 1; }
+
+ private:
+  volatile int* flags_ = nullptr;
+};
+
+// A plan captured once, to be replayed.
+class Replay {
+ public:
+  Replay(const CudaDevice& device, const Execute& execute) : stream_(device.stream()) {
+    const CudaApi& api = cuda_api();
+    api.check(api.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
+    std::string failure;
+    try {
+      execute();
+    } catch (const Error& e) {
+      failure = e.what();
+    }
+    CUgraph graph = nullptr;
+    const CUresult status = api.cuStreamEndCapture(stream_, &graph);
+    if (failure.empty() && status != CUDA_SUCCESS) failure = api.text(status);
+    if (failure.empty() && api.cuGraphInstantiateWithFlags(&graph_, graph, 0) != CUDA_SUCCESS)
+      failure = "cuGraphInstantiate failed";
+    if (graph != nullptr) api.cuGraphDestroy(graph);
+    if (!failure.empty()) throw Error(ErrorKind::cudnn, "the plan cannot be captured: " + failure);
+  }
+  ~Replay() {
+    if (graph_ != nullptr) cuda_api().cuGraphExecDestroy(graph_);
+  }
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  void operator()() const { cuda_api().check(cuda_api().cuGraphLaunch(graph_, stream_), "cuGraphLaunch"); }
+
+ private:
+  CUstream stream_;
+  CUgraphExec graph_ = nullptr;
+};
+
+class Sampler {
+ public:
+  explicit Sampler(CudaDevice& device)
+      : device_(device),
+        hold_(device.function("hold")),
+        stamp_(device.function("stamp")),
+        blocks_(4 * static_cast<unsigned>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))),
+        flushed_(device, 2 * static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE))),
+        stamps_(device, 4 * sizeof(uint64_t)) {
+    // From one event to the next some microseconds pass beside the kernel between them: 2.8 on an H200
+    // (CUPTI's kernel times against events, for kernels of 6 to 130 microseconds), of which an empty kernel
+    // shows 3.0.
+    constexpr int samples = 21;
+    const CUfunction nothing = device.function("nothing");
+    std::vector<double> times;
+    times.reserve(samples);
+    for (int i = 0; i < samples; ++i)
+      times.push_back(cold([&] { device.launch_function(nothing, 1, 1, nullptr); }).gpu_ms);
+    overhead_ms_ = summarise(times).median;
+  }
+
+  double overhead_ms() const { return overhead_ms_; }
+
+  // One sample: the L2 flushed, then all of it queued behind a kernel that waits for the host.
+  Sample cold(const std::function<void()>& execute) {
+    rest();
+    device_.set_bytes(flushed_.data(), 0, flushed_.bytes());
+    device_.set_bytes(stamps_.data(), 0, stamps_.bytes());
+    device_.wait();
+    Sample sample;
+    {
+      const Held held(*this);
+      stamp(0);
+      begin_.record(device_.stream());
+      const auto start = Clock::now();
+      execute();
+      sample.enqueue_ms = since(start) * 1e3;
+      end_.record(device_.stream());
+      stamp(1);
+    }
+    device_.wait();
+    note_gave_up();
+    sample.gpu_ms = begin_.milliseconds_to(end_) - overhead_ms_;
+    last_ms_ = sample.gpu_ms;
+    std::array<uint64_t, 4> at{};
+    device_.copy_out(at.data(), stamps_.data(), sizeof at);
+    if (at[0] != 0 && at[2] > at[0])
+      sample.clock_mhz = static_cast<double>(at[3] - at[1]) / static_cast<double>(at[2] - at[0]) * 1e3;
+    return sample;
+  }
+
+  // Milliseconds of one run among `count` back to back.
+  double hot(const Execute& execute, int count) {
+    device_.wait();
+    {
+      const Held held(*this);
+      begin_.record(device_.stream());
+      execute();
+      execute();
+    }
+    for (int i = 2; i < count; ++i) execute();
+    end_.record(device_.stream());
+    device_.wait();
+    note_gave_up();
+    return begin_.milliseconds_to(end_) / count;
+  }
+
+  bool holds() const { return holds_; }
+
+ private:
+  // Holds the stream until the end of the scope, whatever happens in between.
+  class Held {
+   public:
+    explicit Held(Sampler& sampler) : flags_(sampler.flags_) {
+      *flags_.release() = sampler.holds_ ? 0 : 1;
+      *flags_.gave_up() = 0;
+      if (sampler.holds_) sampler.launch_hold();
+    }
+    ~Held() { *flags_.release() = 1; }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    const Flags& flags_;
+  };
+
+  // Attention draws more power than a GPU may for long: an H200 that runs it without a break falls from 1980
+  // to 1640 MHz, and the figures with it (10 % between this and a profiler's single calls, measured). Two
+  // thirds of the time it rests.
+  void rest() const {
+    constexpr double worth_it_ms = 0.05, rests_for_one = 2;
+    if (last_ms_ > worth_it_ms)
+      std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(rests_for_one * last_ms_));
+  }
+
+  void launch_hold() {
+    volatile int *release = flags_.release(), *gave_up = flags_.gave_up();
+    uint64_t limit = hold_limit_ns;
+    void* args[] = {&release, &gave_up, &limit};
+    device_.launch_function(hold_, 1, 1, args);
+  }
+  void stamp(size_t which) {
+    auto* out = reinterpret_cast<uint64_t*>(stamps_.data()) + 2 * which;
+    void* args[] = {&out};
+    device_.launch_function(stamp_, blocks_, 1, args);
+  }
+  // A plan that waits for the GPU while it is queued is timed without the hold, launches included.
+  void note_gave_up() {
+    if (*flags_.gave_up() != 0) holds_ = false;
+  }
+
+  CudaDevice& device_;
+  CUfunction hold_, stamp_;
+  unsigned blocks_;
+  Memory flushed_, stamps_;
+  Flags flags_;
+  Event begin_, end_;
+  bool holds_ = true;
+  double overhead_ms_ = 0, last_ms_ = 0;
+};
+
+std::optional<double> median_of(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return summarise(values).median;
+}
+
+void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& execute) {
+  constexpr double batch_ms = 20;
+  constexpr int batches = 10, most = 2000;
+  const int count =
+      std::clamp(static_cast<int>(batch_ms / std::max(findings.median_ms.value_or(1), 1e-3)), 4, most);
+  sampler.hot(execute, count);
+  std::vector<double> times;
+  times.reserve(batches);
+  for (int i = 0; i < batches; ++i) times.push_back(sampler.hot(execute, count));
+  findings.hot_ms = median_of(times);
+}
+
+void add_graph(probe::TimeFindings& findings, CudaDevice& device, Sampler& sampler, const Execute& execute) {
+  constexpr int samples = 20;
+  try {
+    const Replay replay(device, execute);
+    sampler.cold([&] { replay(); });
+    std::vector<double> times;
+    times.reserve(samples);
+    for (int i = 0; i < samples; ++i) times.push_back(sampler.cold([&] { replay(); }).gpu_ms);
+    findings.graph_ms = median_of(times);
+    findings.graph_status = "ok";
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::cudnn) throw;
+    findings.graph_status = e.what();
+  }
+}
+
+}  // namespace
+
+GpuLimits limits_of(const CudaDevice& device) {
+  constexpr double khz = 1e-3;
+  GpuLimits limits;
+  limits.sm = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+              device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  limits.multiprocessors = device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  limits.sm_clock_mhz = device.attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) * khz;
+  limits.memory_clock_mhz = device.attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * khz;
+  limits.memory_bus_bits = device.attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
+  limits.geforce = device.name().find("GeForce") != std::string::npos;
+  return limits;
+}
+
+probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const RunOptions& options) {
+  Sampler sampler(device);
+  MeasureOptions measuring;
+  measuring.profile = options.timing == name_of(Timing::fast) ? fast_profile() : standard_profile();
+  const GpuLimits limits = limits_of(device);
+  measuring.reference_clock_mhz = limits.sm_clock_mhz;
+  const auto start = Clock::now();
+  probe::TimeFindings findings = measure(
+      [&] { return sampler.cold(execute); }, [&] { return since(start); },
+      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }, measuring);
+  findings.method = fmt::format(
+      "CUDA events less those of an empty kernel, L2 flushed, rests of twice the time, {}",
+      sampler.holds() ? "queued before the start" : "launches included: the plan waits for the GPU");
+  findings.profile = options.timing;
+  findings.overhead_ms = sampler.overhead_ms();
+  if (options.hot) add_hot(findings, sampler, execute);
+  if (options.cuda_graph) add_graph(findings, device, sampler, execute);
+  if (findings.median_ms)
+    add_rates(findings, options.flop, options.bytes, limits,
+              parse_enum<DataType>(options.data_type).value_or(DataType::f16));
+  return findings;
+}
+
+}  // namespace attnprobe::run

@@ -1,0 +1,425 @@
+// Configs: documents, defaults, shorthands, cross products, overrides and every error.
+#include "attention/config.hpp"
+
+#include "catch.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::attention;
+using namespace attnprobe::test;
+
+namespace {
+
+// A config that lacks nothing, and these members beside it: R"("dtype": "bf16")".
+std::string config(const std::string& members = "") {
+  return R"({"heads": 12, "seqlen": 512, "head_dim": 64)" + (members.empty() ? "" : ", " + members) + "}";
+}
+
+std::vector<AttentionConfig> parse(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return parse_configs(text, "bert.json", overrides);
+}
+
+AttentionSpec one(const std::string& text, const std::vector<Override>& overrides = {}) {
+  const auto configs = parse(text, overrides);
+  REQUIRE(configs.size() == 1);
+  return configs[0].spec;
+}
+
+std::string refusal(const std::string& text, const std::vector<Override>& overrides = {}) {
+  return usage_error([&] { parse(text, overrides); });
+}
+
+std::string option_refusal(std::vector<Override> overrides) {
+  overrides.insert(overrides.end(), {{"heads", 12}, {"seqlen", 512}, {"head_dim", 64}});
+  return usage_error([&] { configs_from_options(overrides); });
+}
+
+std::vector<std::string> names(const std::vector<AttentionConfig>& configs) {
+  std::vector<std::string> result;
+  for (const auto& c : configs) result.push_back(c.spec.name);
+  return result;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+// ---- documents
+
+TEST_CASE("One object is one config", "[config]") {
+  const auto configs = parse(config(R"("name": "bert")"));
+  REQUIRE(configs.size() == 1);
+  CHECK(configs[0].spec.name == "bert");
+  CHECK(configs[0].origin.file == "bert.json");
+  CHECK(configs[0].origin.pointer.empty());
+}
+
+TEST_CASE("An array holds a config each", "[config]") {
+  const auto configs = parse("[" + config(R"("name": "a")") + "," + config(R"("name": "b")") + "]");
+  CHECK(names(configs) == Names{"a", "b"});
+  CHECK(configs[1].origin.pointer == "/1");
+}
+
+TEST_CASE("Configs inherit the defaults and replace them", "[config]") {
+  const auto configs = parse(R"({"defaults": {"heads": 4, "seqlen": 8, "head_dim": 64, "dtype": "bf16"},
+                                 "configs": [{"name": "a"}, {"name": "b", "dtype": "f16"}]})");
+  REQUIRE(configs.size() == 2);
+  CHECK(configs[0].spec.dtype == DataType::bf16);
+  CHECK(configs[1].spec.dtype == DataType::f16);
+  CHECK(configs[1].origin.pointer == "/configs/1");
+}
+
+TEST_CASE("The member configs may be one object", "[config]") {
+  const auto configs = parse(R"({"$schema": "x", "configs": )" + config() + "}");
+  REQUIRE(configs.size() == 1);
+  CHECK(configs[0].origin.pointer == "/configs");
+}
+
+TEST_CASE("Comments are allowed", "[config]") {
+  CHECK(one("// BERT\n" + config(R"(/* half */ "dtype": "bf16")")).dtype == DataType::bf16);
+}
+
+TEST_CASE("What a config leaves out has its default", "[config]") {
+  const AttentionSpec spec = one(config());
+  CHECK(spec.name == "sdpa");
+  CHECK(spec.pattern == Pattern::sdpa);
+  CHECK(spec.pass == Pass::fprop);
+  CHECK(spec.batch == 1);
+  CHECK(spec.dtype == DataType::f16);
+  CHECK(output_type(spec) == DataType::f16);
+  CHECK(scale_of(spec) == 0.125);  // 1/sqrt(64)
+  CHECK_FALSE(wants_stats(spec));
+  CHECK(mask_name(spec.mask) == "none");
+  CHECK(spec.expect.otherwise == ExpectedVerdict::supported);
+}
+
+TEST_CASE("Training wants statistics", "[config]") {
+  CHECK(wants_stats(one(config(R"("pass": "fprop_train")"))));
+  CHECK(wants_stats(one(config(R"("stats": true)"))));
+}
+
+TEST_CASE("A config file is read, and one that is not there is named", "[config]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("a.json", config(R"("name": "from-file")")).string();
+  CHECK(names(load_configs(path)) == Names{"from-file"});
+  CHECK(usage_error([] { load_configs("nowhere.json"); }) == "nowhere.json: cannot be read as a config file");
+  CHECK(usage_error([&] { load_configs(folder.path()); }) ==
+        folder.path().string() + ": cannot be read as a config file");
+}
+
+// ---- shorthands
+
+TEST_CASE("A shorthand sets both of its fields", "[config]") {
+  const AttentionSpec spec = one(config());
+  CHECK(spec.heads_q == 12);
+  CHECK(spec.heads_kv == 12);
+  CHECK(spec.seqlen_q == 512);
+  CHECK(spec.seqlen_kv == 512);
+  CHECK(spec.head_dim_qk == 64);
+  CHECK(spec.head_dim_v == 64);
+}
+
+TEST_CASE("A field beside a shorthand refines it, in whatever order", "[config]") {
+  for (const char* text : {R"({"heads": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8})",
+                           R"({"heads_kv": 2, "heads": 8, "seqlen": 4, "head_dim": 8})"}) {
+    const AttentionSpec spec = one(text);
+    CHECK(spec.heads_q == 8);
+    CHECK(spec.heads_kv == 2);
+  }
+}
+
+TEST_CASE("A config's shorthand replaces both fields of the defaults", "[config]") {
+  const AttentionSpec spec = one(R"({"defaults": {"heads_q": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8},
+                                     "configs": [{"heads": 4}]})");
+  CHECK(spec.heads_q == 4);
+  CHECK(spec.heads_kv == 4);
+}
+
+TEST_CASE("A config's field refines a shorthand of the defaults", "[config]") {
+  const AttentionSpec spec =
+      one(R"({"defaults": {"heads": 8, "seqlen": 4, "head_dim": 8}, "configs": [{"heads_kv": 2}]})");
+  CHECK(spec.heads_q == 8);
+  CHECK(spec.heads_kv == 2);
+}
+
+TEST_CASE("A config's layout of O replaces the o_layout of the defaults", "[config]") {
+  const AttentionSpec spec = one(R"({"defaults": {"heads": 2, "seqlen": 4, "head_dim": 8, "o_layout": "sbhd"},
+      "configs": [{"layout": {"q": "bhsd", "k": "bhsd", "v": "bhsd", "o": "bhsd"}}]})");
+  REQUIRE(spec.o);
+  CHECK(spec.o->axes == "bhsd");
+}
+
+// ---- cross products
+
+TEST_CASE("Arrays make the cross product, the last field fastest", "[config]") {
+  const auto configs = parse(config(R"("name": "n", "dtype": ["f16", "bf16"], "mask": ["none", "causal"])"));
+  CHECK(names(configs) == Names{"n[dtype=f16,mask=none]", "n[dtype=f16,mask=causal]",
+                                "n[dtype=bf16,mask=none]", "n[dtype=bf16,mask=causal]"});
+  CHECK(configs[2].spec.dtype == DataType::bf16);
+  CHECK(mask_name(configs[2].spec.mask) == "none");
+}
+
+TEST_CASE("A cross product without a name is called by its pattern", "[config]") {
+  CHECK(names(parse(config(R"("pattern": "mha", "batch": [1, 2])"))) ==
+        Names{"mha[batch=1]", "mha[batch=2]"});
+}
+
+TEST_CASE("A cross product over a shorthand sets both fields together", "[config]") {
+  const auto configs = parse(R"({"heads": 2, "seqlen": [16, 32], "head_dim": 64})");
+  REQUIRE(configs.size() == 2);
+  CHECK(configs[1].spec.seqlen_q == 32);
+  CHECK(configs[1].spec.seqlen_kv == 32);
+}
+
+TEST_CASE("Objects may be values of a cross product", "[config]") {
+  const auto configs = parse(config(R"("name": "n", "mask": ["causal", {"window_left": 3}])"));
+  CHECK(names(configs) == Names{"n[mask=causal]", R"(n[mask={"window_left":3}])"});
+}
+
+TEST_CASE("A cross product too large is refused", "[config]") {
+  Json many = Json::array();
+  for (int i = 1; i <= 400; ++i) many.push_back(i);
+  const std::string text =
+      R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
+  CHECK(refusal(text) == "bert.json: /seqlen: the cross product has more than 100000 configs");
+}
+
+TEST_CASE("An error in an array names the element", "[config]") {
+  CHECK_THAT(refusal(config(R"("batch": [1, 0])")), StartsWith("bert.json: /batch/1: 0 is out of range"));
+  CHECK(refusal(config(R"("batch": [[1, 2]])")) ==
+        "bert.json: /batch/0: [1,2] is not an integer from 1 to 2147483647");
+}
+
+TEST_CASE("An empty array of values is refused", "[config]") {
+  CHECK(refusal(config(R"("dtype": [])")) == "bert.json: /dtype: an empty array of values");
+}
+
+TEST_CASE("Free text takes no array", "[config]") {
+  CHECK(refusal(config(R"("name": ["a", "b"])")) == "bert.json: /name: takes one text, not an array");
+}
+
+// ---- options
+
+TEST_CASE("An option replaces the file's field", "[config][options]") {
+  CHECK(one(config(R"("dtype": "f16")"), {{"dtype", "bf16"}}).dtype == DataType::bf16);
+}
+
+TEST_CASE("An option's shorthand replaces the file's fields", "[config][options]") {
+  const AttentionSpec spec =
+      one(R"({"heads_q": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8})", {{"heads", 6}});
+  CHECK(spec.heads_q == 6);
+  CHECK(spec.heads_kv == 6);
+}
+
+TEST_CASE("An option refines the file's shorthand", "[config][options]") {
+  const AttentionSpec spec = one(config(), {{"heads_kv", 3}});
+  CHECK(spec.heads_q == 12);
+  CHECK(spec.heads_kv == 3);
+}
+
+TEST_CASE("An option replaces an array of the file", "[config][options]") {
+  CHECK(names(parse(config(R"("name": "n", "batch": [1, 2])"), {{"batch", 4}})) == Names{"n"});
+}
+
+TEST_CASE("Options alone make a config", "[config][options]") {
+  const auto configs = configs_from_options({{"heads", 2}, {"seqlen", Json{16, 32}}, {"head_dim", 8}});
+  CHECK(names(configs) == Names{"sdpa[seqlen=16]", "sdpa[seqlen=32]"});
+  CHECK(configs[0].origin.file.empty());
+}
+
+TEST_CASE("An option's text is read as JSON, a list or text", "[config][options]") {
+  CHECK(parse_override("seqlen", "512").value == 512);
+  CHECK(parse_override("stats", "true").value == true);
+  CHECK(parse_override("dtype", "f16").value == "f16");
+  CHECK(parse_override("seqlen", "512,1024").value == Json({512, 1024}));
+  CHECK(parse_override("mask", "none,causal").value == Json({"none", "causal"}));
+  CHECK(parse_override("mask", R"({"causal": true, "window_left": 3})").value ==
+        Json({{"causal", true}, {"window_left", 3}}));
+  CHECK(parse_override("seqlen", "[1,2]").value == Json({1, 2}));
+}
+
+TEST_CASE("Free text stays text on the command line", "[config][options]") {
+  CHECK(parse_override("name", "a,b").value == "a,b");
+  CHECK(parse_override("name", "512").value == "512");
+  CHECK(parse_override("source", "{x").value == "{x");
+}
+
+TEST_CASE("Broken JSON in an option is refused", "[config][options]") {
+  CHECK(usage_error([] { parse_override("mask", "{\"causal\""); }) ==
+        "--mask: {\"causal\" is not valid JSON");
+}
+
+TEST_CASE("Errors of options name the option", "[config][options]") {
+  CHECK_THAT(option_refusal({{"dtype", "fp16"}}), StartsWith("--dtype: \"fp16\" is not a known value"));
+  CHECK_THAT(option_refusal({{"heads_kv", 0}}), StartsWith("--heads-kv: 0 is out of range"));
+  CHECK_THAT(option_refusal({{"mask", Json({{"causal", 1}})}}),
+             StartsWith("--mask at /causal: 1 is not a boolean"));
+  CHECK(option_refusal({{"seqlenn", 1}}) == "--seqlenn: no such field (did you mean \"seqlen\"?)");
+  CHECK_THAT(refusal(config(), {{"batch", Json{1, -1}}}), StartsWith("--batch: -1 is out of range"));
+}
+
+TEST_CASE("A contradiction that an option makes names the option", "[config][options]") {
+  CHECK_THAT(refusal(config(R"("pattern": "mha")"), {{"mask", "causal_bottom_right"}}),
+             StartsWith("--mask: pattern \"mha\""));
+}
+
+TEST_CASE("A field that options lack is named as an option", "[config][options]") {
+  CHECK(usage_error([] {
+          configs_from_options({{"heads", 2}, {"seqlen", 8}});
+        }) == "--head-dim: \"head_dim\" is missing");
+}
+
+TEST_CASE("Bytes that are no UTF-8 in an option are refused, not a crash", "[config][options]") {
+  CHECK_THAT(option_refusal({parse_override("dtype", "f16\xff")}), StartsWith("--dtype: "));
+}
+
+// ---- errors
+
+TEST_CASE("An unknown key is named with its place and the nearest known one", "[config][errors]") {
+  const std::string message = refusal("[" + config() + "," + config(R"("dtyp": "f16")") + "]");
+  CHECK_THAT(
+      message,
+      StartsWith(R"(bert.json: /1/dtyp: unknown key "dtyp" (did you mean "dtype"?); allowed: "name", )"));
+  CHECK_THAT(message, EndsWith(R"("fp8", "softmax")"));
+}
+
+TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
+  CHECK_THAT(refusal(R"({"defaults": {"bath": 2}, "configs": [{}]})"),
+             StartsWith(R"(bert.json: /defaults/bath: unknown key "bath" (did you mean "batch"?))"));
+}
+
+TEST_CASE("An unknown key beside the configs is refused", "[config][errors]") {
+  CHECK(refusal(R"({"configs": [{}], "default": {}})") ==
+        R"(bert.json: /default: unknown key "default"; allowed beside "configs": "defaults")");
+}
+
+TEST_CASE("Places are JSON pointers: slash and tilde are escaped", "[config][errors]") {
+  CHECK_THAT(refusal(R"({"a/b~c": 1})"), StartsWith("bert.json: /a~1b~0c: unknown key"));
+  CHECK_THAT(refusal(config(R"("mask": {"a/b": 1})")), StartsWith("bert.json: /mask/a~1b: unknown key"));
+}
+
+TEST_CASE("A value of the wrong type is quoted with what is allowed", "[config][errors]") {
+  const std::string range = " is not an integer from 1 to 2147483647";
+  CHECK(refusal(config(R"("batch": "8")")) == "bert.json: /batch: \"8\"" + range);
+  CHECK(refusal(config(R"("batch": 8.5)")) == "bert.json: /batch: 8.5" + range);
+  CHECK(refusal(config(R"("batch": null)")) == "bert.json: /batch: null" + range);
+  CHECK(refusal(config(R"("scale": "1")")) ==
+        "bert.json: /scale: \"1\" is not a scale; allowed: a number, \"tensor\", \"none\"");
+  CHECK(refusal(config(R"("softcap": "1")")) == "bert.json: /softcap: \"1\" is not a number");
+  CHECK(refusal(config(R"("stats": 1)")) == "bert.json: /stats: 1 is not a boolean; allowed: true, false");
+  CHECK(refusal(config(R"("name": 1)")) == "bert.json: /name: 1 is not text");
+}
+
+TEST_CASE("A number out of range is refused", "[config][errors]") {
+  const std::string range = " is out of range; allowed: an integer from 1 to 2147483647";
+  CHECK(refusal(config(R"("batch": 0)")) == "bert.json: /batch: 0" + range);
+  CHECK(refusal(config(R"("batch": -3)")) == "bert.json: /batch: -3" + range);
+  CHECK(refusal(config(R"("batch": 2147483648)")) == "bert.json: /batch: 2147483648" + range);
+  CHECK(refusal(config(R"("batch": 18446744073709551615)")) ==
+        "bert.json: /batch: 18446744073709551615" + range);
+}
+
+TEST_CASE("A number that no double holds is a usage error", "[config][errors]") {
+  CHECK_THAT(refusal(config(R"("scale": 1e999)")), StartsWith("bert.json"));
+}
+
+TEST_CASE("An unknown value is refused with the list of the known ones", "[config][errors]") {
+  CHECK(
+      refusal(config(R"("pass": "pprop")")) ==
+      R"(bert.json: /pass: "pprop" is not a known value; allowed: "fprop", "fprop_train", "bprop" (did you mean "fprop"?))");
+  CHECK(
+      refusal(config(R"("dtype": "fp8_e8m0")")) ==
+      R"(bert.json: /dtype: "fp8_e8m0" is not a known value; allowed: "f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2" (did you mean "fp8_e4m3"?))");
+  CHECK_THAT(refusal(config(R"("pattern": 3)")),
+             StartsWith(R"(bert.json: /pattern: 3 is not a known value; allowed: "sdpa", )"));
+}
+
+TEST_CASE("Invalid JSON is reported with the line", "[config][errors]") {
+  CHECK_THAT(refusal("{\n  \"heads\": 12,\n  oops\n}"), StartsWith("bert.json:3: not valid JSON: "));
+  CHECK_THAT(refusal("{"), StartsWith("bert.json:1: not valid JSON: "));
+  CHECK_THAT(refusal(""), StartsWith("bert.json:1: not valid JSON: "));
+}
+
+TEST_CASE("Invalid JSON at the end of a line is reported with that line", "[config][errors]") {
+  CHECK_THAT(refusal("{\n  \"name\": \"bert\n}"), StartsWith("bert.json:2: "));
+  CHECK_THAT(refusal("{\n  \"stats\": tru\n}"), StartsWith("bert.json:2: "));
+}
+
+TEST_CASE("A key that appears twice is refused", "[config][errors]") {
+  CHECK(refusal(config(R"("dtype": "f16", "dtype": "bf16")")) ==
+        "bert.json: the key \"dtype\" appears twice in one object");
+  CHECK_THAT(refusal(config(R"("mask": {"padding": true, "padding": false})")),
+             ContainsSubstring("\"padding\" appears twice"));
+}
+
+TEST_CASE("A document that holds no config is refused", "[config][errors]") {
+  CHECK(refusal("[]") == "bert.json: no config in the array");
+  CHECK(refusal(R"({"configs": []})") == "bert.json: /configs: no config in the array");
+  CHECK(refusal("3") == "bert.json: expected a config object or an array of them, not number");
+  CHECK(refusal(R"({"defaults": {}})") == "bert.json: \"defaults\" without \"configs\"");
+  CHECK(refusal("[[]]") == "bert.json: /0: a config is an object, not array");
+}
+
+TEST_CASE("A missing field is named with the config's place", "[config][errors]") {
+  CHECK(refusal(R"({"heads": 2, "seqlen": 8})") == "bert.json: \"head_dim\" is missing");
+  CHECK(refusal(R"([{"heads_q": 2, "seqlen": 8, "head_dim": 64}])") ==
+        "bert.json: /0: \"heads_kv\" is missing");
+}
+
+// ---- contradictions
+
+TEST_CASE("Statistics turned off contradict the training pass", "[config][errors]") {
+  CHECK(refusal(config(R"("pass": "fprop_train", "stats": false)")) ==
+        "bert.json: /stats: false contradicts pass \"fprop_train\", which is the pass with statistics");
+}
+
+TEST_CASE("A packed layout needs equal heads, lengths and head dimensions", "[config][errors]") {
+  CHECK(refusal(config(R"("layout": "bs3hd", "heads_kv": 4)")) ==
+        "bert.json: /layout: \"bs3hd\" interleaves Q, K and V, so they need equal heads and lengths; heads "
+        "are 12 and 4, "
+        "lengths 512 and 512");
+  CHECK_THAT(refusal(config(R"("layout": "bs3hd", "seqlen_q": 1)")),
+             StartsWith("bert.json: /layout: \"bs3hd\" interleaves"));
+  CHECK(refusal(config(R"("layout": "bshd_bs2hd", "head_dim_v": 32)")) ==
+        "bert.json: /layout: interleaved K and V need one head dimension; they have 64 and 32");
+}
+
+TEST_CASE("Two matmuls have no mask, no scale, no statistics", "[config][errors]") {
+  const std::string begin = "bert.json: /";
+  const std::string nothing = ": there is nothing between its two matmuls";
+  auto two = [](const std::string& more) { return refusal(config(R"("pattern": "two_matmul", )" + more)); };
+  CHECK(two(R"("mask": "causal")") == begin + "mask: pattern \"two_matmul\" has no mask" + nothing);
+  CHECK(two(R"("scale": 1)") == begin + "scale: pattern \"two_matmul\" has no scale" + nothing);
+  CHECK(two(R"("stats": true)") == begin + "stats: pattern \"two_matmul\" has no softmax statistics");
+  CHECK(two(R"("pass": "fprop_train")") == begin + "pass: pattern \"two_matmul\" has no softmax statistics");
+}
+
+TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statistics", "[config][errors]") {
+  auto mha = [](const std::string& more) { return refusal(config(R"("pattern": "mha", )" + more)); };
+  const std::string mask =
+      "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it takes none, "
+      "causal, padding, padding_causal";
+  CHECK(mha(R"("mask": {"window_left": 3})") == mask);
+  CHECK(mha(R"("mask": {"window_right": 3})") == mask);
+  CHECK(mha(R"("mask": "causal_bottom_right")") == mask);
+  const std::string stats =
+      "bert.json: /stats: pattern \"mha\" has no softmax statistics; fprop_train stores S itself";
+  CHECK(mha(R"("stats": true)") == stats);
+  CHECK(mha(R"("stats": true, "pass": "fprop_train")") == stats);
+  CHECK(mha(R"("pass": "fprop_train")") == "no error");
+  CHECK_FALSE(wants_stats(one(config(R"("pattern": "mha", "pass": "fprop_train")"))));
+  CHECK(mha(R"("mask": "padding_causal")") == "no error");
+}
+
+TEST_CASE("The single SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say",
+          "[config]") {
+  for (const auto& [name, mask] : named_masks())
+    CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": ")" + name + "\"")) == "no error");
+  CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) ==
+        "no error");
+}
+
+TEST_CASE("A contradiction with a default names the default's place", "[config][errors]") {
+  CHECK_THAT(refusal(R"({"defaults": {"mask": "causal"}, "configs": [)" +
+                     config(R"("pattern": "two_matmul")") + "]}"),
+             StartsWith("bert.json: /defaults/mask: pattern \"two_matmul\""));
+}

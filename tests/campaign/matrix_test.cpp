@@ -1,0 +1,315 @@
+// attnprobe matrix, merge, cache: axes, cells on disk, shards, what was asked before, the reports.
+#include "campaign/matrix.hpp"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "report/model/cells.hpp"
+#include "gpu/catalogue.hpp"
+#include "campaign/walk_cache.hpp"
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+
+namespace {
+
+const std::string three_configs = R"({
+  "targets": ["h200", "t4"],
+  "defaults": {"heads": 8, "seqlen": 256, "head_dim": 64, "expect": {"t4": "unsupported", "default": "supported"}},
+  "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}, {"name": "odd, \"head\"", "head_dim": 60, "expect": "any"}]
+})";
+
+// A folder with a matrix file, and what `attnprobe matrix` makes of it.
+class MatrixFolder {
+ public:
+  explicit MatrixFolder(const std::string& document = three_configs) {
+    std::ofstream(path("matrix.json")) << document;
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+  Run run(const std::string& out, const std::string& options = "--no-cache") const {
+    return run_attnprobe(fmt::format("matrix {} --out {} {}", path("matrix.json"), path(out), options));
+  }
+  std::string text(const std::string& name) const { return read_text(path(name)); }
+  void check_equal(const std::string& a, const std::string& b) const {
+    for (const char* file :
+         {"cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html"}) {
+      INFO(file);
+      CHECK(text(a + "/" + file) == text(b + "/" + file));
+    }
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+size_t lines_in(const std::string& text) {
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+
+TEST_CASE("a matrix asks every config on every target and says what it found in every format", "[matrix]") {
+  const MatrixFolder folder;
+  const Run run = folder.run("out");
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, ContainsSubstring("6 cells: 2 supported, 4 unsupported; all as expected"));
+  // Each cell's verdict and reason are those of the same question by itself.
+  const Json report = Json::parse(folder.text("out/report.json"));
+  REQUIRE(report["results"].size() == 6);
+  CHECK(report["matrix"]["configs"] == Json{"plain", "causal", "odd, \"head\""});
+  const Json& plain = report["results"][0];
+  const auto alone = probe_one(R"({"name": "plain", "heads": 8, "seqlen": 256, "head_dim": 64})", "h200");
+  CHECK(plain["verdict"] == "supported");
+  CHECK(plain["graph"]["hash"] == hash(alone.graph.graph));
+  CHECK(plain["modes"].size() == alone.findings.modes.size());
+  CHECK(plain["engine_configs"].size() == alone.findings.engine_configs.size());
+  const Json& on_t4 = report["results"][1];
+  CHECK(on_t4["target"]["id"] == "t4");
+  CHECK(on_t4["verdict"] == "unsupported");
+  CHECK(on_t4["root_cause"]["category"] == "arch_mismatch");
+  // RFC 4180: the name has a comma and quotes.
+  CHECK_THAT(folder.text("out/report.csv"),
+             ContainsSubstring("\r\n\"odd, \"\"head\"\"\",sdpa fprop b1 h8 s256 d60"));
+  CHECK(lines_in(folder.text("out/report.csv")) == 7);
+  CHECK_THAT(folder.text("out/report.md"), ContainsSubstring("| plain | 9.19.0 | 4 | – |"));
+  CHECK_THAT(folder.text("out/index.html"),
+             ContainsSubstring("\"verdict\"") || ContainsSubstring("\"v\":\"supported\""));
+}
+
+TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report validates", "[matrix]") {
+  // Wrong expectations make failures, with cuDNN's words in them.
+  const MatrixFolder folder(
+      R"({"targets": ["t4"], "configs": [{"name": "a <b> & \"c\"", "heads": 8, "seqlen": 256, "head_dim": 64}]})");
+  const Run run = folder.run("out");
+  CHECK(run.exit_code == 1);
+  const Run parsed = shell(
+      fmt::format("python3 -c 'import sys, xml.etree.ElementTree as t; s = t.parse(sys.argv[1]).getroot(); "
+                  "c = s.find(\"testsuite/testcase\"); print(s.get(\"failures\"), c.get(\"name\"), "
+                  "c.find(\"failure\").get(\"type\")); "
+                  "print(c.find(\"failure\").text)' {}",
+                  folder.path("out/report.xml")));
+  CHECK_THAT(parsed.out, StartsWith("1 a <b> & \"c\" arch_mismatch\n"));
+  CHECK_THAT(parsed.out, ContainsSubstring("cuDNN says: CUDNN_STATUS_NOT_SUPPORTED"));
+  CHECK_THAT(parsed.out, ContainsSubstring("reproduce: attnprobe --pattern sdpa"));
+  REQUIRE(shell(fmt::format("{} schema report > {}", program(), folder.path("schema.json"))).exit_code == 0);
+  const Run valid = validate(folder.path("schema.json"), folder.path("out/report.json"));
+  INFO(valid.err);
+  CHECK(valid.exit_code == 0);
+}
+
+TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]") {
+  const MatrixFolder folder;
+  REQUIRE(folder.run("whole").exit_code == 0);
+  REQUIRE(folder.run("killed").exit_code == 0);
+  // What a kill leaves: the header, some lines in any order, and part of one.
+  std::istringstream cells(folder.text("whole/cells.jsonl"));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(cells, line);) lines.push_back(line);
+  std::ofstream(folder.path("killed/cells.jsonl")) << lines[0] << "\n"
+                                                   << lines[4] << "\n"
+                                                   << lines[2] << "\n"
+                                                   << lines[3].substr(0, 200);
+  const Run run = folder.run("killed", "--resume --no-cache");
+  CHECK(run.exit_code == 0);
+  CHECK_THAT(run.err, ContainsSubstring("2 of 6 cells were there already"));
+  folder.check_equal("whole", "killed");
+  // Another matrix is not gone on with.
+  const Run other = folder.run("killed", "--resume --no-cache --mode A");
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, ContainsSubstring("cells.jsonl: --resume: it was begun as another matrix"));
+}
+
+TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matrix]") {
+  const MatrixFolder folder;
+  REQUIRE(folder.run("whole").exit_code == 0);
+  for (const char* shard : {"1", "2", "3", "4"})
+    CHECK(folder.run(fmt::format("part{}", shard), fmt::format("--no-cache --shard {}/4", shard)).exit_code ==
+          0);
+  const auto parts = [&](const std::string& which) {
+    std::string list;
+    for (const char c : which) list += " " + folder.path(fmt::format("part{}", c));
+    return list;
+  };
+  const Run merged = run_attnprobe(fmt::format("merge {} --out {}", parts("3142"), folder.path("merged")));
+  CHECK(merged.exit_code == 0);
+  folder.check_equal("whole", "merged");
+  const Run missing = run_attnprobe(fmt::format("merge {} --out {}", parts("134"), folder.path("missing")));
+  CHECK(missing.exit_code == 3);
+  CHECK_THAT(missing.err, ContainsSubstring("of the matrix's 6 cells are in none of these"));
+
+  campaign::Matrix matrix;
+  matrix.questions.resize(5);
+  matrix.targets.resize(3);
+  matrix.cudnns.resize(2);
+  const auto places = places_of(matrix);
+  std::vector<campaign::CellPlace> joined;
+  for (size_t i = 1; i <= 7; ++i)
+    for (const auto& place : shard_of(places, i, 7)) joined.push_back(place);
+  CHECK(joined == places);
+}
+
+TEST_CASE("reports of attnprobe merge as well", "[matrix]") {
+  const MatrixFolder folder;
+  for (const char* target : {"h200", "t4"})
+    run_attnprobe(
+        fmt::format("--heads 8 --seqlen 256 --head-dim 64 --name one --target {} --quick --format json -o {}",
+                    target, folder.path(std::string(target) + ".json")));
+  const Run run = run_attnprobe(fmt::format("merge {} {} --out {} --title both", folder.path("h200.json"),
+                                            folder.path("t4.json"), folder.path("both")));
+  CHECK(run.exit_code == 1);  // nobody said that a T4 has no attention
+  CHECK_THAT(run.out, ContainsSubstring("2 cells: 1 supported, 1 unsupported; 1 not as expected"));
+  CHECK_THAT(folder.text("both/index.html"), ContainsSubstring("\"title\":\"both\""));
+}
+
+TEST_CASE("what was asked before is not asked again, and is the same", "[matrix][cache]") {
+  const MatrixFolder folder;
+  const std::string cache = "--cache " + folder.path("cache/answers.sqlite");
+  REQUIRE(folder.run("first", cache).exit_code == 0);
+  const auto statistics = [&] {
+    return run_attnprobe(fmt::format("cache stats --format json {}", cache)).json();
+  };
+  CHECK(statistics()["answers"] == 6);
+  CHECK(statistics()["libraries"] == 1);
+  // A worker that would die of it is never started.
+  const Run again = run_attnprobe(
+      fmt::format("matrix {} --out {} {}", folder.path("matrix.json"), folder.path("second"), cache),
+      {{"ATTNPROBE_PROGRAM", "/bin/false"}});
+  INFO(again.err);
+  CHECK(again.exit_code == 0);
+  folder.check_equal("first", "second");
+  // Other options are other questions.
+  REQUIRE(folder.run("third", cache + " --mode A").exit_code == 0);
+  CHECK(statistics()["answers"] == 12);
+  CHECK_THAT(run_attnprobe("cache clear " + cache).out, ContainsSubstring("0 answers of 0 cuDNN libraries"));
+}
+
+TEST_CASE("processes share a cache", "[matrix][cache]") {
+  const MatrixFolder folder;
+  const std::string cache = "--cache " + folder.path("answers.sqlite");
+  std::vector<int> codes(4);
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < codes.size(); ++i)
+      threads.emplace_back(
+          [&, i] { codes[i] = folder.run(fmt::format("out{}", i), cache + " --jobs 1").exit_code; });
+  }
+  CHECK(codes == std::vector<int>(4, 0));
+  for (const char* other : {"out1", "out2", "out3"}) folder.check_equal("out0", other);
+  CHECK(run_attnprobe("cache stats --format json " + cache).json()["answers"] == 6);
+}
+
+TEST_CASE("a cache that cannot be used is an error that names it", "[matrix][cache]") {
+  const MatrixFolder folder;
+  std::ofstream(folder.path("text")) << "no database, and long enough that SQLite looks at it\n"
+                                     << std::string(5000, 'x');
+  const Run broken = folder.run("out", "--cache " + folder.path("text"));
+  CHECK(broken.exit_code == 3);
+  CHECK_THAT(broken.err, ContainsSubstring("the cache " + folder.path("text")));
+  CHECK_THAT(broken.err, ContainsSubstring("--no-cache goes without"));
+  CHECK(folder.run("out", "--cache /proc/none/answers.sqlite").exit_code == 3);
+}
+
+TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
+  const MatrixFolder folder;
+  const Run run = run_attnprobe(fmt::format("matrix {} --out {} --no-cache --target h200 --jobs 1",
+                                            folder.path("matrix.json"), folder.path("out")),
+                                {{"ATTNPROBE_TEST_FAULT", "segfault@mode B"}});
+  INFO(run.err);
+  CHECK(run.exit_code == 4);
+  CHECK_THAT(run.out, ContainsSubstring("3 crashed"));
+  const Json report = Json::parse(folder.text("out/report.json"));
+  for (const auto& result : report["results"]) {
+    CHECK(result["verdict"] == "crashed");
+    CHECK(result["crash"]["stage"] == "mode B");
+    CHECK(result["modes"][0]["mode"] == "A");  // what came before it is kept
+  }
+}
+
+TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matrix]") {
+  campaign::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.sweep_where_none = false;
+  options.jobs = 2;
+  campaign::Matrix matrix;
+  matrix.questions = campaign::questions_of(attention::parse_configs(
+      R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})",
+      "test"));
+  matrix.targets = {*gpu::find("h200")};
+  matrix.cudnns = {campaign::identify(options.cudnn, options)};
+  std::atomic<int> reported{0};
+  const auto disk_full = [&](const campaign::CellPlace&, const campaign::Result&) {
+    if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
+  };
+  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, disk_full),
+                    "the disk is full");
+  CHECK(reported < 12);
+}
+
+TEST_CASE("bad input to a matrix is named", "[matrix]") {
+  const MatrixFolder folder(
+      R"({"targets": ["h200", 7], "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
+  const auto refusal = [&](const std::string& arguments) {
+    const Run run = run_attnprobe(arguments);
+    CHECK((run.exit_code == 2 || run.exit_code == 3));
+    return run.err;
+  };
+  const std::string out = " --no-cache --out " + folder.path("out");
+  CHECK_THAT(refusal("matrix " + folder.path("matrix.json") + out),
+             ContainsSubstring("/targets/1: 7 is no text"));
+  CHECK_THAT(refusal("matrix '/nowhere/*.json'" + out),
+             ContainsSubstring("/nowhere/*.json: no file matches"));
+  CHECK_THAT(refusal("matrix configs/bert.json configs/bert.json" + out),
+             ContainsSubstring("two configs are called \"bert-base"));
+  CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out),
+             ContainsSubstring("--shard: \"3/2\" is no shard"));
+  CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out),
+             ContainsSubstring("scripts/fetch-cudnn 9.1.99"));
+  CHECK_THAT(refusal("matrix configs/bert.json --target h300" + out), ContainsSubstring("h300"));
+  CHECK_THAT(refusal("merge /nowhere --out " + folder.path("merged")), ContainsSubstring("/nowhere"));
+  std::ofstream(folder.path("cells.jsonl")) << "{\"schema\":\"attnprobe/cells/1\",\"axes\":7}\n";
+  CHECK_THAT(refusal("merge " + folder.path("cells.jsonl") + " --out " + folder.path("merged")),
+             ContainsSubstring("cells.jsonl"));
+}
+
+TEST_CASE("a matrix file names further files by patterns from its own folder", "[matrix]") {
+  const MatrixFolder folder(R"({"config_files": ["more-*.json"], "targets": "h200"})");
+  std::ofstream(folder.path("more-1.json"))
+      << R"({"name": "one", "heads": 8, "seqlen": 256, "head_dim": 64})";
+  std::ofstream(folder.path("more-2.json"))
+      << R"({"name": "two", "heads": 8, "seqlen": 512, "head_dim": 64})";
+  CHECK_THAT(folder.run("out").out, ContainsSubstring("2 cells: 2 supported"));
+  CHECK(Json::parse(folder.text("out/report.json"))["matrix"]["configs"] == Json{"one", "two"});
+}
+
+TEST_CASE("probe writes the same formats", "[matrix]") {
+  const Run csv =
+      run_attnprobe("--heads 8 --seqlen 256 --head-dim 64 --name one --target h200 --quick --format csv");
+  CHECK_THAT(csv.out,
+             ContainsSubstring("\r\none,sdpa fprop b1 h8 s256 d64 f16 "
+                               "bshd,sdpa,fprop,f16,h200,90,simulated,9.19.0,supported,supported,true,4,"));
+  for (const char* format : {"junit", "md", "html"}) {
+    const Run run = run_attnprobe(
+        fmt::format("--heads 8 --seqlen 256 --head-dim 64 --target h200 --quick --format {}", format));
+    CHECK(run.exit_code == 0);
+    CHECK_THAT(run.out, ContainsSubstring("h200"));
+  }
+}
+
+TEST_CASE("the page of a matrix works in a browser", "[matrix][page]") {
+  const MatrixFolder folder;
+  REQUIRE(folder.run("out").exit_code == 0);
+  const Run run = shell("scripts/dev/check-html " + folder.path("out/index.html"));
+  INFO(run.out << run.err);
+  if (run.exit_code == 77) {
+    WARN("SKIPPED: no Chromium on this machine (Debian: chromium)");
+    return;
+  }
+  CHECK(run.exit_code == 0);
+}

@@ -1,0 +1,381 @@
+// What cuDNN's reasons mean, which of them is the root cause, and what might help.
+#include <algorithm>
+
+#include "attention/config.hpp"
+#include "attention/fields.hpp"
+#include "diagnose/alternatives.hpp"
+#include "diagnose/reasons.hpp"
+#include "diagnose/root_cause.hpp"
+#include "catch.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::diagnose;
+
+using namespace attnprobe::test;
+using probe::EngineConfigFindings;
+using probe::Reason;
+using probe::WalkFindings;
+
+namespace {
+
+const Reason shared_memory{
+    "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
+    "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
+const Reason architecture{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
+                          "only Hopper is supported for this engine at: true"};
+const Reason pattern{"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN",
+                     "the chosen engine does not support this graph pattern at: true"};
+const Reason head_dim{"CUDNN_STATUS_NOT_SUPPORTED_SHAPE",
+                      "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64"};
+const Reason outer{"CUDNN_STATUS_NOT_SUPPORTED", "ptr->isSupported()"};
+
+// An engine config that failed the support check; mode "" for one found outside the heuristics.
+EngineConfigFindings fallen(const std::string& mode, int64_t rank, int64_t engine, const Reason& reason) {
+  EngineConfigFindings config;
+  if (!mode.empty()) {
+    config.modes = {mode};
+    config.rank = {{mode, rank}};
+  }
+  config.engine = engine;
+  config.check = {false, "CUDNN_STATUS_NOT_SUPPORTED"};
+  config.reasons = {reason, outer};
+  return config;
+}
+
+// One that passed the check, and whose plan then failed.
+EngineConfigFindings failed_plan(int64_t engine, const std::string& status,
+                                 const std::vector<Reason>& reasons) {
+  EngineConfigFindings config;
+  config.modes = {"A"};
+  config.rank = {{"A", 0}};
+  config.engine = engine;
+  config.check = {true, "CUDNN_STATUS_SUCCESS"};
+  config.plan = probe::PlanFindings{status, 1.0, false, reasons};
+  return config;
+}
+
+WalkFindings findings_of(const std::vector<EngineConfigFindings>& configs) {
+  WalkFindings findings;
+  findings.engine_configs = configs;
+  findings.plans_built =
+      std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.plan.has_value(); });
+  return findings;
+}
+
+RootCause cause_of(const std::vector<EngineConfigFindings>& configs) {
+  return root_cause(findings_of(configs));
+}
+
+// What a mode's support checks in a captured log become.
+void add_captured(WalkFindings& findings, const std::string& mode, const std::string& log) {
+  const auto configs = log::parse_engine_configs(log);
+  for (size_t i = 0; i < configs.size(); ++i) {
+    findings.engine_configs.push_back(fallen(mode, static_cast<int64_t>(i), configs[i].engine, {}));
+    findings.engine_configs.back().reasons = configs[i].reasons;
+  }
+}
+
+// The two matmuls of the forum on an L40S.
+WalkFindings forum_case() {
+  WalkFindings findings;
+  add_captured(findings, "A", fixture("support-checks-l40s-two-matmul-mode-a.txt"));
+  add_captured(findings, "FALLBACK", fixture("support-checks-l40s-two-matmul-fallback.txt"));
+  return findings;
+}
+
+std::string category(const std::string& status, const std::string& reason) {
+  return cause_of({fallen("A", 0, 1, {"CUDNN_STATUS_" + status, reason})}).category;
+}
+
+attention::AttentionSpec spec_of(const std::string& members) {
+  return attention::parse_configs("{\"heads\": 2, \"seqlen\": 10, " + members + "}", "x.json").at(0).spec;
+}
+
+std::vector<std::string> changes(const attention::AttentionSpec& spec) {
+  std::vector<std::string> texts;
+  for (const auto& alternative : alternatives(spec)) texts.push_back(alternative.change);
+  return texts;
+}
+
+}  // namespace
+
+// ---- root cause
+
+TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
+  const RootCause cause = root_cause(forum_case());
+  CHECK(cause.category == "shared_memory");
+  CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
+  CHECK_THAT(
+      cause.reason,
+      StartsWith(
+          "Kernel request for shared memory is exceeding the shared memory in the GPU at: requested_smem"));
+  CHECK(cause.engine == 0);
+  CHECK(cause.mode == "A");
+  CHECK_THAT(cause.explanation, ContainsSubstring("needs more shared memory per block than this GPU has"));
+  CHECK_FALSE(cause.in_general.empty());
+  CHECK(cause.advice.empty());  // advice is probed, and nothing was
+}
+
+TEST_CASE("The order of findings does not matter", "[diagnose]") {
+  WalkFindings findings = forum_case();
+  std::reverse(findings.engine_configs.begin(), findings.engine_configs.end());
+  CHECK(root_cause(findings).category == "shared_memory");
+  CHECK(root_cause(findings).mode == "A");
+}
+
+TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
+  CHECK(cause_of({fallen("FALLBACK", 0, 2, architecture), fallen("FALLBACK", 1, 7, pattern),
+                  fallen("FALLBACK", 2, 0, shared_memory)})
+            .category == "shared_memory");
+  CHECK(cause_of({fallen("A", 0, 2, architecture), fallen("A", 1, 7, pattern)}).category == "graph_pattern");
+  CHECK(cause_of({fallen("A", 0, 7, pattern), fallen("A", 1, 0, head_dim)}).category == "head_dim");
+}
+
+TEST_CASE("Among equals mode A's engine counts before FALLBACK's", "[diagnose]") {
+  const RootCause cause =
+      cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
+  CHECK(cause.engine == 6);
+  CHECK(cause.mode == "A");
+}
+
+TEST_CASE("Among equals the better rank counts", "[diagnose]") {
+  CHECK(cause_of({fallen("A", 2, 5, shared_memory), fallen("A", 1, 6, shared_memory)}).engine == 6);
+}
+
+TEST_CASE("What a heuristic proposed counts before what a sweep found", "[diagnose]") {
+  const RootCause cause =
+      cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
+  CHECK(cause.engine == 6);
+  CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
+}
+
+TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
+  const RootCause cause =
+      cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
+  CHECK(cause.category == "unknown");
+  CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED");
+  CHECK(cause.reason == "the moon is full at: moon == 1");
+  CHECK(cause.explanation == "attnprobe's catalogue does not know this text of cuDNN.");
+  CHECK(cause.in_general.empty());
+}
+
+TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
+  // FALLBACK proposes every engine; this is what an engine without a kernel for the graph says there.
+  const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
+                       "No knob was found for this mode for fused attention in SM120."};
+  const Reason entrance{
+      "CUDNN_STATUS_NOT_SUPPORTED",
+      "The matmul should either be an entrance node or occur after the softmax and only allowed 2 at: true"};
+  const RootCause cause = cause_of({fallen("FALLBACK", 0, 4, no_knob), fallen("FALLBACK", 1, 0, entrance)});
+  CHECK(cause.engine == 0);
+  CHECK(cause.category == "graph_pattern");
+}
+
+TEST_CASE("A plan that does not compile after a passed check is the cause", "[diagnose]") {
+  const auto reasons = log::parse_reasons(fixture("plan-compilation-failed.txt"));
+  const RootCause cause =
+      cause_of({fallen("A", 0, 1, shared_memory),
+                failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
+  CHECK(cause.category == "compilation");
+  CHECK(cause.engine == 2);
+  CHECK_THAT(cause.reason, StartsWith("Encountered runtime kernel compilation failure"));
+}
+
+TEST_CASE("A config that works is no cause", "[diagnose]") {
+  auto works = failed_plan(2, "CUDNN_STATUS_SUCCESS",
+                           {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
+  CHECK(cause_of({works, fallen("A", 1, 1, pattern)}).engine == 1);
+}
+
+TEST_CASE("A failed plan without reason lines keeps its status", "[diagnose]") {
+  const RootCause cause = cause_of({failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", {})});
+  CHECK(cause.category == "compilation");
+  CHECK(cause.status == "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED");
+  CHECK(cause.engine == 2);
+}
+
+TEST_CASE("A config that fell out without reason lines is still a candidate", "[diagnose]") {
+  auto config = fallen("A", 0, 3, {});
+  config.check.status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
+  config.reasons.clear();
+  const RootCause cause = cause_of({config});
+  CHECK(cause.category == "shape");
+  CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHAPE");
+  CHECK(cause.engine == 3);
+}
+
+TEST_CASE("A GPU that does not suffice comes before an engine that knows the graph nowhere", "[diagnose]") {
+  auto only = [](const std::string& what, const std::string& bound) {
+    return Reason{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
+                  "only " + what + " is supported for this engine at: !(" + bound + " <= deviceVer)"};
+  };
+  const WalkFindings findings = findings_of(
+      {fallen("FALLBACK", 0, 0, pattern), fallen("FALLBACK", 1, 1, only("Ampere or above", "800")),
+       fallen("FALLBACK", 2, 2, only("Hopper", "900")), fallen("FALLBACK", 3, 3, only("Blackwell", "1000"))});
+  auto engine_to_blame = [&](const std::string& config, int sm) {
+    const auto spec = attention::parse_configs(config, "test").at(0).spec;
+    const RootCause cause = root_cause(findings, spec, 91900, sm);
+    CHECK(cause.category == (cause.engine == 0 ? "graph_pattern" : "arch_mismatch"));
+    return cause.engine.value();
+  };
+  const std::string plain = R"({"pattern": "sdpa_composite", "heads": 2, "seqlen": 128, "head_dim": 128})";
+  CHECK(engine_to_blame(plain, 75) == 1);
+  CHECK(engine_to_blame(plain, 80) == 0);
+  std::string fp8 = plain, mxfp8 = plain;
+  fp8.insert(1, R"("dtype": "fp8_e4m3", )");
+  mxfp8.insert(1, R"("dtype": "fp8_e4m3", "fp8": "mxfp8", )");
+  CHECK(engine_to_blame(fp8, 80) == 2);
+  CHECK(engine_to_blame(fp8, 90) == 0);
+  CHECK(engine_to_blame(mxfp8, 80) == 3);
+  CHECK(engine_to_blame(mxfp8, 90) == 3);
+}
+
+TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
+  WalkFindings findings;
+  findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}}};
+  CHECK(root_cause(findings).category == "no_candidates");
+  findings.engines.resize(2);
+  findings.engines[1].engine = 1;
+  findings.engines[1].reasons = {architecture};
+  CHECK(root_cause(findings).reason == architecture.reason);
+  CHECK(root_cause(findings).engine == 1);
+}
+
+TEST_CASE("A mode whose query failed tells the cause", "[diagnose]") {
+  WalkFindings findings;
+  findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}},
+                    {"B", "CUDNN_STATUS_NOT_SUPPORTED", 0, 0, {}, {pattern, outer}}};
+  const RootCause cause = root_cause(findings);
+  CHECK(cause.category == "graph_pattern");
+  CHECK(cause.mode == "B");
+  CHECK(cause.reason == pattern.reason);
+}
+
+TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
+  WalkFindings findings = forum_case();
+  findings.failure = probe::Failure{"operation graph", "finalizing the matmul", {}};
+  findings.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
+  findings.failure->cudnn.last_error = "aDesc != bDesc";
+  const RootCause cause = root_cause(findings);
+  CHECK(cause.category == "invalid_graph");
+  CHECK(cause.status == "CUDNN_STATUS_BAD_PARAM");
+  CHECK(cause.reason == "aDesc != bDesc");
+  CHECK(cause.explanation == "cuDNN refuses the graph itself, at operation graph: finalizing the matmul");
+  findings.failure->cudnn.last_error.clear();
+  CHECK(root_cause(findings).reason == "finalizing the matmul");
+}
+
+// ---- the environment
+
+TEST_CASE("Reasons that speak of the machine are told from those of the graph", "[diagnose]") {
+  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
+  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") ==
+        "environment");
+  CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
+  CHECK(category("NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "anything") == "environment");
+  CHECK(category("NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", "anything") == "environment");
+}
+
+TEST_CASE("A missing driver hides the rest", "[diagnose]") {
+  WalkFindings findings;
+  add_captured(findings, "A", fixture("support-checks-no-driver.txt"));
+  REQUIRE(findings.engine_configs.size() == 5);
+  const RootCause cause = root_cause(findings);
+  CHECK(cause.category == "environment");
+  CHECK(cause.reason == "this->libcuda == nullptr");
+  CHECK(speaks_of_environment(findings));
+}
+
+TEST_CASE("A reason of the graph is none of the machine, whatever the status", "[diagnose]") {
+  // cuDNN 9.8 to 9.10 on a simulated A100: fp8, backward.
+  const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART";
+  EngineConfigFindings config = fallen(
+      "A", 0, 1,
+      {status,
+       "FP8 Flash Attention is not supported for sm_80 instructions or cuda TK < 12.0 at: this->is_fp8"});
+  config.reasons.insert(config.reasons.begin() + 1, {status, "a call that nobody knows()"});
+  CHECK_FALSE(speaks_of_environment(findings_of({config})));
+  CHECK(cause_of({config}).category == "arch_mismatch");
+  config.reasons = {{status, "a text that nobody knows"}};
+  CHECK(speaks_of_environment(findings_of({config})));
+}
+
+TEST_CASE("The environment speaks wherever it is named", "[diagnose]") {
+  const Reason nvrtc{"CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so"};
+  CHECK_FALSE(speaks_of_environment(forum_case()));
+  CHECK(speaks_of_environment(findings_of({failed_plan(1, nvrtc.status, {nvrtc})})));
+  WalkFindings of_mode;
+  of_mode.modes = {{"A", nvrtc.status, 0, 0, {}, {nvrtc}}};
+  CHECK(speaks_of_environment(of_mode));
+  WalkFindings of_graph;
+  of_graph.failure = probe::Failure{"operation graph", "", {}};
+  of_graph.failure->cudnn.status = "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED";
+  CHECK(speaks_of_environment(of_graph));
+  of_graph.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
+  CHECK_FALSE(speaks_of_environment(of_graph));
+}
+
+// ---- alternatives
+
+TEST_CASE("Alternatives are single changes, the smallest first", "[diagnose]") {
+  CHECK(changes(spec_of(R"("head_dim": 64)")).empty());
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha")")) ==
+        std::vector<std::string>{"pattern \"sdpa\" instead of \"mha\""});
+  CHECK(changes(spec_of(R"("head_dim": 68, "o_dtype": "f32", "pattern": "two_matmul")")) ==
+        std::vector<std::string>{"O in f16, the type of Q, K and V",
+                                 "head dimensions padded with zeros to 72 and 72, the scale kept",
+                                 "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has "
+                                 "the softmax between the matmuls)"});
+}
+
+TEST_CASE("Features give way one at a time", "[diagnose]") {
+  using Words = std::vector<std::string>;
+  const std::pair<const char*, Words> cases[] = {
+      {R"("head_dim": 64, "dropout": {"probability": 0.5, "seed": "i32"})",
+       {"dropout's seed and offset as 64-bit tensors"}},
+      {R"("head_dim": 64, "sum_exp": true)",
+       {"with the row maxima as an output too", "statistics instead of row maxima and sums"}},
+      {R"("head_dim": 64, "pass": "bprop", "deterministic": true, "bias": {"grad": true}, "softcap": 5)",
+       {"without determinism", "without the bias gradient", "without the softcap (another computation)"}},
+      {R"("head_dim": 64, "dtype": "f32")", {"bf16 instead of f32"}},
+      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16")",
+       {"O in fp8_e4m3, the type of Q, K and V", "bf16 instead of fp8"}},
+      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+       {"one scale a tensor instead of MXFP8", "bf16 instead of fp8"}},
+      {R"("head_dim": 64, "layout": "thd", "mask": "padding")", {"padded instead of ragged tensors"}},
+  };
+  for (const auto& [members, expected] : cases) {
+    INFO(members);
+    CHECK(changes(spec_of(members)) == expected);
+  }
+  // Only where cuDNN wants it.
+  const std::string with_padding = "with a padding mask, whose lengths may be the full ones";
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "mask": "causal")")).front() == with_padding);
+  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "pass": "bprop")")).front() == with_padding);
+}
+
+TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]") {
+  const auto spec = spec_of(R"("head_dim_qk": 100, "head_dim_v": 65)");
+  const auto found = alternatives(spec);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].spec.head_dim_qk == 104);
+  CHECK(found[0].spec.head_dim_v == 72);
+  CHECK(attention::scale_of(found[0].spec) == 0.1);
+}
+
+TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagnose]") {
+  const auto spec = spec_of(
+      R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
+  const auto found = alternatives(spec);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].change == "contiguous tensors in layout bshd");
+  CHECK(attention::q_strides(found[0].spec) == attention::Strides{1280, 64, 128, 1});
+}
+
+TEST_CASE("No alternative contradicts itself", "[diagnose]") {
+  for (const char* members :
+       {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
+        R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
+    for (const auto& alternative : alternatives(spec_of(members)))
+      CHECK(attention::contradictions(alternative.spec).empty());
+}

@@ -1,0 +1,251 @@
+// The catalogue of GPUs and files of one's own.
+#include "gpu/target.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "gpu/catalogue.hpp"
+#include "catch.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::gpu;
+using namespace attnprobe::test;
+
+namespace {
+
+using Ids = std::vector<std::string>;
+
+Ids ids(const std::vector<Target>& targets) {
+  Ids result;
+  for (const auto& t : targets) result.push_back(t.id);
+  return result;
+}
+
+// A target file in the catalogue's form, after `change`.
+template <class F>
+std::string refusal(F change) {
+  Json json = to_json(*find("l40s"));
+  change(json);
+  return usage_error([&] { parse_target(json.dump(), "my.json"); });
+}
+
+std::string unknown(const std::string& selection) {
+  return usage_error([&] { simulated_targets(selection); });
+}
+
+}  // namespace
+
+// ---- the catalogue
+
+TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
+  for (const char* id :
+       {"t4",      "a100-40gb", "a100",         "a10",      "a30",  "rtx3090", "l4",   "l40s",
+        "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200", "gh200",   "b200", "gb200",
+        "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin", "thor"}) {
+    INFO(id);
+    REQUIRE(find(id) != nullptr);
+    CHECK(find(id)->id == id);
+  }
+}
+
+TEST_CASE("Ids and aliases are unique, lower-case words", "[target]") {
+  std::set<std::string> names{"all", "representative", "device"};
+  for (const auto& t : catalogue()) {
+    Ids all = t.aliases;
+    all.push_back(t.id);
+    for (const auto& name : all) {
+      INFO(name);
+      CHECK(names.insert(name).second);
+      CHECK(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("Aliases find their target", "[target]") {
+  size_t aliases = 0;
+  for (const auto& t : catalogue())
+    for (const auto& alias : t.aliases) {
+      CHECK(find(alias) == &t);
+      ++aliases;
+    }
+  CHECK(aliases > 0);
+  CHECK(find("") == nullptr);
+  CHECK(find("L40S") == nullptr);
+}
+
+TEST_CASE("The catalogue is in order of SM, then id", "[target]") {
+  const auto& all = catalogue();
+  CHECK(std::is_sorted(all.begin(), all.end(), [](const Target& a, const Target& b) {
+    return std::pair(a.sm, a.id) < std::pair(b.sm, b.id);
+  }));
+}
+
+TEST_CASE("Targets have the compute capabilities of their architectures", "[target]") {
+  const std::map<std::string, int> sm{
+      {"t4", 75},     {"a100", 80},  {"a30", 80},   {"a10", 86},      {"rtx3090", 86}, {"orin", 87},
+      {"l4", 89},     {"l40s", 89},  {"h100", 90},  {"h200", 90},     {"gh200", 90},   {"b200", 100},
+      {"gb200", 100}, {"b300", 103}, {"thor", 110}, {"rtx5090", 120}, {"gb10", 121}};
+  for (const auto& [id, expected] : sm) {
+    INFO(id);
+    REQUIRE(find(id) != nullptr);
+    CHECK(find(id)->sm == expected);
+  }
+}
+
+TEST_CASE("Every property of the catalogue has a source that is described", "[target]") {
+  for (const auto& t : catalogue()) {
+    INFO(t.id);
+    CHECK(t.kind == Kind::simulated);
+    CHECK_FALSE(t.name.empty());
+    CHECK_FALSE(t.architecture.empty());
+    CHECK(t.file.empty());
+    CHECK(t.sources.size() == t.properties.size());
+    for (const auto& [property, value] : t.properties.items()) {
+      INFO(property);
+      REQUIRE(t.sources.contains(property));
+      const std::string source = t.sources[property];
+      REQUIRE(t.references.contains(source));
+      CHECK_FALSE(t.references[source].value("title", "").empty());
+    }
+  }
+}
+
+TEST_CASE("The measured H200 is in the catalogue as it was measured", "[target]") {
+  const Json measured = Json::parse(fixture("h200-measured.json"));
+  for (const auto& [property, value] : measured.items()) {
+    INFO(property);
+    CHECK(find("h200")->properties[property] == value);
+  }
+}
+
+// ---- selections
+
+TEST_CASE("Targets are selected by id, alias, list or set", "[target]") {
+  CHECK(ids(simulated_targets("l40s")) == Ids{"l40s"});
+  CHECK(ids(simulated_targets("h200,l40s,t4")) == Ids{"h200", "l40s", "t4"});
+  CHECK(ids(simulated_targets("l40s,h200,l40s")) == Ids{"l40s", "h200"});
+  CHECK(simulated_targets("all").size() == catalogue().size());
+}
+
+TEST_CASE("The representative set has one GPU a generation", "[target]") {
+  CHECK(ids(simulated_targets("representative")) == Ids{"a100", "l40s", "h200", "b200", "rtx5090"});
+}
+
+TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
+  CHECK(unknown("l40ss") ==
+        "--target: \"l40ss\" is no target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
+        "representative, an id of "
+        "`attnprobe targets list`, or a .json file");
+  CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is no target (did you mean \"h200\"?)"));
+  CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is no target; allowed: "));
+  CHECK_THAT(unknown(""), StartsWith("--target: \"\" is no target; allowed: "));
+}
+
+// ---- files
+
+TEST_CASE("A bare property JSON is a target named after its file", "[target]") {
+  const Target t = parse_target(fixture("h200-measured.json"), "gpus/my-h200.json");
+  CHECK(t.id == "my-h200");
+  CHECK(t.name == "NVIDIA H200");
+  CHECK(t.sm == 90);
+  CHECK(t.kind == Kind::simulated);
+  CHECK(t.file == "gpus/my-h200.json");
+  CHECK(t.properties["maxSharedMemoryPerBlockOptin"] == 232448);
+}
+
+TEST_CASE("A file is a target wherever a name is", "[target]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
+  CHECK(ids(simulated_targets("l40s," + path)) == Ids{"l40s", "mine"});
+  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) ==
+        "nowhere.json: cannot be read as a target file");
+  CHECK(usage_error([] { simulated_targets("./nowhere"); }) == "./nowhere: cannot be read as a target file");
+}
+
+TEST_CASE("A file with the id of another chosen target is not dropped in silence", "[target]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("l40s.json", fixture("h200-measured.json")).string();
+  size_t count = 0;
+  const std::string message = usage_error([&] { count = simulated_targets("l40s," + path).size(); });
+  CHECK((count == 2 || message != "no error"));
+}
+
+TEST_CASE("A target survives the catalogue's form", "[target]") {
+  for (const auto& t : catalogue())
+    CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
+}
+
+TEST_CASE("Errors of target files name file and place", "[target]") {
+  CHECK(refusal([](Json& j) { j["schema"] = "attnprobe/target/2"; }) ==
+        "my.json: /schema: \"attnprobe/target/2\" is not known; allowed: \"attnprobe/target/1\"");
+  CHECK(refusal([](Json& j) { j.erase("properties"); }) == "my.json: the key \"properties\" is missing");
+  CHECK(refusal([](Json& j) { j["properties"] = 3; }) ==
+        "my.json: /properties: expected the object of a device property JSON");
+  CHECK(refusal([](Json& j) { j["properties"].erase("deviceVer"); }) ==
+        "my.json: /properties: the key \"deviceVer\" is missing");
+  CHECK(refusal([](Json& j) { j["properties"]["multiProcessorCount"] = 0; }) ==
+        "my.json: /properties/multiProcessorCount: 0 is not a positive integer");
+  CHECK(refusal([](Json& j) { j["properties"]["warpSize"] = 32.5; }) ==
+        "my.json: /properties/warpSize: 32.5 is neither an integer, a text nor three integers");
+  CHECK(refusal([](Json& j) { j["aliases"] = 5; }) == "my.json: /aliases: 5 has the wrong type");
+  CHECK(refusal([](Json& j) { j["id"] = 5; }) == "my.json: /id: 5 has the wrong type");
+  CHECK(refusal([](Json& j) { j["sm"] = 90; }) == "my.json: /sm: 90 contradicts deviceVer 890");
+}
+
+TEST_CASE("Errors of bare property files name the place in that file", "[target]") {
+  auto bare = [](const char* key, const Json& value) {
+    Json json = Json::parse(fixture("h200-measured.json"));
+    json[key] = value;
+    return usage_error([&] { parse_target(json.dump(), "my.json"); });
+  };
+  CHECK(bare("deviceVer", "9.0") == "my.json: /deviceVer: \"9.0\" is not a positive integer");
+  CHECK_THAT(bare("deviceName", 5), StartsWith("my.json: /deviceName: "));
+  CHECK(usage_error([] { parse_target("{}", "my.json"); }) == "my.json: the key \"deviceVer\" is missing");
+  CHECK(usage_error([] { parse_target("[1]", "my.json"); }) == "my.json: not a JSON object");
+  CHECK(usage_error([] { parse_target("{", "my.json"); }) == "my.json: not a JSON object");
+}
+
+TEST_CASE("Extents are three integers", "[target]") {
+  CHECK_THAT(refusal([](Json& j) {
+               j["properties"]["maxGridSize"] = {1, 2};
+             }),
+             StartsWith("my.json: /properties/maxGridSize: [1,2]"));
+  CHECK_THAT(refusal([](Json& j) {
+               j["properties"]["maxGridSize"] = {"x", 2, 3};
+             }),
+             StartsWith("my.json: /properties/maxGridSize: [\"x\",2,3]"));
+}
+
+// ---- measured targets
+
+TEST_CASE("A measured GPU becomes a target whose numbers are measured", "[target]") {
+  const Target t = measured_target(fixture("h200-measured.json"), 6016, "cuDNN 9.19");
+  CHECK(t.id == "nvidia-h200");
+  CHECK(t.name == "NVIDIA H200");
+  CHECK(t.sm == 90);
+  CHECK(t.file.empty());
+  CHECK(t.properties["memoryBusWidth"] == 6016);
+  CHECK(t.sources.size() == t.properties.size());
+  for (const auto& [property, source] : t.sources.items()) CHECK(source == "measured");
+  CHECK(t.references["measured"]["note"] == "cuDNN 9.19");
+  CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
+}
+
+TEST_CASE("The bus width that cuDNN gives is not replaced", "[target]") {
+  Json properties = Json::parse(fixture("h200-measured.json"));
+  properties["memoryBusWidth"] = 5120;
+  CHECK(measured_target(properties.dump(), 6016, "").properties["memoryBusWidth"] == 5120);
+}
+
+TEST_CASE("The id of a measured GPU is a word", "[target]") {
+  auto id_of = [](const char* name) {
+    Json properties = Json::parse(fixture("h200-measured.json"));
+    properties["deviceName"] = name;
+    return measured_target(properties.dump(), 384, "").id;
+  };
+  CHECK(id_of("NVIDIA RTX PRO 6000 Blackwell Workstation Edition") ==
+        "nvidia-rtx-pro-6000-blackwell-workstation-edition");
+  CHECK(id_of("Tesla V100-SXM2-16GB") == "tesla-v100-sxm2-16gb");
+  CHECK(id_of("Orin (nvgpu)") == "orin-nvgpu");
+}

@@ -1,0 +1,295 @@
+// cuDNN's log, read back: the graph that was logged comes out, or what is missing of it is said.
+#include <random>
+
+#include "cudnn/library_info.hpp"
+#include "catch.hpp"
+#include "log_messages.hpp"
+#include "random_config.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::graph;
+using namespace attnprobe::importers;
+using namespace attnprobe::test;
+
+namespace {
+
+// What the installed cuDNN logs of graphs, and what the graphs were: the lines of log_writer.
+struct Logged {
+  std::vector<LogCall> messages;
+  std::vector<Json> graphs;  // those that cuDNN finalized
+};
+
+Logged log_of(const std::string& config_files) {
+  const TemporaryFolder folder;
+  const std::string log = (folder.path() / "log").string(), out = (folder.path() / "out").string();
+  const auto run = test::shell(std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" +
+                                   test::cudnn_path() + "' '" + out + "' " + config_files,
+                               {{"CUDNN_LOGLEVEL_DBG", "3"},
+                                {"CUDNN_LOGDEST_DBG", log},
+                                {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  Logged logged{log_messages(read_text(log)), {}};
+  std::istringstream lines(read_text(out));
+  for (std::string line; std::getline(lines, line);)
+    if (Json graph = Json::parse(line); graph["status"] == "finalized") logged.graphs.push_back(graph);
+  return logged;
+}
+
+const Logged& features() {
+  static const Logged all = log_of("configs/features/*.json");
+  return all;
+}
+
+void check_graphs(const std::vector<ImportedGraph>& imported, const std::vector<Json>& graphs) {
+  REQUIRE(imported.size() == graphs.size());
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    INFO(graphs[i]["config"]);
+    CHECK(imported[i].missing.empty());
+    CHECK(hash(imported[i].graph) == graphs[i]["hash"]);
+  }
+}
+
+bool is_about(const LogCall& call, const std::string& words) {
+  return !call.lines.empty() && test::contains(call.lines[0], words);
+}
+
+bool finalizes_graph(const LogCall& call) {
+  return call.function == "cudnnBackendFinalize" && is_about(call, "OPERATIONGRAPH");
+}
+
+// The message in which the fixture's graph is finalized.
+struct Fixture {
+  std::vector<LogCall> messages;
+  OpGraph graph;
+  const std::vector<std::string>& tree() const { return messages.back().lines; }
+};
+
+Fixture logged_fixture(const std::string& name) {
+  const auto run = test::shell("xz -dc tests/fixtures/logs/" + name + ".log.xz");
+  REQUIRE(run.exit_code == 0);
+  Fixture loaded{log_messages(run.out), from_json(Json::parse(fixture("logs/" + name + ".graph.json")))};
+  REQUIRE(finalizes_graph(loaded.messages.back()));
+  return loaded;
+}
+
+const char* const fixtures[] = {"cudnn-9.0-composite", "cudnn-9.0-legacy", "cudnn-9.10-composite",
+                                "cudnn-9.16-composite", "cudnn-9.28-single"};
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t at = text.find(from);
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
+}
+
+// The error for the tree of `name` with the first line that holds `from` changed.
+std::string error_with(const std::string& name, const std::string& from, const std::string& to) {
+  auto lines = logged_fixture(name).tree();
+  for (auto& line : lines)
+    if (test::contains(line, from)) {
+      line = replaced(line, from, to);
+      break;
+    }
+  return usage_error([&] { import_log_tree(lines); });
+}
+
+}  // namespace
+
+TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]") {
+  CHECK(features().graphs.size() > 100);
+  check_graphs(logged_graphs(features().messages), features().graphs);
+}
+
+TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random]") {
+  const TemporaryFolder folder;
+  Json configs = Json::array();
+  for (uint64_t seed = 1; seed <= 200; ++seed) configs.push_back(random_config(seed));
+  const Logged logged = log_of("'" + folder.file("random.json", configs.dump()).string() + "'");
+  CHECK(logged.graphs.size() > 150);
+  check_graphs(logged_graphs(logged.messages), logged.graphs);
+}
+
+TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it",
+          "[log_import]") {
+  std::vector<LogCall> messages, tensors, others;
+  const auto flush = [&] {
+    messages.insert(messages.end(), tensors.begin(), tensors.end());
+    messages.insert(messages.end(), others.begin(), others.end());
+    tensors.clear();
+    others.clear();
+  };
+  bool destroying = false;
+  for (const LogCall& call : features().messages) {
+    const bool destroys = call.function == "cudnnBackendDestroyDescriptor";
+    if (destroying && !destroys) flush();  // the graph before dies before the next one's tensors are made
+    destroying = destroys;
+    (!destroys && is_about(call, "TENSOR_DESCRIPTOR") ? tensors : others).push_back(call);
+    if (finalizes_graph(call)) flush();
+  }
+  flush();
+  check_graphs(logged_graphs(messages), features().graphs);
+}
+
+TEST_CASE("the calls of several threads do not mix", "[log_import]") {
+  std::vector<LogCall> mixed;
+  const auto& messages = features().messages;
+  const size_t count = std::min<size_t>(messages.size(), 20000);
+  for (size_t i = 0; i < count; ++i)
+    for (const char* thread : {"a", "b"}) {
+      mixed.push_back(messages[i]);
+      // A message that is cut off has no thread; its graph's operations were set just before.
+      if (!mixed.back().thread.empty()) mixed.back().thread = thread;
+    }
+  const auto both = logged_graphs(mixed);
+  REQUIRE(both.size() > 20);
+  for (size_t i = 0; i < both.size(); ++i) CHECK(hash(both[i].graph) == features().graphs[i / 2]["hash"]);
+}
+
+TEST_CASE("logs of older and newer versions", "[log_import]") {
+  for (const char* name : fixtures) {
+    INFO(name);
+    const Fixture loaded = logged_fixture(name);
+    const auto imported = logged_graphs(loaded.messages);
+    REQUIRE(imported.size() == 1);
+    CHECK(imported[0].missing.empty());
+    CHECK(hash(imported[0].graph) == hash(loaded.graph));
+  }
+}
+
+TEST_CASE("a tree without the calls before it: what it leaves out is said", "[log_import]") {
+  const auto imported = import_log_tree(logged_fixture("cudnn-9.10-composite").tree());
+  CHECK(imported.graph.operations.size() == logged_fixture("cudnn-9.10-composite").graph.operations.size());
+  const auto says = [](const std::vector<std::string>& lines, const std::string& words) {
+    return std::count_if(lines.begin(), lines.end(),
+                         [&](const std::string& line) { return test::contains(line, words); });
+  };
+  CHECK(says(imported.missing, "lengths for each batch entry (M, N, K), if there are any, of operation") ==
+        2);
+  CHECK(says(imported.missing, "the axis of operation") == 4);
+  CHECK(says(imported.missing, "seed and offset of operation") == 1);
+  CHECK(says(imported.missing, "reorderings and ragged offsets, if there are any, of tensors ") == 1);
+  CHECK(says(imported.inferred, "b of operation") == 2);
+  CHECK(says(imported.inferred, "the order of the operations") == 1);
+  // All that is lost is said to be lost: with it the graph is the one that was built.
+  CHECK(imported.missing.size() == 8);
+  CHECK(!hash(imported.graph).empty());
+
+  // 9.28 shows everything of a single operation and its sub-graph but reorderings.
+  const auto single = import_log_tree(logged_fixture("cudnn-9.28-single").tree());
+  CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
+  REQUIRE(single.missing.size() == 1);
+  CHECK_THAT(single.missing[0], StartsWith("reorderings and ragged offsets"));
+}
+
+TEST_CASE("lines below the graph's own line are enough, and a message that is cut off says so",
+          "[log_import]") {
+  const auto whole = logged_fixture("cudnn-9.10-composite").tree();
+  const std::vector<std::string> below(whole.begin() + 1, whole.end());
+  CHECK(hash(import_log_tree(below).graph) == hash(import_log_tree(whole).graph));
+  std::vector<std::string> cut(whole.begin(), whole.begin() + 100);
+  cut.back().resize(cut.back().size() / 2);
+  const auto imported = import_log_tree(cut);
+  CHECK(imported.graph.operations.size() < 4);
+  CHECK(test::contains(imported.missing.at(0), "cuDNN cut its message off"));
+}
+
+TEST_CASE("the calls before make up for a message that is cut off", "[log_import]") {
+  Fixture loaded = logged_fixture("cudnn-9.10-composite");
+  auto& tree = loaded.messages.back().lines;
+  tree.resize(200);
+  tree.back().resize(tree.back().size() / 2);
+  loaded.messages.back().thread.clear();
+  const auto imported = logged_graphs(loaded.messages);
+  REQUIRE(imported.size() == 1);
+  CHECK(imported[0].missing.empty());
+  CHECK(hash(imported[0].graph) == hash(loaded.graph));
+}
+
+TEST_CASE("what a log has and an operation graph has no place for is missing", "[log_import]") {
+  Fixture loaded = logged_fixture("cudnn-9.10-composite");
+  for (auto& call : loaded.messages)
+    for (auto& line : call.lines) {
+      line = replaced(line, "alpha2: type=double; val=1;", "alpha2: type=double; val=0.5;");
+      line = replaced(line, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC",
+                      "CUDNN_ATTR_OPERATION_MATMUL_NEW");
+    }
+  LogGraphReader reader;
+  std::optional<ImportedGraph> imported;
+  for (const auto& call : loaded.messages)
+    if (auto found = reader.read(call)) imported = std::move(found);
+  REQUIRE(imported);
+  const auto says = [&](const std::string& words) {
+    return std::count_if(imported->missing.begin(), imported->missing.end(),
+                         [&](const std::string& line) { return test::contains(line, words); });
+  };
+  CHECK(says("CUDNN_ATTR_OPERATION_MATMUL_NEW = ") == 1);
+  // Factors of a pointwise operation have one.
+  CHECK(std::get<Pointwise>(imported->graph.operations.at(1)).alpha2 == 0.5);
+}
+
+TEST_CASE("wrong values are named", "[log_import]") {
+  const char* composite = "cudnn-9.10-composite";
+  CHECK_THAT(error_with(composite, "CUDNN_DATA_HALF", "CUDNN_DATA_QUARTER"),
+             ContainsSubstring("line ") && ContainsSubstring("CUDNN_DATA_QUARTER") &&
+                 ContainsSubstring("CUDNN_DATA_HALF"));
+  CHECK_THAT(error_with(composite, "CUDNN_POINTWISE_MUL", "CUDNN_POINTWISE_MULL"), ContainsSubstring("MULL"));
+  CHECK_THAT(error_with(composite, "val=[2,2,128,64]", "val=[2,2,x,64]"),
+             ContainsSubstring("a list of integers"));
+  CHECK_THAT(error_with(composite, "val=[2,2,128,64]", "val=[2,2,128]"),
+             ContainsSubstring("as many numbers as in dimA"));
+  CHECK_THAT(error_with(composite, "isVirtual: type=bool; val=true", "isVirtual: type=bool; val=2"),
+             ContainsSubstring("isVirtual is \"2\"; expected true or false"));
+  CHECK_THAT(error_with(composite, "dimA:", "dimB:"), ContainsSubstring("expected a line \"dimA\" below it"));
+  CHECK_THAT(usage_error([] { import_log_tree({}); }), ContainsSubstring("no operation"));
+  CHECK_THAT(usage_error([] { import_log_tree({"    descriptor: type=CUDNN_BACKEND_ENGINE_DESCRIPTOR:"}); }),
+             ContainsSubstring("not an operation graph"));
+}
+
+TEST_CASE("damaged logs give graphs that hold together, or usage errors", "[log_import][random]") {
+  std::mt19937 random(7);
+  const auto below = [&](size_t limit) { return random() % std::max<size_t>(limit, 1); };
+  size_t graphs = 0, errors = 0;
+  for (const char* name : {"cudnn-9.0-legacy", "cudnn-9.16-composite", "cudnn-9.28-single"}) {
+    const Fixture loaded = logged_fixture(name);
+    for (int round = 0; round < 60; ++round) {
+      auto messages = loaded.messages;
+      for (int damage = 0; damage < 4; ++damage) {
+        auto& lines = (damage % 2 == 0 ? messages.back() : messages[below(messages.size())]).lines;
+        if (lines.empty()) continue;
+        std::string& line = lines[below(lines.size())];
+        switch (below(5)) {
+          case 0:
+            line.clear();
+            break;
+          case 1:
+            line.resize(below(line.size()));
+            break;
+          case 2:
+            line.insert(0, below(40), ' ');
+            break;
+          case 3:
+            line = lines[below(lines.size())];
+            break;
+          default:
+            line[below(line.size())] = static_cast<char>(below(256));
+            break;
+        }
+      }
+      if (below(4) == 0)
+        messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(below(messages.size())));
+      std::vector<ImportedGraph> imported;
+      const std::string error = usage_error([&] { imported = logged_graphs(messages); });
+      const std::string alone =
+          usage_error([&] { imported.push_back(import_log_tree(messages.back().lines)); });
+      for (const auto& graph : imported) CHECK(!hash(graph.graph).empty());
+      graphs += imported.size();
+      for (const std::string& each : {error, alone}) {
+        if (each == "no error") continue;
+        ++errors;
+        CHECK_THAT(each, StartsWith("cuDNN log: "));
+      }
+    }
+  }
+  CHECK(graphs > 50);
+  CHECK(errors > 50);
+}

@@ -1,0 +1,136 @@
+// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what
+// a program with its own wiring saw, cell by cell.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diagnose/reasons.hpp"
+#include "base/error.hpp"
+#include "gpu/catalogue.hpp"
+#include "base/text.hpp"
+#include "worker/client.hpp"
+#include "catch.hpp"
+#include "graph_edits.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+using campaign::Result;
+
+namespace {
+
+// "2 24=7 256": engine, knobs by type, workspace, as the fixture writes what mode A returned, in order.
+std::vector<std::string> viable_of_mode_a(const Result& result) {
+  std::vector<std::pair<int64_t, std::string>> ranked;
+  for (const auto& config : result.findings.engine_configs) {
+    const auto rank = config.rank.find("A");
+    if (rank == config.rank.end() || !config.check.supported) continue;
+    std::string knobs;
+    for (const auto& [type, name] : {std::pair("14", "STAGES"), std::pair("24", "KERNEL_CFG")})
+      if (const auto knob = config.knobs.find(name); knob != config.knobs.end())
+        knobs += fmt::format("{}{}={}", knobs.empty() ? "" : ",", type, knob->second);
+    ranked.emplace_back(rank->second,
+                        fmt::format("{} {} {}", config.engine, knobs, config.workspace_bytes.value_or(-1)));
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> texts;
+  for (auto& [rank, text] : ranked) texts.push_back(std::move(text));
+  return texts;
+}
+
+// All first reasons of an engine's configs that fell out of mode A.
+std::string first_reasons(const Result& result, int64_t engine) {
+  std::string reasons;
+  for (const auto& config : result.findings.engine_configs)
+    if (config.engine == engine && !config.check.supported && !config.reasons.empty() &&
+        config.rank.find("A") != config.rank.end())
+      reasons += config.reasons.front().status + "; " + config.reasons.front().reason + "\n";
+  return reasons;
+}
+
+void check_cell(const Result& result, const Json& cell) {
+  CHECK(mode_counts(result, "A") == cell["A"]);
+  CHECK(mode_counts(result, "FALLBACK") == cell["FALLBACK"]);
+  CHECK(viable_of_mode_a(result) == cell["configs"].get<std::vector<std::string>>());
+  for (const Json& reason : cell["reasons"])
+    for (const auto& engine : split(reason["engines"].get<std::string>(), ','))
+      CHECK(contains(first_reasons(result, std::stoll(engine)),
+                     reason["status"].get<std::string>() + "; " + reason["reason"].get<std::string>()));
+}
+
+void check_target(const std::string& id) {
+  const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
+  const gpu::Target& target = *gpu::find(id);
+  constexpr auto timeout = worker::Client::Seconds(60);
+  auto client = std::make_unique<worker::Client>(target, timeout);
+  const int64_t version = client->open(cudnn_path(), target).version;
+  if (version / 100 != 919) {
+    WARN("SKIPPED: the verified walks are of cuDNN 9.19, this is " << version);
+    return;
+  }
+  probe::WalkOptions options;
+  options.modes = {"A", "FALLBACK"};
+  options.sweep_where_none = false;
+  for (const Json& walk : verified["walks"]) {
+    INFO(walk["graph"] << " on " << id);
+    const auto configs = attention::parse_configs(walk["config"].dump(), "fixture");
+    auto graph = build::build_graph(configs.at(0).spec, {version, target.sm}).graph;
+    if (walk.contains("edit")) edit_graph(graph, walk["edit"]);
+    if (walk["ops"] != 0) CHECK(graph.operations.size() == walk["ops"].get<size_t>());
+    Result result;
+    try {
+      result.findings = client->walk(graph, options);
+    } catch (const worker::WorkerLost& lost) {
+      REQUIRE(walk.contains("crashes"));
+      REQUIRE(walk["crashes"].contains(id));
+      CHECK(contains(lost.end.text(), walk["crashes"][id].get<std::string>()));
+      client = std::make_unique<worker::Client>(target, timeout);
+      client->open(cudnn_path(), target);
+      continue;
+    }
+    if (walk.contains("fails")) {
+      REQUIRE(result.findings.failure);
+      CHECK(result.findings.failure->cudnn.status == walk["fails"]["status"]);
+      CHECK(contains(result.findings.failure->cudnn.last_error, walk["fails"]["reason"].get<std::string>()));
+    } else {
+      REQUIRE(walk["cells"].contains(id));  // else it must crash, as in the laboratory
+      check_cell(result, walk["cells"][id]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every reason of the laboratory's table is in the catalogue", "[verified]") {
+  const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
+  size_t reasons = 0;
+  for (const Json& walk : verified["walks"]) {
+    if (!walk.contains("cells")) continue;
+    for (const Json& cell : walk["cells"])
+      for (const Json& reason : cell["reasons"]) {
+        INFO(walk["graph"] << ": " << reason["reason"]);
+        CHECK(diagnose::find_reason({reason["status"], reason["reason"]}) != nullptr);
+        ++reasons;
+      }
+  }
+  CHECK(reasons > 300);
+}
+
+TEST_CASE("266 graphs walk as the laboratory saw: H200", "[verified]") {
+  check_target("h200");
+}
+TEST_CASE("266 graphs walk as the laboratory saw: B200", "[verified]") {
+  check_target("b200");
+}
+TEST_CASE("266 graphs walk as the laboratory saw: RTX 5090", "[verified]") {
+  check_target("rtx5090");
+}
+TEST_CASE("266 graphs walk as the laboratory saw: L40S", "[verified]") {
+  check_target("l40s");
+}
+TEST_CASE("266 graphs walk as the laboratory saw: A100", "[verified]") {
+  check_target("a100");
+}
+TEST_CASE("266 graphs walk as the laboratory saw: T4", "[verified]") {
+  check_target("t4");
+}

@@ -1,0 +1,45 @@
+// Properties that hold for every config of the random generator: what it asks for survives the ways out and
+// back.
+#include "random_config.hpp"
+#include "attention/fields.hpp"
+#include "build/build.hpp"
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+
+TEST_CASE("random configs: parsed, normalised and parsed again they are the same, and so are their graphs",
+          "[random]") {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const Json config = random_config(seed);
+    INFO("seed " << seed << ": " << config.dump());
+    const auto spec = attention::parse_configs(config.dump(), "random").at(0).spec;
+    const Json normalised = to_json(spec);
+    const auto again = attention::parse_configs(normalised.dump(), "normalised").at(0).spec;
+    CHECK(to_json(again) == normalised);
+    for (const int64_t version : {90800, 91900, 92800}) {
+      const build::BuildContext context{version, 90};
+      const auto graph = build::build_graph(spec, context).graph;
+      CHECK(hash(build::build_graph(again, context).graph) == hash(graph));
+      CHECK(hash(graph::from_json(to_json(graph))) == hash(graph));
+    }
+  }
+}
+
+TEST_CASE("random configs: the generator is the same on every machine and reaches every feature",
+          "[random]") {
+  std::map<std::string, int> keys;
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    const Json config = random_config(seed);
+    for (const auto& [key, value] : config.items()) ++keys[key];
+  }
+  for (const char* key :
+       {"alibi",   "bias",     "block_mask", "deterministic",  "dqkv_layout", "dropout",
+        "fp8",     "heads_kv", "layout",     "mask",           "max_logit",   "max_total_seqlen_q",
+        "o_dtype", "paged",    "pass",       "ragged_offsets", "scale",       "score_mod",
+        "sink",    "softcap",  "sum_exp"}) {
+    INFO(key);
+    CHECK(keys[key] > 10);
+  }
+  CHECK(random_config(1).dump() == random_config(1).dump());
+}

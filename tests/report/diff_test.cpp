@@ -1,0 +1,143 @@
+// attnprobe diff: what counts as which change.
+#include "report/model/diff.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::report;
+using namespace attnprobe::test;
+
+namespace {
+
+CellEngine engine(int64_t number, std::optional<double> ms = {}) {
+  CellEngine result;
+  result.engine = number;
+  result.viable = true;
+  result.median_ms = ms;
+  if (ms) result.run = "ok";
+  return result;
+}
+
+CellAnswer answer(const std::string& verdict, const std::string& reason = "",
+                  std::vector<CellEngine> engines = {}) {
+  CellAnswer result;
+  result.verdict = verdict;
+  result.reason = reason;
+  result.engines = std::move(engines);
+  return result;
+}
+
+// One config on one GPU.
+CellTable table(const CellAnswer& only, const std::string& cudnn = "9.14.0") {
+  CellTable result;
+  result.axes.configs = {"bert"};
+  result.axes.targets = {{"h200", "NVIDIA H200", "simulated", "Hopper", 90}};
+  result.axes.cudnns = {cudnn};
+  result.configs.resize(1);
+  result.answers = {only};
+  result.cells = {{{0, 0, 0}, 0}};
+  return result;
+}
+
+std::string change(const CellAnswer& before, const CellAnswer& after) {
+  const Diff diff = diff_cells(table(before), table(after, "9.19.0"), {});
+  CHECK(diff.compared == 1);
+  return diff.changes.empty() ? "" : std::string(name_of(diff.changes.at(0).kind));
+}
+
+}  // namespace
+
+TEST_CASE("each kind of change is called by its name", "[diff]") {
+  const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
+  CHECK(change(good, good).empty());
+  CHECK(change(good, bad) == "newly_unsupported");
+  CHECK(change(bad, good) == "newly_supported");
+  CHECK(change(bad, bad).empty());
+  CHECK(change(bad, answer("unsupported", "too odd")) == "reason_changed");
+  CHECK(change(good, answer("wrong_result")) == "wrong");
+  CHECK(change(answer("wrong_result"), good) == "right");
+  CHECK(change(good, answer("crashed")) == "lost");
+  CHECK(change(answer("timeout"), good) == "recovered");
+  CHECK(change(answer("timeout"), answer("crashed")).empty());
+  CHECK(change(good, answer("supported", "", {engine(1)})) == "engine_changed");
+  auto two = answer("supported", "", {engine(2), engine(1)});
+  two.viable = 2;
+  CHECK(change(good, two) == "more_engines");
+  CHECK(change(two, good) == "fewer_engines");
+  auto composite = good, unified = good;
+  composite.pattern = "sdpa_composite";
+  unified.pattern = "sdpa_unified";
+  CHECK(change(composite, unified) == "graph_changed");
+  // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other
+  // knobs.
+  CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_"))
+            .empty());
+  auto old_knobs = good, new_knobs = good, other_value = good;
+  old_knobs.engines[0].knobs = "KERNEL_CFG=7";
+  new_knobs.engines[0].knobs = "KERNEL_CFG=1 STREAM_K=0";
+  other_value.engines[0].knobs = "KERNEL_CFG=3";
+  CHECK(change(old_knobs, new_knobs).empty());
+  CHECK(change(old_knobs, other_value) == "engine_changed");
+}
+
+TEST_CASE("times count beyond the tolerance, of the fastest right engine config", "[diff]") {
+  auto timed = [](double a, double b) { return answer("supported", "", {engine(2, a), engine(1, b)}); };
+  CHECK(change(timed(1.0, 2.0), timed(1.04, 2.0)).empty());
+  CHECK(change(timed(1.0, 2.0), timed(1.10, 2.0)) == "slower");
+  CHECK(change(timed(1.0, 2.0), timed(0.80, 2.0)) == "faster");
+  CHECK(change(timed(1.0, 2.0), timed(3.0, 1.0)).empty());
+  auto wrong = timed(1.0, 2.0);
+  wrong.engines[0].run = "wrong_result";  // fast is no use
+  CHECK(change(timed(1.0, 2.0), wrong) == "slower");
+}
+
+TEST_CASE("cells that one report lacks are added and removed", "[diff]") {
+  auto before = table(answer("supported")), after = table(answer("supported"));
+  after.axes.configs = {"gpt2"};
+  const Diff diff = diff_cells(before, after, {});
+  REQUIRE(diff.changes.size() == 2);
+  CHECK(diff.compared == 0);
+  CHECK(diff.changes[0].kind == ChangeKind::removed);
+  CHECK(diff.changes[0].config == "bert");
+  CHECK(diff.changes[1].kind == ChangeKind::added);
+  CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200\n") != std::string::npos);
+}
+
+TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]") {
+  const TemporaryFolder folder;
+  const auto report = [&](const char* name, int head_dim) {
+    const std::string file = (folder.path() / name).string();
+    run_attnprobe(fmt::format(
+        "--name x --heads 8 --seqlen 256 --head-dim {} --target h200,t4 --quick --format json -o {}",
+        head_dim, file));
+    return file;
+  };
+  const std::string good = report("good.json", 64), bad = report("bad.json", 60);
+  const Run worse = run_attnprobe(fmt::format("diff {} {}", good, bad));
+  CHECK(worse.exit_code == 1);
+  CHECK_THAT(worse.out, ContainsSubstring("cuDNN 9.19.0: 2 cells in both, 1 newly unsupported"));
+  CHECK_THAT(worse.out, ContainsSubstring("\n  x on h200\n"));
+  CHECK_THAT(worse.out, ContainsSubstring("is not a multiple of 8"));
+  CHECK(run_attnprobe(fmt::format("diff {} {}", bad, good)).exit_code == 0);
+  CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on newly_supported", bad, good)).exit_code == 1);
+  CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on none", good, bad)).exit_code == 0);
+  CHECK(run_attnprobe(fmt::format("diff {} {}", good, good)).out == "2 cells in both, nothing changed\n");
+  const Json json = run_attnprobe(fmt::format("diff {} {} --format json", good, bad)).json();
+  CHECK(json["counts"]["newly_unsupported"] == 1);
+  CHECK(json["changes"][0]["target"] == "h200");
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --format md", good, bad)).out,
+             ContainsSubstring("### newly unsupported (1)"));
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --fail-on worse", good, bad)).err,
+             ContainsSubstring("--fail-on: \"worse\" is no kind of change"));
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --new-cudnn 9.1.0", good, bad)).err,
+             ContainsSubstring("no cell is of cuDNN \"9.1.0\"; allowed: \"9.19.0\""));
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --old-cudnn 9.19 --new-cudnn 9", good, good)).out,
+             ContainsSubstring("nothing changed"));
+  CHECK_THAT(run_attnprobe("diff README.md " + good).err,
+             ContainsSubstring("README.md: neither the cells of a matrix"));
+}

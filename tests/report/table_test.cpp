@@ -1,0 +1,239 @@
+// Text for people: columns, paragraphs, hints; and report files that are whole or not there.
+#include <thread>
+
+#include "report/formats/notes.hpp"
+#include "base/output_file.hpp"
+#include "report/formats/report.hpp"
+#include "base/text.hpp"
+#include "catch.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::report;
+using namespace attnprobe::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<std::string> files_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+// A result by hand: what version rules said of it.
+campaign::Result result_on(const std::string& target, campaign::Verdict verdict) {
+  campaign::Result result;
+  result.target.id = target;
+  result.verdict = verdict;
+  return result;
+}
+
+const rules::KnownBug bug{"b", "It hangs.", "Wait.", "", {"issue 1", "https://x/1"}};
+const rules::FrontendAnswer refusal{
+    "1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"}};
+const rules::Requirement need{
+    "p", "paging", "cuDNN 9.5.0", "paging needs cuDNN 9.5.0; this is 9.2.1", {"doc", "https://x/3"}};
+
+}  // namespace
+
+// ---- columns
+
+TEST_CASE("Columns are aligned, two spaces apart, the last one ragged", "[text]") {
+  CHECK(aligned({{"id", "verdict"}, {"a100-40gb", "ok"}, {"t4", "unsupported by far"}}, 2) ==
+        "  id         verdict\n"
+        "  a100-40gb  ok\n"
+        "  t4         unsupported by far\n");
+}
+
+TEST_CASE("Lines have no white space at the end", "[text]") {
+  CHECK(aligned({{"a", "b", ""}, {"aaa", "", "c"}, {"x"}, {""}}, 1) == " a    b\n aaa     c\n x\n\n");
+}
+
+TEST_CASE("No rows are no text", "[text]") {
+  CHECK(aligned({}, 4).empty());
+}
+
+TEST_CASE("Colour codes take no room", "[text]") {
+  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) ==
+        "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
+}
+
+TEST_CASE("A character outside ASCII takes one column", "[text]") {
+  CHECK(aligned({{"é…Kᵀ", "x"}, {"abcde", "y"}}, 0) == "é…Kᵀ   x\nabcde  y\n");
+}
+
+// ---- paragraphs
+
+TEST_CASE("Paragraphs break at spaces and fill the width", "[text]") {
+  CHECK(wrapped("one two three four", 2, 11) == "  one two\n  three\n  four\n");
+  CHECK(wrapped("one two three four", 2, 15) == "  one two three\n  four\n");
+}
+
+TEST_CASE("A word too long for a line is left whole", "[text]") {
+  CHECK(wrapped("a CUDNN_STATUS_NOT_SUPPORTED b", 2, 8) == "  a\n  CUDNN_STATUS_NOT_SUPPORTED\n  b\n");
+}
+
+TEST_CASE("Line breaks of the text stay, extra white space does not", "[text]") {
+  CHECK(wrapped("one  two\nthree \n\nfour", 0, 80) == "one two\nthree\nfour\n");
+  CHECK(wrapped("", 4, 80).empty());
+  CHECK(wrapped(" \n ", 4, 80).empty());
+}
+
+TEST_CASE("Widths count characters, not bytes", "[text]") {
+  CHECK(wrapped("éé éé éé", 0, 5) == "éé éé\néé\n");
+}
+
+// ---- hints
+
+TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
+  const Names words{"seqlen", "heads", "heads_kv", "dtype"};
+  CHECK(nearest("seqln", words) == "seqlen");    // left out
+  CHECK(nearest("seqlenn", words) == "seqlen");  // one too many
+  CHECK(nearest("seqlem", words) == "seqlen");   // another key
+  CHECK(nearest("hedas", words) == "heads");     // swapped
+  CHECK(nearest("heads_k", words) == "heads_kv");
+}
+
+TEST_CASE("The beginning of a word is a hint too", "[text]") {
+  CHECK(nearest("seq", {"heads", "seqlen_kv"}) == "seqlen_kv");
+  CHECK(nearest("se", {"heads", "seqlen_kv"}).empty());
+}
+
+TEST_CASE("A word that is like none has no hint", "[text]") {
+  CHECK(nearest("voodoo", {"heads", "seqlen"}).empty());
+  CHECK(nearest("x", {}).empty());
+  CHECK(did_you_mean("voodoo", {"heads"}).empty());
+  CHECK(did_you_mean("head", {"heads"}) == " (did you mean \"heads\"?)");
+}
+
+TEST_CASE("Words are listed in quotes", "[text]") {
+  CHECK(quoted_list({"a", "b"}) == "\"a\", \"b\"");
+  CHECK(quoted_list({}).empty());
+}
+
+TEST_CASE("White space at the ends is cut", "[text]") {
+  CHECK(trim(" \t a b\r\n") == "a b");
+  CHECK(trim(" \n").empty());
+  CHECK(trim("").empty());
+}
+
+// ---- version rules
+
+TEST_CASE("A warning names the targets that it concerns, unless it concerns all", "[text]") {
+  auto a = result_on("a100", campaign::Verdict::supported), b = result_on("b200", campaign::Verdict::supported);
+  CHECK(warning_text({&a, &b}, {}).empty());
+  b.warnings = {bug};
+  CHECK(warning_text({&a, &b}, {}) == "  warning: b200: It hangs. Wait. (issue 1)\n");
+  a.warnings = {bug};
+  CHECK(warning_text({&a, &b}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
+  auto other = bug;
+  other.what = "It lies.";
+  a.warnings = {bug, other};
+  CHECK(warning_text({&a, &b}, {}) ==
+        "  warning: It hangs. Wait. (issue 1)\n  warning: a100: It lies. Wait. (issue 1)\n");
+}
+
+TEST_CASE("Details say where a source is; colour is for the label alone", "[text]") {
+  auto a = result_on("a100", campaign::Verdict::crashed);
+  a.warnings = {bug};
+  CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
+  const std::string coloured = warning_text({&a}, {true, false, 110});
+  CHECK(coloured.starts_with("  \x1b["));
+  CHECK(coloured.ends_with("\x1b[0m It hangs. Wait. (issue 1)\n"));
+  CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
+}
+
+TEST_CASE("That cudnn-frontend refuses is a note where cuDNN supports", "[text]") {
+  auto a = result_on("a100", campaign::Verdict::supported);
+  a.frontend = refusal;
+  CHECK(warning_text({&a}, {false, false, 200}) ==
+        "  note: cudnn-frontend 1.23.0 refuses this itself, though cuDNN supports it: GRAPH_NOT_SUPPORTED: "
+        "\"no\" "
+        "(file.h line 2)\n");
+  a.frontend->refuses = false;
+  CHECK(warning_text({&a}, {}).empty());
+  a.frontend = refusal;
+  a.verdict = campaign::Verdict::unsupported;
+  CHECK(warning_text({&a}, {}).empty());
+}
+
+TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {
+  auto a = result_on("a100", campaign::Verdict::unsupported),
+       b = result_on("b200", campaign::Verdict::unsupported);
+  CHECK(requirement_text({&a, &b}, {}).empty());
+  a.requirements = b.requirements = {need};
+  b.frontend = refusal;
+  CHECK(requirement_text({&a, &b}, {}) ==
+        "    version rules say\n"
+        "      paging needs cuDNN 9.5.0; this is 9.2.1 (doc)\n"
+        "    cudnn-frontend 1.23.0 refuses it itself, before it asks cuDNN\n"
+        "      b200: GRAPH_NOT_SUPPORTED: \"no\" (file.h line 2)\n");
+}
+
+// ---- report files
+
+TEST_CASE("A report file has what was put there last, and nothing lies beside it", "[output]") {
+  const TemporaryFolder folder;
+  {
+    OutputFile file(folder.path() / "r.json");
+    file.replace("first, and longer");
+    CHECK(read_text(folder.path() / "r.json") == "first, and longer");
+    file.replace("second");
+  }
+  CHECK(read_text(folder.path() / "r.json") == "second");
+  CHECK(files_in(folder.path()) == Names{"r.json"});
+}
+
+TEST_CASE("An old report stays until a new one is there", "[output]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("r.json", "old");
+  {
+    const OutputFile file(path);
+    CHECK(read_text(path) == "old");
+  }
+  CHECK(read_text(path) == "old");
+  CHECK(files_in(folder.path()) == Names{"r.json"});
+}
+
+TEST_CASE("A report that was never written leaves nothing", "[output]") {
+  const TemporaryFolder folder;
+  { const OutputFile file(folder.path() / "r.json"); }
+  CHECK(files_in(folder.path()).empty());
+}
+
+TEST_CASE("A bad path fails before the work", "[output]") {
+  const TemporaryFolder folder;
+  const std::string nowhere = (folder.path() / "no" / "r.json").string(), here = folder.path().string();
+  CHECK(usage_error([&] { const OutputFile file(nowhere); }) ==
+        nowhere + ": cannot be written: No such file or directory");
+  CHECK(usage_error([&] { const OutputFile file(here); }) == here + ": cannot be written: it is a folder");
+}
+
+TEST_CASE("Readers see a whole report or none", "[output]") {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "r.json";
+  OutputFile file(path);
+  const std::string a(200'000, 'a'), b(300'000, 'b');
+  file.replace(a);
+  std::jthread writer([&] {
+    for (int i = 0; i < 50; ++i) file.replace(i % 2 == 0 ? b : a);
+  });
+  for (int i = 0; i < 50; ++i) {
+    const std::string seen = read_text(path);
+    CHECK((seen == a || seen == b));
+  }
+}
+
+TEST_CASE("A device is not replaced by a file", "[output]") {
+  const TemporaryFolder folder;
+  const auto link = folder.path() / "null";
+  fs::create_symlink("/dev/null", link);
+  usage_error([&] {
+    OutputFile file(link);
+    file.replace("text");
+  });
+  CHECK(fs::is_character_file(link));
+}

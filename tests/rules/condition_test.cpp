@@ -1,0 +1,154 @@
+// The predicate language of the version rules, and the flat problem that it speaks of.
+#include <algorithm>
+
+#include "rules/condition.hpp"
+#include "rules/flat_problem.hpp"
+#include "version_rules.hpp"
+
+using namespace attnprobe;
+
+using namespace attnprobe::rules;
+using namespace attnprobe::test;
+
+namespace {
+
+std::string refused_condition(const char* text) {
+  return internal_error([&] { check_condition(Json::parse(text), "here"); });
+}
+
+// A flat problem with some values of its own.
+Json problem_with(const char* text) {
+  const Case c = case_of(base);
+  return laid_over(describe_problem(c.spec, c.cudnn, c.sm), Json::parse(text));
+}
+
+bool holds_in(const char* condition, const char* problem) {
+  const Json json = Json::parse(condition);
+  check_condition(json, "here");
+  return holds(json, problem_with(problem));
+}
+
+}  // namespace
+
+// ---- conditions
+
+TEST_CASE("A condition holds where all its members do", "[rules]") {
+  CHECK(holds_in(R"({"pass": "fprop"})", "{}"));
+  CHECK_FALSE(holds_in(R"({"pass": "bprop"})", "{}"));
+  CHECK(holds_in(R"({"pass": "fprop", "sm": 90})", "{}"));
+  CHECK_FALSE(holds_in(R"({"pass": "fprop", "sm": 89})", "{}"));
+  CHECK(holds_in(R"({"any": [{"sm": 80}, {"sm": 90}]})", "{}"));
+  CHECK_FALSE(holds_in(R"({"any": [{"sm": 80}, {"sm": 89}]})", "{}"));
+  CHECK(holds_in(R"({"all": [{"sm": 90}, {"batch": 2}]})", "{}"));
+  CHECK_FALSE(holds_in(R"({"all": [{"sm": 90}, {"batch": 3}]})", "{}"));
+  CHECK(holds_in(R"({"not": {"sm": 80}})", "{}"));
+  CHECK_FALSE(holds_in(R"({"not": {"sm": 90, "batch": 2}})", "{}"));
+}
+
+TEST_CASE("Operators compare with numbers and with other keys", "[rules]") {
+  CHECK(holds_in(R"({"sm": {"min": 90, "max": 90}})", "{}"));
+  CHECK_FALSE(holds_in(R"({"sm": {"above": 90}})", "{}"));
+  CHECK_FALSE(holds_in(R"({"sm": {"below": 90}})", "{}"));
+  CHECK(holds_in(R"({"sm": {"above": 89, "below": 91}})", "{}"));
+  CHECK(holds_in(R"({"seqlen_q": {"above": "seqlen_kv"}})", R"({"seqlen_q": 513})"));
+  CHECK_FALSE(holds_in(R"({"seqlen_q": {"above": "seqlen_kv"}})", "{}"));
+  CHECK(holds_in(R"({"seqlen_q": {"equal_to": "seqlen_kv"}})", "{}"));
+  CHECK(holds_in(R"({"head_dim_qk": {"not_equal_to": "head_dim_v"}})", R"({"head_dim_v": 32})"));
+  CHECK(holds_in(R"({"head_dim_qk": {"multiple_of": 8}})", "{}"));
+  CHECK(holds_in(R"({"head_dim_qk": {"not_multiple_of": 48}})", "{}"));
+  CHECK(holds_in(R"({"heads_q": {"not_multiple_of": "heads_kv"}})", R"({"heads_kv": 3})"));
+  CHECK(holds_in(R"({"sm": {"in": [80, 90]}})", "{}"));
+  CHECK_FALSE(holds_in(R"({"sm": {"in": [80]}})", "{}"));
+  CHECK(holds_in(R"({"sm": {"not": 80}})", "{}"));
+  CHECK(
+      holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.1})"));
+  CHECK_FALSE(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})",
+                       R"({"dropout_probability": 0.375})"));
+}
+
+TEST_CASE("A value that is not set fails every operator but set and not", "[rules]") {
+  CHECK(holds_in(R"({"window_left": null})", "{}"));
+  CHECK(holds_in(R"({"window_left": {"set": false}})", "{}"));
+  CHECK(holds_in(R"({"window_left": {"not": 3}})", "{}"));
+  for (const char* operation : {"min", "max", "above", "below", "multiple_of", "not_multiple_of"}) {
+    INFO(operation);
+    CHECK_FALSE(holds(Json{{"window_left", {{operation, 1}}}}, problem_with("{}")));
+    CHECK_FALSE(holds(Json{{"seqlen_q", {{operation, "window_left"}}}}, problem_with("{}")));
+  }
+  CHECK_FALSE(holds_in(R"({"window_left": {"in": [0]}})", "{}"));
+  CHECK_FALSE(holds_in(R"({"window_left": {"not_equal_to": "seqlen_q"}})", "{}"));
+  CHECK(holds_in(R"({"window_left": {"set": true, "max": 5}})", R"({"window_left": 5})"));
+}
+
+TEST_CASE("A condition that means nothing is an error", "[rules]") {
+  CHECK(refused_condition(R"({"seqlen_k": 5})") ==
+        "here: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
+  CHECK(refused_condition(R"({"sm": {"minimum": 5}})") == "here: unknown operator \"minimum\" of \"sm\"");
+  CHECK(refused_condition(R"({"sm": {"mim": 5}})") ==
+        "here: unknown operator \"mim\" of \"sm\" (did you mean \"min\"?)");
+  CHECK(contains(refused_condition(R"({"pass": "backward"})"), "\"pass\" is never \"backward\""));
+  CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"), "is never \"x\""));
+  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "is no number"));
+  CHECK(contains(refused_condition(R"({"causal": 1})"), "\"causal\" is a boolean, not 1"));
+  CHECK(contains(refused_condition(R"({"sm": "90"})"), "\"sm\" is a number"));
+  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"), "\"causal\" is no number"));
+  CHECK(contains(refused_condition(R"({"sm": {"min": true}})"), "wants a number"));
+  CHECK(contains(refused_condition(R"({"sm": {"equal_to": "pass"}})"), "another number"));
+  CHECK(contains(refused_condition(R"({"sm": {"set": 1}})"), "true or false"));
+  CHECK(contains(refused_condition(R"({"sm": {"in": []}})"), "array of values"));
+  CHECK(contains(refused_condition(R"({"sm": {}})"), "no operator"));
+  CHECK(contains(refused_condition(R"({"any": []})"), "array of conditions"));
+  CHECK(contains(refused_condition(R"({"any": [{}]})"), "not empty"));
+  CHECK(contains(refused_condition(R"({"not": {"x": 1}})"), "unknown key \"x\""));
+  CHECK(contains(refused_condition("{}"), "not empty"));
+  CHECK(contains(refused_condition("[]"), "object"));
+}
+
+// ---- the flat problem
+
+TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
+  const Json problem = problem_with("{}");
+  CHECK(problem.size() == problem_keys().size());
+  for (const auto& key : problem_keys()) {
+    INFO(key.name);
+    REQUIRE(problem.contains(key.name));
+    CHECK_FALSE(key.help.empty());
+    const Json& value = problem.at(key.name);
+    if (value.is_null()) continue;
+    CHECK(value.is_boolean() == (key.kind == KeyKind::boolean));
+    CHECK(value.is_number() == (key.kind == KeyKind::number));
+    if (key.kind == KeyKind::text)
+      CHECK(std::find(key.values.begin(), key.values.end(), value) != key.values.end());
+  }
+}
+
+TEST_CASE("The flat problem says what the config says", "[rules]") {
+  const auto flat = [](const char* changes) {
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
+    return describe_problem(c.spec, c.cudnn, c.sm);
+  };
+  const Json window = flat(R"({"mask": {"window_left": 127}, "heads_kv": 2, "seqlen_q": 1})");
+  CHECK(window["window_left"] == 127);
+  CHECK(window["window_right"].is_null());
+  CHECK(window["causal"] == false);
+  CHECK(window["gqa"] == true);
+  CHECK(window["decode"] == true);
+  CHECK(flat(R"({"mask": "causal_bottom_right"})")["causal"] == true);
+  CHECK(flat(R"({"mask": "causal_bottom_right"})")["bottom_right"] == true);
+  const Json ragged = flat(R"({"layout": "thd", "mask": "padding", "pass": "bprop", "ragged_stats": false})");
+  CHECK(ragged["ragged"] == true);
+  CHECK(ragged["ragged_stats"] == false);
+  CHECK(ragged["stats"] == false);  // an input there
+  CHECK(ragged["dqkv_dtype"] == "f16");
+  const Json fp8 = flat(R"({"dtype": "fp8_e4m3", "o_dtype": "bf16"})");
+  CHECK(fp8["fp8"] == true);
+  CHECK(fp8["fp8_scaling"] == "current");
+  CHECK(fp8["dqkv_dtype"].is_null());
+  CHECK(flat("{}")["fp8_scaling"].is_null());
+  const Json dropout = flat(R"({"dropout": 0.25, "softcap": 30})");
+  CHECK(dropout["dropout_probability"] == 0.25);
+  CHECK(dropout["dropout_form"] == "philox");
+  CHECK(dropout["dropout_seed"] == "i64");
+  CHECK(dropout["modifier"] == true);
+  CHECK(dropout["score_mod"].is_null());
+}

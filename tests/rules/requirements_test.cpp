@@ -1,0 +1,305 @@
+// Version rules: that the data means something, that every entry applies where it should and nowhere else,
+// and that they stand beside cuDNN's answer without changing it.
+#include <set>
+
+#include "rules/flat_problem.hpp"
+#include "version_rules.hpp"
+
+using namespace attnprobe;
+
+using namespace attnprobe::rules;
+using namespace attnprobe::test;
+using campaign::Verdict;
+
+namespace {
+
+Case affected(const Examples& examples) {
+  return case_of(laid_over(base, examples.affected));
+}
+
+std::vector<Case> unaffected(const Examples& examples) {
+  std::vector<Case> cases;
+  for (const Json& change : examples.unaffected)
+    cases.push_back(case_of(laid_over(laid_over(base, examples.affected), change)));
+  return cases;
+}
+
+template <class T>
+std::set<std::string> ids(const std::vector<T>& entries) {
+  std::set<std::string> found;
+  for (const auto& entry : entries) found.insert(entry.id);
+  return found;
+}
+
+bool lacks(const Case& c, const std::string& id) {
+  return ids(unmet_requirements(c.spec, c.cudnn, c.sm)).contains(id);
+}
+bool has_bug(const Case& c, const std::string& id) {
+  return ids(known_bugs(c.spec, c.cudnn, c.sm)).contains(id);
+}
+std::string refusal(const Case& c) {
+  const auto answer = frontend_answer(c.spec, c.cudnn, c.sm);
+  return answer ? answer->id : "no such pattern";
+}
+
+}  // namespace
+
+// ---- the data
+
+TEST_CASE("The data of the version rules is sound, and every entry has a source", "[rules]") {
+  CHECK(requirement_rules().size() > 40);
+  CHECK(known_bug_rules().size() > 20);
+  CHECK(frontend_rules().size() > 90);
+  const auto sound = [](const Source& source) {
+    const bool page = source.url.starts_with("https://"), command = source.url.starts_with("attnprobe ");
+    CHECK_FALSE(source.text.empty());
+    CHECK((page || command));
+  };
+  for (const auto& rule : requirement_rules()) {
+    INFO(rule.entry.id);
+    sound(rule.entry.source);
+    CHECK_FALSE(rule.entry.needs.empty());
+    CHECK(rule.examples.affected.is_object());
+  }
+  for (const auto& rule : known_bug_rules()) {
+    INFO(rule.entry.id);
+    sound(rule.entry.source);
+    CHECK(rule.entry.what.ends_with("."));
+    CHECK(rule.entry.advice.ends_with("."));
+    CHECK(rule.examples.affected.is_object());
+  }
+  for (const auto& rule : frontend_rules()) {
+    INFO(rule.entry.id);
+    sound(rule.entry.source);
+    CHECK(rule.entry.refuses);
+  }
+}
+
+TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
+  const auto requirements = [](const std::string& entry) {
+    return internal_error([&] { parse_requirements(R"({"comment": "", "requirements": [)" + entry + "]}"); });
+  };
+  const std::string source =
+      R"("source": {"text": "t", "url": "u"}, "affected": {"sm": 1}, "unaffected": [{}])";
+  const std::string whole =
+      R"({"id": "a", "feature": "f", "when": {"paged": true}, "needs": {"cudnn": "9.5.0"}, )" + source + "}";
+  CHECK(requirements(whole) == "no error");
+  CHECK(contains(requirements(whole + "," + whole), "\"a\" is there twice"));
+  CHECK(requirements("") == "requirements.json: no entries");
+  CHECK(contains(requirements("{}"), "has no \"id\""));
+  CHECK(contains(requirements(R"({"id": "a"})"), "requirements.json, a: \"feature\" is missing"));
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    text.replace(text.find(from), from.size(), to);
+    return requirements(text);
+  };
+  CHECK(contains(replaced(R"("paged": true)", R"("pagd": true)"), "did you mean \"paged\""));
+  CHECK(contains(replaced(R"("paged": true)", R"("paged": true, "paged": false)"), "twice in one object"));
+  CHECK(contains(replaced("9.5.0", "9.5"), "wants a version"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", ""), "\"needs\" is empty"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("sm": {"min": 90})"), "go together"));
+  CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "unknown member \"cuda\""));
+  CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
+  CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"), "wants a text"));
+  CHECK(contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"), "one that is not"));
+  CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json: "));
+  CHECK(contains(internal_error([] { parse_frontend_rules(R"({"comment": ""})"); }), "is missing"));
+}
+
+TEST_CASE("Versions are read as cudnnGetVersion gives them", "[rules]") {
+  CHECK(parse_version("9.14.0") == 91400);
+  CHECK(parse_version("9.18.1") == 91801);
+  CHECK_FALSE(parse_version("9.14"));
+  CHECK_FALSE(parse_version("9.14.0x"));
+  CHECK_FALSE(parse_version(""));
+}
+
+// ---- every entry, where it applies and where not
+
+TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules]") {
+  for (const auto& rule : requirement_rules()) {
+    const std::string& id = rule.entry.id;
+    INFO(id);
+    Case example = affected(rule.examples);
+    CHECK(lacks(example, id));
+    for (const Case& other : unaffected(rule.examples)) {
+      INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
+      CHECK_FALSE(lacks(other, id));
+    }
+    // The version itself, where nothing else is needed.
+    if (!rule.sm.is_null()) continue;
+    if (rule.cudnn_from > 0) {
+      example.cudnn = rule.cudnn_from;
+      CHECK_FALSE(lacks(example, id));
+      example.cudnn = rule.cudnn_from - 1;
+      CHECK(lacks(example, id));
+    }
+    if (rule.cudnn_below > 0) {
+      example.cudnn = rule.cudnn_below;
+      CHECK(lacks(example, id));
+      example.cudnn = rule.cudnn_below - 1;
+      CHECK_FALSE(lacks(example, id));
+    }
+  }
+}
+
+TEST_CASE("Every known bug concerns its example and not what lies beside it", "[rules]") {
+  for (const auto& rule : known_bug_rules()) {
+    const std::string& id = rule.entry.id;
+    INFO(id);
+    Case example = affected(rule.examples);
+    CHECK(has_bug(example, id));
+    for (const Case& other : unaffected(rule.examples)) {
+      INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
+      CHECK_FALSE(has_bug(other, id));
+    }
+    if (rule.entry.fixed_in.empty()) continue;
+    example.cudnn = parse_version(rule.entry.fixed_in).value();
+    CHECK_FALSE(has_bug(example, id));
+  }
+}
+
+TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not beside it", "[rules]") {
+  size_t reached = 0;
+  for (const auto& rule : frontend_rules()) {
+    if (rule.examples.affected.is_null()) continue;
+    const std::string& id = rule.entry.id;
+    INFO(id);
+    ++reached;
+    CHECK(refusal(affected(rule.examples)) == id);
+    for (const Case& other : unaffected(rule.examples)) {
+      INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
+      CHECK(refusal(other) != id);
+    }
+  }
+  CHECK(reached > 90);
+}
+
+TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[rules]") {
+  for (const char* changes : {"{}", R"({"mask": "causal"})", R"({"pass": "bprop", "dtype": "bf16"})",
+                              R"({"mask": "padding", "layout": "thd", "sm": 89})",
+                              R"({"mask": "padding", "layout": "thd", "sm": 120})"}) {
+    INFO(changes);
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
+    CHECK(ids(unmet_requirements(c.spec, c.cudnn, c.sm)).empty());
+    CHECK(ids(known_bugs(c.spec, c.cudnn, c.sm)).empty());
+    CHECK(refusal(c).empty());
+  }
+}
+
+TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]") {
+  for (const char* changes : {R"({"pattern": "mha"})", R"({"pattern": "two_matmul"})",
+                              R"({"pattern": "sdpa_unified", "pass": "bprop"})"}) {
+    INFO(changes);
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
+    CHECK_FALSE(frontend_answer(c.spec, c.cudnn, c.sm));
+  }
+  const Case c = case_of(base);
+  REQUIRE(frontend_answer(c.spec, c.cudnn, c.sm));
+  CHECK(frontend_answer(c.spec, c.cudnn, c.sm)->version == "1.23.0");
+}
+
+TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
+  const auto sentence = [](const char* changes, const std::string& id) {
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
+    for (const auto& requirement : unmet_requirements(c.spec, c.cudnn, c.sm))
+      if (requirement.id == id) return requirement.text;
+    return std::string("met");
+  };
+  CHECK(sentence(R"({"paged": 64, "mask": "padding", "cudnn": "9.2.1"})", "paged") ==
+        "paged K/V needs cuDNN 9.5.0; this is 9.2.1");
+  CHECK(sentence(R"({"layout": "thd", "mask": "padding", "cudnn": "9.14.0", "sm": 89})",
+                 "ragged_below_hopper") ==
+        "the ragged (THD) layout below Hopper needs cuDNN 9.18.1; this is 9.14.0");
+  const std::string mxfp8 = R"({"dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "sm": )";
+  CHECK(sentence((mxfp8 + "100}").c_str(), "mxfp8") ==
+        "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0");
+  CHECK(sentence((mxfp8 + "90}").c_str(), "mxfp8") ==
+        "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0 on sm_90");
+  CHECK(sentence(R"({"dtype": "fp8_e4m3", "sm": 89})", "fp8") ==
+        "fp8 attention needs cuDNN 9.1.0 and Hopper or newer; this is sm_89");
+}
+
+// ---- beside cuDNN's answer
+
+namespace {
+
+// 9.19's answers; other versions have other rules to break.
+bool is_9_19() {
+  static const int64_t version =
+      probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
+  return version >= 91900 && version < 92000;
+}
+
+}  // namespace
+
+TEST_CASE("What is supported has no unmet requirements", "[rules][probe]") {
+  if (!is_9_19()) return;
+  for (const auto& result :
+       probe_all(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "layout": "thd", "mask": "padding"})",
+                 "rtx5090,l40s")) {
+    INFO(result.target.id);
+    CHECK(result.verdict == Verdict::supported);
+    CHECK(result.requirements.empty());
+    CHECK(result.warnings.empty());
+    REQUIRE(result.frontend);
+    CHECK_FALSE(result.frontend->refuses);
+  }
+}
+
+TEST_CASE("What cuDNN refuses comes with what it needs", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto result = probe_one(
+      R"({"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8"})",
+      "b200");
+  CHECK(result.verdict != Verdict::supported);
+  CHECK(ids(result.requirements) == std::set<std::string>{"mxfp8"});
+  CHECK(contains(result.requirements.at(0).text, "needs cuDNN 9.21.0"));
+  REQUIRE(result.frontend);
+  CHECK(result.frontend->id == "mxfp8_version");
+}
+
+TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto decode =
+      R"({"heads_q": 32, "heads_kv": 4, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 128, "dtype": "bf16"})";
+  const auto results = probe_all(decode, "b200,h200");
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].verdict == Verdict::supported);
+  CHECK(ids(results[0].warnings) == std::set<std::string>{"decode_kv_heads_blackwell"});
+  CHECK(results[0].warnings[0].source.url == "https://github.com/pytorch/pytorch/issues/193893");
+  CHECK(results[1].verdict == Verdict::supported);
+  CHECK(results[1].warnings.empty());
+  const auto crashed = probe_one(
+      R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dropout": {"probability": 0.125, "seed": "constant"}})",
+      "b200");
+  CHECK(crashed.verdict == Verdict::crashed);
+  CHECK(ids(crashed.warnings).contains("constant_seed"));
+}
+
+TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const Run run = run_attnprobe(
+      "--heads-q 32 --heads-kv 4 --seqlen-q 1 --seqlen-kv 4096 --head-dim 128 --dtype bf16 --target "
+      "b200,h200");
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "  warning: b200: Decode (one query) with fewer than 8 K/V heads"));
+  CHECK(contains(run.out, "PyTorch issue 193893"));
+}
+
+TEST_CASE("What cudnn-frontend refuses and cuDNN supports is noted", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const auto result = probe_one(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h200");
+  CHECK(result.verdict == Verdict::supported);
+  REQUIRE(result.frontend);
+  CHECK(result.frontend->refuses);
+  CHECK(result.frontend->id == "alibi");
+}
+
+TEST_CASE("docs/versions.md lists every key of a problem", "[rules]") {
+  const std::string page = read_text(source_dir() / "docs" / "versions.md");
+  for (const auto& key : problem_keys()) {
+    INFO(key.name);
+    CHECK(contains(page, "`" + key.name + "`"));
+  }
+}

@@ -1,0 +1,14 @@
+// Changes to a built graph, by name: the laboratory's table holds graphs that are wrong on purpose, which no
+// config can ask for.
+#pragma once
+
+#include <string>
+
+#include "graph/op_graph.hpp"
+
+namespace attnprobe::test {
+
+/// `edits` are words separated by spaces. Throws std::runtime_error for an unknown one.
+void edit_graph(graph::OpGraph& graph, const std::string& edits);
+
+}  // namespace attnprobe::test

@@ -1,0 +1,52 @@
+// What tests share: the program as a user runs it, cells by the library, folders that vanish.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "campaign/campaign.hpp"
+#include "catch.hpp"
+
+namespace attnprobe::test {
+
+/// A command line that was run through a shell.
+struct Run {
+  int exit_code = -1;
+  std::string out, err;
+  Json json() const { return Json::parse(out); }
+};
+using Environment = std::map<std::string, std::optional<std::string>>;
+
+/// Runs `attnprobe <arguments>` in the source folder; `environment` sets and unsets variables.
+Run run_attnprobe(const std::string& arguments, const Environment& environment = {},
+                  const std::string& input = "");
+/// The program under test.
+std::string program();
+Run shell(const std::string& command, const Environment& environment = {}, const std::string& input = "");
+
+/// Validates a JSON file against a schema's file, with an independent implementation; exit code 0 if it is
+/// valid.
+Run validate(const std::string& schema, const std::string& instance);
+
+/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in
+/// silence).
+std::string cudnn_path();
+
+/// One config (JSON text) on simulated targets, through worker processes.
+std::vector<campaign::Result> probe_all(const std::string& config_json, const std::string& targets,
+                                      const probe::WalkOptions& options = {});
+campaign::Result probe_one(const std::string& config_json, const std::string& target,
+                         const probe::WalkOptions& options = {});
+
+/// "4/5" of a mode: viable of candidates.
+std::string mode_counts(const campaign::Result& result, const std::string& mode);
+/// Engines with a viable config that a mode proposes, "1 2".
+std::string viable_engines(const campaign::Result& result, const std::string& mode);
+
+/// Whether a text holds another.
+bool contains(const std::string& text, const std::string& part);
+
+}  // namespace attnprobe::test

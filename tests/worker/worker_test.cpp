@@ -1,0 +1,103 @@
+// What happens when cuDNN takes its process down: one cell is lost, and says how.
+#include <cstdlib>
+
+#include "gpu/catalogue.hpp"
+#include "worker/client.hpp"
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+using campaign::Result;
+using campaign::Verdict;
+
+namespace {
+
+// Workers inherit the environment; the fault strikes at a named stage (lib/worker/serve.cpp).
+class Fault {
+ public:
+  explicit Fault(const char* fault) { setenv("ATTNPROBE_TEST_FAULT", fault, 1); }
+  ~Fault() { unsetenv("ATTNPROBE_TEST_FAULT"); }
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
+};
+
+const char* const two_configs =
+    R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
+
+std::vector<Result> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
+  campaign::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.timeout_seconds = timeout;
+  return campaign::run_campaign(campaign::questions_of(attention::parse_configs(configs, "test")),
+                              gpu::simulated_targets(targets), options,
+                              [](const Result&, size_t, size_t) {})
+      .results;
+}
+
+}  // namespace
+
+TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what was found before", "[worker]") {
+  const Fault fault("segfault@mode FALLBACK");
+  const auto results = probe_with_fault(two_configs, "h200,l40s", 60);
+  REQUIRE(results.size() == 4);
+  for (const Result& result : results) {
+    CHECK(result.verdict == Verdict::crashed);
+    CHECK(contains(result.crash->how, "SIGSEGV"));
+    CHECK(result.crash->stage == "mode FALLBACK");
+    CHECK(result.findings.modes.size() == 2);  // A and B were answered
+    CHECK(result.root_cause->category == "crash");
+  }
+}
+
+TEST_CASE("an abort is told apart from a segfault", "[worker]") {
+  const Fault fault("abort@mode A");
+  CHECK(contains(probe_with_fault(two_configs, "h200", 60).at(1).crash->how, "SIGABRT"));
+}
+
+TEST_CASE("a worker that exits in the middle is a crash with its exit status", "[worker]") {
+  const Fault fault("exit@mode A");
+  CHECK(probe_with_fault(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
+}
+
+TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken",
+          "[worker]") {
+  const Fault fault("segfault@open");
+  for (const Result& result : probe_with_fault(two_configs, "h200", 60)) {
+    CHECK(result.verdict == Verdict::error);
+    CHECK(result.environment_broken);
+    CHECK(contains(result.crash->how, "SIGSEGV"));
+    CHECK(result.crash->stage == worker::start_stage);
+    CHECK(result.root_cause->category == "environment");
+    CHECK(contains(result.root_cause->explanation, "died while it loaded cuDNN"));
+    CHECK(contains(result.root_cause->explanation, "SIGSEGV"));
+  }
+}
+
+TEST_CASE("a hang ends at the time limit", "[worker]") {
+  const Fault fault("hang@mode A");
+  const Result result = probe_with_fault(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
+  CHECK(result.verdict == Verdict::timeout);
+  CHECK(result.crash->stage == "mode A");
+  CHECK(contains(result.root_cause->explanation, "did not come back in time"));
+}
+
+TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {
+  const auto results = probe_with_fault(two_configs, "b200,a100,h200", 60);
+  std::vector<std::string> order;
+  for (const Result& result : results)
+    order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);
+  CHECK(order ==
+        std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
+}
+
+TEST_CASE("a request to a worker without a cuDNN is an error, not a crash", "[worker]") {
+  worker::Client client(*gpu::find("h200"), worker::Client::Seconds(30));
+  CHECK_THROWS_WITH(client.walk({}, {}), test::ContainsSubstring("before \"open\""));
+}
+
+TEST_CASE("inspecting the driver works where there is none", "[worker]") {
+  const auto driver = worker::Client(worker::Client::Seconds(30)).inspect_driver();
+  if (driver.gpus.empty()) CHECK(!driver.problem.empty());
+  for (const auto& gpu : driver.gpus) CHECK(gpu.sm > 0);
+}
