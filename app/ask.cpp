@@ -10,25 +10,25 @@
 #include <chrono>
 #include <csignal>
 
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "campaign/preflight.hpp"
+#include "commands.hpp"
 #include "cudnn/library_info.hpp"
+#include "exit_code.hpp"
+#include "gpu/catalogue.hpp"
+#include "libraries.hpp"
 #include "report/model/cells.hpp"
 #include "report/model/errata.hpp"
-#include "base/output_file.hpp"
-#include "gpu/catalogue.hpp"
-#include "base/text.hpp"
 #include "worker/client.hpp"
-#include "campaign/preflight.hpp"
 #include "worker/run_plans.hpp"
-#include "commands.hpp"
-#include "exit_code.hpp"
-#include "libraries.hpp"
 
 namespace attnprobe::app {
 namespace {
 
+using campaign::Result;
 using report::Format;
 using report::Results;
-using campaign::Result;
 
 // A report file and the format that goes into it.
 struct ReportFile {
@@ -52,9 +52,8 @@ void add_devices(std::vector<gpu::Target>& targets, const std::string& word, dou
       targets.push_back(device);
       return;
     }
-  throw Error(ErrorKind::usage,
-              fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all", word,
-                          devices.size() - 1));
+  throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all",
+                                            word, devices.size() - 1));
 }
 
 // All that a report says.
@@ -101,13 +100,12 @@ std::vector<ReportFile> open_reports(const AskOptions& options) {
     const size_t equals = word.find('=');
     const auto format = parse_enum<Format>(word.substr(0, equals));
     if (equals == std::string::npos || !format)
-      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}",
-                                                word, quoted_list(names_of<Format>())));
+      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}", word,
+                                                quoted_list(names_of<Format>())));
     files.push_back({*format, std::make_unique<OutputFile>(word.substr(equals + 1))});
   }
   if (!options.output.empty())
-    files.push_back(
-        {parse_enum<Format>(options.format).value(), std::make_unique<OutputFile>(options.output)});
+    files.push_back({parse_enum<Format>(options.format).value(), std::make_unique<OutputFile>(options.output)});
   return files;
 }
 
@@ -157,9 +155,8 @@ void check_can_run(const AskOptions& options, const std::vector<QuestionGroup>& 
     for (const auto& t : group.targets)
       if (t.kind == gpu::Kind::device) return;
   throw Error(ErrorKind::usage,
-              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: "
-              "none, build, or a "
-              "--target device:0");
+              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
+              "build, or a --target device:0");
 }
 
 constexpr const char* how_far = "How far";  // a group of options
@@ -188,8 +185,7 @@ void read_modes(const std::string& list, probe::WalkOptions& walk) {
   const auto modes = split(list, ',');
   for (const auto& mode : modes)
     if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage,
-                  fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
+      throw Error(ErrorKind::usage, fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
   walk.modes = modes;
 }
 
@@ -270,10 +266,9 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   std::vector<campaign::CampaignResult> campaigns;  // the answers point into them
   size_t before = 0;
   for (const auto& group : work.groups) {
-    campaigns.push_back(campaign::run_campaign(group.questions, group.targets, options.campaign,
-                                             [&](const Result& result, size_t index, size_t done) {
-                                               progress.add(result, before + index, before + done);
-                                             }));
+    campaigns.push_back(campaign::run_campaign(
+        group.questions, group.targets, options.campaign,
+        [&](const Result& result, size_t index, size_t done) { progress.add(result, before + index, before + done); }));
     before += group.questions.size() * group.targets.size();
     if (campaigns.back().library) answers.library = campaigns.back().library;
   }
@@ -286,8 +281,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   progress.write(answers);
   if (errata) errata->replace(json_text(report::errata(results), 2) + "\n");
   if (options.output.empty())
-    fmt::print("{}",
-               render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
+    fmt::print("{}", render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
   if (!stop_asked) return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
   spdlog::warn("stopped: {} of {} results", results.size(), size_of(work.groups));
   return interrupted;
@@ -297,15 +291,15 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
   command
       .add_option("--engines", campaign.walk.engines,
-                  "heuristic: what the modes propose; all: every engine too; "
-                  "knobs: every engine with every knob value")
+                  "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob "
+                  "value")
       ->check(CLI::IsMember(names_of<probe::Engines>()))
       ->group(how_far);
   command
       .add_option(
           "--plans", campaign.walk.plans,
-          "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on "
-          "a real GPU, none on a simulated one")
+          "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on a real "
+          "GPU, none on a simulated one")
       ->check(CLI::IsMember(names_of<probe::Plans>()))
       ->group(how_far);
   command
@@ -321,24 +315,20 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
 void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   command
-      .add_option(
-          "--data", run_options.data,
-          "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
+      .add_option("--data", run_options.data,
+                  "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
       ->check(CLI::IsMember(names_of<run::DataRegime>()))
       ->group(running);
   command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
-  command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")
-      ->group(running);
+  command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);
   command
       .add_option("--timing", run_options.timing,
                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
       ->check(CLI::IsMember(names_of<run::Timing>()))
       ->group(running);
   command.add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
-  command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")
-      ->group(running);
-  command
-      .add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
+  command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")->group(running);
+  command.add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
       ->check(CLI::NonNegativeNumber)
       ->group(running);
 }
@@ -348,8 +338,8 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   const std::string where = "Where", output = "Output";
   command
       .add_option("--target", options.target,
-                  "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json "
-                  "file; comma list; default: " +
+                  "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json file; comma "
+                  "list; default: " +
                       default_target)
       ->group(where);
   command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
@@ -367,8 +357,8 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   command.add_option("--report", options.reports, "further reports, FORMAT=FILE")->group(output);
   command
       .add_option("--errata", options.errata,
-                  "file for the engine configs that crashed, hung or computed something wrong, in "
-                  "cudnn-frontend's errata format (CUDNN_ERRATA_JSON_FILE)")
+                  "file for the engine configs that crashed, hung or computed something wrong, in cudnn-frontend's "
+                  "errata format (CUDNN_ERRATA_JSON_FILE)")
       ->group(output);
   command.add_flag("--raw-log", options.campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")
       ->group(output);

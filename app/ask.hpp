@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "report/formats/report.hpp"
 #include "campaign/campaign.hpp"
+#include "report/formats/report.hpp"
 
 namespace attnprobe::app {
 
@@ -36,12 +36,11 @@ void read_modes(const std::string& list, probe::WalkOptions& walk);
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 
-/// From here on the first Ctrl-C or SIGTERM sets what is returned, so that what is under way ends and is
-/// written; the second kills.
+/// From here on the first Ctrl-C or SIGTERM sets what is returned,
+/// so that what is under way ends and is written; the second kills.
 const std::atomic<bool>* stop_gently();
 
-/// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none
-/// can be.
+/// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none can be.
 int64_t version_for_graphs(const AskOptions& options);
 
 /// Questions and the targets that they are for.
@@ -61,8 +60,8 @@ struct Work {
   std::function<int(const report::Results& results)> exit_code;
 };
 
-/// Asks, reports and gives the exit code. Report files are opened before `plan` is called, and `plan` before
-/// anything is asked of cuDNN, so that bad paths and bad input are said first.
+/// Asks, reports and gives the exit code. Report files are opened before `plan` is called, and `plan` before anything
+/// is asked of cuDNN, so that bad paths and bad input are said first.
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
 
 /// How to print on this terminal.
@@ -76,8 +75,7 @@ struct NamedGraph {
   graph::OpGraph graph;
 };
 
-/// What --dump-graph writes, as write_output does: `form` "dot", or "json", one object where there is one
-/// graph.
+/// What --dump-graph writes, as write_output does: `form` "dot", or "json", one object where there is one graph.
 void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs);
 
 }  // namespace attnprobe::app

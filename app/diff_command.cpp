@@ -46,9 +46,8 @@ std::set<report::ChangeKind> grave_kinds(const std::string& list) {
 // Those that are no regression.
 std::string other_kinds() {
   auto kinds = names_of<report::ChangeKind>();
-  std::erase_if(kinds, [](const auto& name) {
-    return report::is_regression(parse_enum<report::ChangeKind>(name).value());
-  });
+  std::erase_if(kinds,
+                [](const auto& name) { return report::is_regression(parse_enum<report::ChangeKind>(name).value()); });
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
@@ -59,11 +58,10 @@ std::string version_in(const report::CellTable& table, const std::string& word, 
   for (const auto& version : table.axes.cudnns)
     if (report::has_version(version, word)) meant.push_back(version);
   if (meant.empty())
-    throw Error(ErrorKind::usage, fmt::format("{}: no cell is of cuDNN \"{}\"; allowed: {}", file, word,
-                                              quoted_list(table.axes.cudnns)));
-  if (meant.size() > 1)
     throw Error(ErrorKind::usage,
-                fmt::format("{}: cuDNN \"{}\" may be {}; name one", file, word, quoted_list(meant)));
+                fmt::format("{}: no cell is of cuDNN \"{}\"; allowed: {}", file, word, quoted_list(table.axes.cudnns)));
+  if (meant.size() > 1)
+    throw Error(ErrorKind::usage, fmt::format("{}: cuDNN \"{}\" may be {}; name one", file, word, quoted_list(meant)));
   return meant.front();
 }
 
@@ -75,11 +73,11 @@ int diff(DiffCommand command) {
   command.options.new_cudnn = version_in(after, command.options.new_cudnn, command.after);
   const report::Diff found = diff_cells(before, after, command.options);
   if (found.compared == 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} and {} have no cell in common: no config of one name on the same GPU "
-                            "(and, where a report has several, of the same cuDNN: --old-cudnn and "
-                            "--new-cudnn pick one)",
-                            command.before, command.after));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{} and {} have no cell in common: no config of one name on the same GPU (and, where a report has "
+                    "several, of the same cuDNN: --old-cudnn and --new-cudnn pick one)",
+                    command.before, command.after));
   write_output(command.output, command.format == "json" ? json_text(diff_json(found), 2) + "\n"
                                : command.format == "md" ? diff_markdown(found)
                                                         : diff_text(found, terminal_style(false)));
@@ -92,28 +90,24 @@ int diff(DiffCommand command) {
 
 void add_diff(CLI::App& app, Run& run) {
   auto options = std::make_shared<DiffCommand>();
-  auto* command =
-      app.add_subcommand("diff", "What changed between two reports: of two days, or of two cuDNN versions");
+  auto* command = app.add_subcommand("diff", "What changed between two reports: of two days, or of two cuDNN versions");
   command->add_option("OLD", options->before, "a folder of `attnprobe matrix`, or a JSON report")->required();
   command->add_option("NEW", options->after, "another, or the same")->required();
-  command->add_option("--old-cudnn", options->options.old_cudnn,
-                      "of OLD only this version's cells: 9.14 or 9.14.0");
+  command->add_option("--old-cudnn", options->options.old_cudnn, "of OLD only this version's cells: 9.14 or 9.14.0");
   command->add_option("--new-cudnn", options->options.new_cudnn, "of NEW only this version's");
   command
-      ->add_option("--tolerance", options->options.tolerance,
-                   "times that differ by less are equal; default: 0.05, 5 %")
+      ->add_option("--tolerance", options->options.tolerance, "times that differ by less are equal; default: 0.05, 5 %")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--fail-on", options->fail_on,
                       "kinds of change for which the exit code is 1, comma list; regression (default): "
-                      "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the "
-                      "others are " +
+                      "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "
+                      "are " +
                           other_kinds());
-  command->add_option("--format", options->format, "table, md or json")
-      ->check(CLI::IsMember({"table", "md", "json"}));
+  command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->footer(
-      "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the "
-      "environment lacks something.");
+      "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the environment "
+      "lacks something.");
   command->callback([options, &run] { run = [options] { return diff(*options); }; });
 }
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "report/formats/report.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "report/formats/report.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -50,8 +50,8 @@ void add_doctor(CLI::App& app, Run& run) {
         fmt::print("\nwhat works (each was tried)\n");
         print(diagnosis.abilities);
       }
-      const bool any = std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(),
-                                   [](const auto& f) { return f.ok; });
+      const bool any =
+          std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(), [](const auto& f) { return f.ok; });
       return static_cast<int>(any ? all_met : environment_lacks);
     };
   });

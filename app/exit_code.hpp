@@ -21,9 +21,9 @@ inline int exit_code(ErrorKind kind) {
   return kind == ErrorKind::environment ? environment_lacks : probe_lost;
 }
 
-/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than
-/// a lost one, and both are worse than an answer that differs from the expected one. Memory that one config
-/// lacks does not hide what became of the others.
+/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than a lost
+/// one, and both are worse than an answer that differs from the expected one. Memory that one config lacks does not
+/// hide what became of the others.
 inline int exit_code(const report::Results& results) {
   int code = all_met;
   bool lacks_memory = false;

@@ -1,9 +1,9 @@
-#include "report/formats/explain_text.hpp"
 #include "ask.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "report/formats/explain_text.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -31,8 +31,8 @@ void add_explain(CLI::App& app, Run& run) {
       "explain", "Why cuDNN refused a graph, from a log or an exception's text alone; needs no cuDNN");
   command
       ->add_option("LOG", options->file,
-                   "a cuDNN log (plain, gzip or xz) of any level, or the lines that a program printed; - is "
-                   "standard input")
+                   "a cuDNN log (plain, gzip or xz) of any level, or the lines that a program printed; - is standard "
+                   "input")
       ->required();
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");

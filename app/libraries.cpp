@@ -70,8 +70,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
   for (const int64_t version : versions) texts.push_back(cudnn::version_text(version));
   throw Error(
       ErrorKind::environment,
-      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` "
-                  "brings it",
+      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` brings it",
                   word, fmt::join(texts, ", "), word));
 }
 
@@ -90,8 +89,7 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
     const auto named = cudnn::is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (cudnn::is_version(word) && !named)))
-      here = libraries_here(campaign);
+    if (here.empty() && (word == "all" || (cudnn::is_version(word) && !named))) here = libraries_here(campaign);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
@@ -101,23 +99,20 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     else
       chosen.push_back(campaign::identify(cudnn::choose_library(word).path, campaign));
   }
-  std::stable_sort(chosen.begin(), chosen.end(),
-                   [](const auto& a, const auto& b) { return a.version < b.version; });
-  const bool simulates = std::any_of(targets.begin(), targets.end(),
-                                     [](const auto& t) { return t.kind == gpu::Kind::simulated; });
+  std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
+  const bool simulates =
+      std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t.kind == gpu::Kind::simulated; });
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
     if (simulates && library.version < first_that_simulates)
       spdlog::warn(
-          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does "
-          "for others",
+          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
           cudnn::version_text(library.version), library.path);
     else
       libraries.push_back(std::move(library));
   }
-  if (libraries.empty())
-    throw Error(ErrorKind::environment, "no cuDNN here can answer; `attnprobe doctor` says more");
+  if (libraries.empty()) throw Error(ErrorKind::environment, "no cuDNN here can answer; `attnprobe doctor` says more");
   return libraries;
 }
 

@@ -4,20 +4,19 @@
 #include <string>
 #include <vector>
 
+#include "campaign/campaign.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/target.hpp"
-#include "campaign/campaign.hpp"
 
 namespace attnprobe::app {
 
-/// The path of the library that a word means: a library, a folder with one, a version ("9.14": the newest of
-/// it),
-/// "" for the one that the loader finds. Libraries whose name or place does not tell their version are loaded
-/// to be asked. Throws Error(environment).
+/// The path of the library that a word means: a library, a folder with one, a version
+/// ("9.14": the newest of it), "" for the one that the loader finds. Libraries whose name
+/// or place does not tell their version are loaded to be asked. Throws Error(environment).
 std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign);
 
-/// Those that the words mean, "all" being all that are here: in ascending order, each version once, without
-/// those that cannot answer for a GPU that is not there. Throws Error(environment).
+/// Those that the words mean, "all" being all that are here: in ascending order, each version once, without those that
+/// cannot answer for a GPU that is not there. Throws Error(environment).
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
                                                  const std::vector<gpu::Target>& targets,
                                                  const campaign::CampaignOptions& campaign);

@@ -11,10 +11,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "worker/process.hpp"
-#include "worker/protocol.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "worker/process.hpp"
+#include "worker/protocol.hpp"
 
 namespace attnprobe::app {
 
@@ -30,8 +30,8 @@ namespace {
 // `attnprobe --config x` is `attnprobe probe --config x`.
 std::vector<std::string> with_default_command(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const bool own = !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" ||
-                                      words[0][0] != '-');
+  const bool own =
+      !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || words[0][0] != '-');
   if (!words.empty() && !own) words.insert(words.begin(), "probe");
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   return words;
@@ -42,8 +42,8 @@ void check_command(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   if (word[0] != '-' && std::find(names.begin(), names.end(), word) == names.end())
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word,
-                                              did_you_mean(word, names), quoted_list(names)));
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word, did_you_mean(word, names),
+                                              quoted_list(names)));
 }
 
 int run_command_line(int argc, char** argv) {

@@ -13,15 +13,15 @@
 #include "ask.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
-#include "report/model/cells.hpp"
-#include "gpu/catalogue.hpp"
 #include "base/text.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "gpu/catalogue.hpp"
 #include "libraries.hpp"
 #include "matrix_exit_code.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -48,9 +48,8 @@ std::vector<std::string> words_of(const Json& document, const char* key, const s
   const Json list = value.is_array() ? value : Json::array({value});
   for (size_t i = 0; i < list.size(); ++i) {
     if (!list[i].is_string())
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: /{}{}: {} is no text", file, key,
-                              value.is_array() ? fmt::format("/{}", i) : "", json_text(list[i])));
+      throw Error(ErrorKind::usage, fmt::format("{}: /{}{}: {} is no text", file, key,
+                                                value.is_array() ? fmt::format("/{}", i) : "", json_text(list[i])));
     words.push_back(list[i]);
   }
   return words;
@@ -72,25 +71,21 @@ void append(std::vector<std::string>& all, const std::vector<std::string>& more)
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// A config document; one with "targets", "cudnn" or "config_files" names the other axes and further
-// documents.
+// A config document; one with "targets", "cudnn" or "config_files" names the other axes and further documents.
 void read_file(const std::string& file, MatrixFiles& files) {
   std::string text;
   read_input(file, [&](std::string_view piece) { text += piece; });
   const Json document = Json::parse(text, nullptr, false, true);
   auto add_configs = [&](const std::string& content) {
-    for (auto& config : attention::parse_configs(content, input_name(file)))
-      files.configs.push_back(std::move(config));
+    for (auto& config : attention::parse_configs(content, input_name(file))) files.configs.push_back(std::move(config));
   };
-  const bool names_axes =
-      document.is_object() &&
-      (document.contains("targets") || document.contains("cudnn") || document.contains("config_files"));
+  const bool names_axes = document.is_object() && (document.contains("targets") || document.contains("cudnn") ||
+                                                   document.contains("config_files"));
   if (!names_axes) return add_configs(text);
   append(files.targets, words_of(document, "targets", input_name(file)));
   append(files.cudnns, words_of(document, "cudnn", input_name(file)));
   for (const auto& pattern : words_of(document, "config_files", input_name(file)))
-    for (const auto& other : matching_files((fs::path(file).parent_path() / pattern).string()))
-      read_file(other, files);
+    for (const auto& other : matching_files((fs::path(file).parent_path() / pattern).string())) read_file(other, files);
   Json configs = document;
   for (const char* axis : {"targets", "cudnn", "config_files"}) configs.erase(axis);
   if (configs.contains("configs") || !document.contains("config_files")) add_configs(json_text(configs));
@@ -100,9 +95,8 @@ void check_names(const std::vector<attention::AttentionConfig>& configs) {
   std::set<std::string> seen;
   for (const auto& config : configs)
     if (!seen.insert(config.spec.name).second)
-      throw Error(ErrorKind::usage,
-                  fmt::format("two configs are called \"{}\"; in a matrix each has a name of its own",
-                              config.spec.name));
+      throw Error(ErrorKind::usage, fmt::format("two configs are called \"{}\"; in a matrix each has a name of its own",
+                                                config.spec.name));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -117,14 +111,12 @@ Shard read_shard(const std::string& text) {
   if (text.empty()) return {};
   const auto parts = split(text, '/');
   auto number = [](const std::string& word) -> size_t {
-    const bool good =
-        !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
+    const bool good = !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
     return good ? std::stoul(word) : 0;
   };
   const Shard shard{number(parts[0]), parts.size() == 2 ? number(parts[1]) : 0};
   if (shard.index == 0 || shard.index > shard.count)
-    throw Error(ErrorKind::usage,
-                fmt::format("--shard: \"{}\" is no shard; allowed: i/n with i from 1 to n", text));
+    throw Error(ErrorKind::usage, fmt::format("--shard: \"{}\" is no shard; allowed: i/n with i from 1 to n", text));
   return shard;
 }
 
@@ -197,35 +189,30 @@ fs::path make_folder(const std::string& out) {
   std::error_code failed;
   fs::create_directories(out, failed);
   if (failed || !fs::is_directory(out))
-    throw Error(ErrorKind::usage,
-                fmt::format("--out {}: the folder cannot be made: {}", out, failed.message()));
+    throw Error(ErrorKind::usage, fmt::format("--out {}: the folder cannot be made: {}", out, failed.message()));
   return out;
 }
 
 int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix, const std::string& command) {
   const fs::path folder = make_folder(options.out);
-  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, options.title, command),
-                      options.resume);
+  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, options.title, command), options.resume);
   const Shard shard = read_shard(options.shard);
   auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
-  places.erase(
-      std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
-      places.end());
+  places.erase(std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
+               places.end());
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
   report::CellCollector cells(log.axes());
-  log.for_each(
-      [&](const campaign::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
+  log.for_each([&](const campaign::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
   MatrixProgress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
-  campaign::run_matrix(matrix, places, campaign,
-                     [&](const campaign::CellPlace& place, const campaign::Result& result) {
-                       const Json cell = report::cell_json(result);
-                       log.add(place, json_text(cell));
-                       cells.add(place, cell);
-                       progress.add(result);
-                     });
+  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
+    const Json cell = report::cell_json(result);
+    log.add(place, json_text(cell));
+    cells.add(place, cell);
+    progress.add(result);
+  });
   progress.end();
   log.sort();
   const report::CellTable table = cells.take();
@@ -250,7 +237,7 @@ int matrix(MatrixOptions options) {
   std::unique_ptr<campaign::WalkCache> cache;
   if (!options.no_cache) {
     cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
-                                                                      : fs::path(options.cache));
+                                                                        : fs::path(options.cache));
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -268,8 +255,7 @@ void add_matrix(CLI::App& app, Run& run) {
   options->campaign.walk.plans = "auto";
   options->campaign.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
-      "matrix",
-      "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
+      "matrix", "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
   command
       ->add_option("FILE", options->files,
                    "config documents, or patterns of them; one may also name \"targets\", \"cudnn\" and "
@@ -278,14 +264,14 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--target", options->targets,
-          "device:0, device:all, ids, all, representative, or .json files; comma list; default: the files', "
-          "else representative")
+          "device:0, device:all, ids, all, representative, or .json files; comma list; default: the files', else "
+          "representative")
       ->group("Where");
   command
       ->add_option(
           "--cudnn", options->cudnns,
-          "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: "
-          "the files', else the one that `attnprobe` takes")
+          "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: the "
+          "files', else the one that `attnprobe` takes")
       ->group("Where");
   add_walk_options(*command, options->modes, options->campaign);
   command
@@ -294,23 +280,16 @@ void add_matrix(CLI::App& app, Run& run) {
       ->group("How far");
   add_run_options(*command, options->campaign.run);
   const std::string output = "Output";
-  command->add_option("--out", options->out, "folder for cells.jsonl and the reports")
-      ->required()
-      ->group(output);
-  command->add_option("--title", options->title, "of the page; default: the first file's name")
-      ->group(output);
-  command
-      ->add_option("--shard", options->shard,
-                   "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
+  command->add_option("--out", options->out, "folder for cells.jsonl and the reports")->required()->group(output);
+  command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
+  command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
       ->group(output);
   command->add_flag("--resume", options->resume, "go on with what a killed run left in --out")->group(output);
   command
-      ->add_option(
-          "--cache", options->cache,
-          "file of answers that were given before; default: " + campaign::default_cache_file().string())
+      ->add_option("--cache", options->cache,
+                   "file of answers that were given before; default: " + campaign::default_cache_file().string())
       ->group(output);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")
-      ->group(output);
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group(output);
   command->callback([options, &run] { run = [options] { return matrix(*options); }; });
 }
 
@@ -321,11 +300,8 @@ void add_merge(CLI::App& app, Run& run) {
     bool allow_missing = false;
   };
   auto options = std::make_shared<Options>();
-  auto* command =
-      app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
-  command
-      ->add_option("REPORT", options->inputs,
-                   "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
+  auto* command = app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
+  command->add_option("REPORT", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
   command->add_option("--out", options->out, "folder for the reports")->required();
   command->add_option("--title", options->title, "of the page; default: the first report's");
@@ -333,10 +309,9 @@ void add_merge(CLI::App& app, Run& run) {
   command->callback([options, &run] {
     run = [options]() -> int {
       const fs::path folder = make_folder(options->out);
-      const size_t conflicts = report::merge_cells({options->inputs.begin(), options->inputs.end()},
-                                                   folder / "cells.jsonl", options->title);
-      if (conflicts > 0)
-        spdlog::warn("{} cells are in several reports and differ; the last was taken", conflicts);
+      const size_t conflicts =
+          report::merge_cells({options->inputs.begin(), options->inputs.end()}, folder / "cells.jsonl", options->title);
+      if (conflicts > 0) spdlog::warn("{} cells are in several reports and differ; the last was taken", conflicts);
       const report::CellLog log(folder / "cells.jsonl");
       const report::CellTable table = collect(log);
       write_matrix_reports(folder, log, table);
@@ -345,8 +320,8 @@ void add_merge(CLI::App& app, Run& run) {
       const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
       if (log.size() == all || options->allow_missing) return exit_code(table);
       spdlog::error(
-          "{} of the matrix's {} cells are in none of these: is a shard missing, or was one stopped? "
-          "--allow-missing for reports that need not be whole",
+          "{} of the matrix's {} cells are in none of these: is a shard missing, or was one stopped? --allow-missing "
+          "for reports that need not be whole",
           all - log.size(), all);
       return environment_lacks;
     };
@@ -359,11 +334,8 @@ void add_cache(CLI::App& app, Run& run) {
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
-  command->add_option("WHAT", options->what, "stats, or clear")
-      ->required()
-      ->check(CLI::IsMember({"stats", "clear"}));
-  command->add_option("--cache", options->file,
-                      "the file; default: " + campaign::default_cache_file().string());
+  command->add_option("WHAT", options->what, "stats, or clear")->required()->check(CLI::IsMember({"stats", "clear"}));
+  command->add_option("--cache", options->file, "the file; default: " + campaign::default_cache_file().string());
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {

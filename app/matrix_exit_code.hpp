@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "report/model/cells.hpp"
 #include "exit_code.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::app {
 

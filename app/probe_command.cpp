@@ -5,8 +5,8 @@
 
 #include "ask.hpp"
 #include "attention/fields.hpp"
-#include "build/build.hpp"
 #include "base/text.hpp"
+#include "build/build.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "transformer_engine.hpp"
@@ -28,14 +28,13 @@ std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options
     if (options.overrides.empty())
       throw Error(
           ErrorKind::usage,
-          "nothing to probe: give --config FILE, --te FILE, or a problem such as --heads 12 --seqlen 512 "
-          "--head-dim 64");
+          "nothing to probe: give --config FILE, --te FILE, or a problem such as --heads 12 --seqlen 512 --head-dim "
+          "64");
     return attention::configs_from_options(options.overrides);
   }
   std::vector<attention::AttentionConfig> configs;
   for (const auto& file : options.config_files)
-    for (auto& config : attention::load_configs(file, options.overrides))
-      configs.push_back(std::move(config));
+    for (auto& config : attention::load_configs(file, options.overrides)) configs.push_back(std::move(config));
   return configs;
 }
 
@@ -67,8 +66,7 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
     return transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
   };
   Work work;
-  for (const auto& group : calls->groups)
-    work.groups.push_back({campaign::questions_of(group.configs), group.targets});
+  for (const auto& group : calls->groups) work.groups.push_back({campaign::questions_of(group.configs), group.targets});
   work.add_to_json = [answers](Json& json, const Results& results) {
     json["transformer_engine"] = to_json(answers(results));
   };
@@ -118,14 +116,12 @@ int probe(const ProbeOptions& options) {
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProbeOptions>();
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
-  command->add_option("--config", options->config_files, "JSON configs; - is standard input")
-      ->group("What is asked");
+  command->add_option("--config", options->config_files, "JSON configs; - is standard input")->group("What is asked");
   command
       ->add_option(
           "--te", options->transformer_engine,
-          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of "
-          "NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has "
-          "no backend on a target")
+          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of NVTE_DEBUG=1 "
+          "NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has no backend on a target")
       ->group("What is asked");
   for (const auto& field : attention::fields()) {
     auto* option =
@@ -142,8 +138,7 @@ void add_probe(CLI::App& app, Run& run) {
   }
   add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
   command
-      ->add_option("--dump-graph", options->dump_graph,
-                   "write the operation graph instead of probing it: json or dot")
+      ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
       ->check(CLI::IsMember({"json", "dot"}))
       ->group("Output");
   command->callback([options, &run] { run = [options] { return probe(*options); }; });

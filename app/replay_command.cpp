@@ -6,16 +6,16 @@
 
 #include "ask.hpp"
 #include "attention/fields.hpp"
-#include "report/formats/replay_text.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "report/formats/replay_text.hpp"
 
 namespace attnprobe::app {
 namespace {
 
-using report::Results;
 using replay::ReplayedGraph;
+using report::Results;
 
 struct ReplayOptions {
   std::string file, graphs, dump_graph;
@@ -98,9 +98,8 @@ int replay(const ReplayOptions& options) {
   if (options.to_config) return print_configs(options, graphs);
   if (options.list) {
     const bool json = options.ask.format != "table";
-    write_output(options.ask.output,
-                 json ? json_text(report::replay_json(*replay, graphs, {}), 2) + "\n"
-                      : report::replay_text(*replay, numbers, terminal_style(options.ask.verbose)));
+    write_output(options.ask.output, json ? json_text(report::replay_json(*replay, graphs, {}), 2) + "\n"
+                                          : report::replay_text(*replay, numbers, terminal_style(options.ask.verbose)));
     return all_met;
   }
   return ask(options.ask, [&](const AskOptions& with) {
@@ -132,17 +131,15 @@ int replay(const ReplayOptions& options) {
 
 void add_replay(CLI::App& app, Run& run) {
   auto options = std::make_shared<ReplayOptions>();
-  auto* command =
-      app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
+  auto* command = app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
   const std::string what = "What is asked";
   command
       ->add_option("LOG", options->file,
-                   "a cuDNN level-3 log (plain, gzip or xz), cudnn-frontend's JSON or serialized graph, a "
-                   "stored plan's JSON, or a graph of --dump-graph json; - is standard input")
+                   "a cuDNN level-3 log (plain, gzip or xz), cudnn-frontend's JSON or serialized graph, a stored "
+                   "plan's JSON, or a graph of --dump-graph json; - is standard input")
       ->required()
       ->group(what);
-  command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")
-      ->group(what);
+  command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")->group(what);
   command->add_flag("--list", options->list, "what the log shows, without asking cuDNN")->group(what);
   command
       ->add_flag("--to-config", options->to_config,

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "attention/config.hpp"
-#include "report/formats/report.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "report/formats/report.hpp"
 
 namespace attnprobe::app {
 

@@ -1,16 +1,16 @@
 #include <fmt/format.h>
 
-#include "cudnn/library_info.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
-#include "report/formats/report.hpp"
-#include "gpu/catalogue.hpp"
 #include "campaign/campaign.hpp"
-#include "worker/client.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
+#include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
+#include "gpu/catalogue.hpp"
 #include "libraries.hpp"
+#include "report/formats/report.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -23,11 +23,10 @@ int list() {
   std::vector<std::vector<std::string>> rows{
       {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", ""}};
   for (const auto& t : gpu::catalogue())
-    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm),
-                    fmt::format("{}", number(t, "multiProcessorCount")),
-                    fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
-                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30),
-                    t.representative ? "representative" : ""});
+    rows.push_back(
+        {t.id, t.name, t.architecture, fmt::format("{}", t.sm), fmt::format("{}", number(t, "multiProcessorCount")),
+         fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
+         fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : ""});
   fmt::print("{}", report::aligned(rows, 0));
   return all_met;
 }
@@ -49,10 +48,10 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
   worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
   const auto library = client.open(library_path(cudnn, {}), devices[static_cast<size_t>(device)]);
-  const auto measured = gpu::measured_target(
-      client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
-      fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version), driver.version / 1000,
-                  driver.version / 10 % 100));
+  const auto measured =
+      gpu::measured_target(client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
+                           fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version),
+                                       driver.version / 1000, driver.version / 10 % 100));
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <map>
 
-#include "probe/findings.hpp"
 #include "base/text.hpp"
 #include "exit_code.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::app {
 namespace {
 
+using campaign::Result;
+using campaign::Verdict;
 using frameworks::TransformerEngineDevice;
 using frameworks::TransformerEngineNote;
 using frameworks::TransformerEngineQuery;
-using campaign::Result;
-using campaign::Verdict;
 
 // The backend that a call can have at all, by its type.
 std::string backend_of(const TransformerEngineQuery& query) {
@@ -26,15 +26,14 @@ std::string backend_of(const TransformerEngineQuery& query) {
 // Transformer Engine asks heuristic mode A, and whether any of its engine configs passes the support check.
 const probe::EngineConfigFindings* first_of_mode_a(const Result& result) {
   for (const auto& config : result.findings.engine_configs)
-    if (config.check.supported &&
-        std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end())
+    if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end())
       return &config;
   return nullptr;
 }
 
 bool answered(const Result& result) {
-  return !result.environment_broken && result.verdict != Verdict::crashed &&
-         result.verdict != Verdict::timeout && result.verdict != Verdict::error;
+  return !result.environment_broken && result.verdict != Verdict::crashed && result.verdict != Verdict::timeout &&
+         result.verdict != Verdict::error;
 }
 
 // cuDNN's words for one pass that it does not run.
@@ -51,26 +50,24 @@ std::string reason_of(const Result& result) {
 // What cuDNN says of a pass that cudnn-frontend does not let through.
 std::string own_words(const Result& result) {
   if (!answered(result)) return "gave no answer";
-  if (const auto* engine = first_of_mode_a(result))
-    return fmt::format("would run it, by engine {}", engine->engine);
+  if (const auto* engine = first_of_mode_a(result)) return fmt::format("would run it, by engine {}", engine->engine);
   return fmt::format("refuses too: {}", reason_of(result));
 }
 
-// In the order in which Transformer Engine finds out: its own rules, then for each pass cudnn-frontend and
-// cuDNN.
+// In the order in which Transformer Engine finds out: its own rules, then for each pass cudnn-frontend and cuDNN.
 void conclude(TransformerEngineAnswer& answer) {
   answer.backend = "No_Backend";
   if (!answer.refusals.empty()) {
     const auto& first = answer.refusals.front();
-    answer.why = fmt::format("{}{}Transformer Engine refuses: {}", first.pass, first.pass.empty() ? "" : ", ",
-                             first.reason);
+    answer.why =
+        fmt::format("{}{}Transformer Engine refuses: {}", first.pass, first.pass.empty() ? "" : ", ", first.reason);
     return;
   }
   std::string engines;
   for (const auto& [pass, config, result] : answer.passes) {
     if (result != nullptr && result->frontend && result->frontend->refuses) {
-      answer.why = fmt::format("{}, cudnn-frontend {} refuses: {} (cuDNN itself {})", pass,
-                               result->frontend->version, result->frontend->message, own_words(*result));
+      answer.why = fmt::format("{}, cudnn-frontend {} refuses: {} (cuDNN itself {})", pass, result->frontend->version,
+                               result->frontend->message, own_words(*result));
       return;
     }
     if (result == nullptr || !answered(*result)) {
@@ -123,13 +120,11 @@ void add_notes(std::string& out, const std::string& title, const std::vector<Tra
     if (line == lines.end()) line = lines.insert(lines.end(), {note.why, ""});
     line->second += fmt::format("{}{} = {}", line->second.empty() ? "" : ", ", note.field, note.value);
   }
-  for (const auto& [why, fields] : lines)
-    out += report::wrapped(fmt::format("{}: {}", fields, why), 4, width);
+  for (const auto& [why, fields] : lines) out += report::wrapped(fmt::format("{}: {}", fields, why), 4, width);
 }
 
 // What is said of the graphs, once for all targets of which the same is true.
-void add_graph_notes(std::string& out, const std::vector<const TransformerEngineAnswer*>& answers,
-                     size_t width) {
+void add_graph_notes(std::string& out, const std::vector<const TransformerEngineAnswer*>& answers, size_t width) {
   struct Kind {
     std::string notes;
     std::vector<const TransformerEngineAnswer*> members;
@@ -173,8 +168,7 @@ void add_query(std::string& out, const std::vector<const TransformerEngineAnswer
 }  // namespace
 
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
-                                                   const std::vector<gpu::Target>& targets,
-                                                   int64_t cudnn_version) {
+                                                   const std::vector<gpu::Target>& targets, int64_t cudnn_version) {
   const bool any_ragged = std::any_of(queries.begin(), queries.end(),
                                       [](const auto& query) { return ragged_q(query) || ragged_kv(query); });
   std::map<bool, TargetGroup, std::greater<>> groups;
@@ -192,9 +186,9 @@ std::vector<TargetGroup> transformer_engine_groups(const std::vector<Transformer
   return list;
 }
 
-std::vector<TransformerEngineAnswer> transformer_engine_answers(
-    const std::vector<TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
-    const report::Results& results, int64_t cudnn_version) {
+std::vector<TransformerEngineAnswer> transformer_engine_answers(const std::vector<TransformerEngineQuery>& queries,
+                                                                const std::vector<gpu::Target>& targets,
+                                                                const report::Results& results, int64_t cudnn_version) {
   std::map<std::pair<std::string, std::string>, const Result*> by_name;
   for (const Result* result : results) by_name[{result->config.spec.name, result->target.id}] = result;
   std::vector<TransformerEngineAnswer> answers;
@@ -208,8 +202,7 @@ std::vector<TransformerEngineAnswer> transformer_engine_answers(
       answer.refusals = transformer_engine_refusals(query, device);
       answer.changed = graphs.changed;
       answer.not_seen = graphs.not_seen;
-      for (const auto& [pass, spec] :
-           {std::pair("forward", graphs.forward), std::pair("backward", graphs.backward)}) {
+      for (const auto& [pass, spec] : {std::pair("forward", graphs.forward), std::pair("backward", graphs.backward)}) {
         if (!spec) continue;
         const auto found = by_name.find({spec->name, target.id});
         answer.passes.push_back({pass, spec->name, found == by_name.end() ? nullptr : found->second});
@@ -254,8 +247,7 @@ std::string transformer_engine_text(const std::vector<TransformerEngineAnswer>& 
 }
 
 int exit_code(const std::vector<TransformerEngineAnswer>& answers) {
-  return std::any_of(answers.begin(), answers.end(),
-                     [](const auto& answer) { return answer.backend == "No_Backend"; })
+  return std::any_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.backend == "No_Backend"; })
              ? not_met
              : all_met;
 }

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "campaign/campaign.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
 #include "report/formats/report.hpp"
-#include "campaign/campaign.hpp"
 
 namespace attnprobe::app {
 
@@ -18,9 +18,8 @@ struct TargetGroup {
 };
 
 /// The graphs of these calls. Ragged ones differ between targets, which then make two groups.
-std::vector<TargetGroup> transformer_engine_groups(
-    const std::vector<frameworks::TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
-    int64_t cudnn_version);
+std::vector<TargetGroup> transformer_engine_groups(const std::vector<frameworks::TransformerEngineQuery>& queries,
+                                                   const std::vector<gpu::Target>& targets, int64_t cudnn_version);
 
 /// One pass of a call on a target.
 struct TransformerEnginePass {

@@ -51,8 +51,8 @@ Json parse_json(std::string_view text, const std::string& file) {
   auto watch = [&](int, nlohmann::detail::parse_event_t event, Json& parsed) {
     if (event == nlohmann::detail::parse_event_t::object_start) keys.emplace_back();
     if (event == nlohmann::detail::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::detail::parse_event_t::key &&
-        !keys.back().insert(parsed.get<std::string>()).second && duplicate.empty())
+    if (event == nlohmann::detail::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second &&
+        duplicate.empty())
       duplicate = parsed.get<std::string>();
     return true;
   };
@@ -73,8 +73,8 @@ Json parse_json(std::string_view text, const std::string& file) {
   return json;
 }
 
-// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for.
-// Within one layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
+// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for. Within one
+// layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
@@ -87,8 +87,7 @@ void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
 }
 
 std::vector<Entry> read_object(const Json& object, const std::string& file, const std::string& pointer) {
-  if (!object.is_object())
-    fail(place(file, pointer), "a config is an object, not " + std::string(object.type_name()));
+  if (!object.is_object()) fail(place(file, pointer), "a config is an object, not " + std::string(object.type_name()));
   std::vector<Entry> entries;
   for (const auto& [key, value] : object.items()) {
     if (key == "$schema") continue;  // for editors
@@ -122,9 +121,8 @@ AttentionSpec make_spec(const std::vector<Entry>& entries, const Origin& origin)
         field.set(spec, entry.value);
       } catch (const FieldError& e) {
         // "bert.json" + "/alignment" only where the field itself is a JSON place; an option has no pointer.
-        fail(e.pointer().empty()
-                 ? entry.where
-                 : entry.where + (entry.where.rfind("--", 0) == 0 ? " at " : "") + e.pointer(),
+        fail(e.pointer().empty() ? entry.where
+                                 : entry.where + (entry.where.rfind("--", 0) == 0 ? " at " : "") + e.pointer(),
              e.what());
       }
     }
@@ -183,8 +181,7 @@ Override parse_override(const std::string& field, const std::string& text) {
   auto value = [&](const std::string& word) {
     Json parsed = Json::parse(word, nullptr, false);
     if (!parsed.is_discarded()) return parsed;
-    if (structured)
-      throw Error(ErrorKind::usage, fmt::format("{}: {} is not valid JSON", option_of(field), word));
+    if (structured) throw Error(ErrorKind::usage, fmt::format("{}: {} is not valid JSON", option_of(field), word));
     return Json(word);
   };
   if (structured || text.find(',') == std::string::npos) return {field, value(text)};
@@ -245,8 +242,7 @@ Json config_schema() {
   Json properties = Json::object();
   for (const auto& field : fields()) {
     Json one = field.schema;
-    Json property =
-        field.is_text ? one : Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
+    Json property = field.is_text ? one : Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
     property["description"] = field.help;
     properties[field.name] = property;
   }
@@ -254,19 +250,18 @@ Json config_schema() {
   const Json config = {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
   const Json reference = {{"$ref", "#/$defs/config"}};
   const Json list = {{"type", "array"}, {"items", reference}, {"minItems", 1}};
-  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-          {"title", "attnprobe attention configs"},
-          {"$defs", {{"config", config}}},
-          {"anyOf",
-           {reference,
-            list,
-            {{"type", "object"},
-             {"additionalProperties", false},
-             {"properties",
-              {{"$schema", {{"type", "string"}}},
-               {"defaults", reference},
-               {"configs", {{"anyOf", {list, reference}}}}}},
-             {"required", {"configs"}}}}}};
+  return {
+      {"$schema", "https://json-schema.org/draft/2020-12/schema"},
+      {"title", "attnprobe attention configs"},
+      {"$defs", {{"config", config}}},
+      {"anyOf",
+       {reference,
+        list,
+        {{"type", "object"},
+         {"additionalProperties", false},
+         {"properties",
+          {{"$schema", {{"type", "string"}}}, {"defaults", reference}, {"configs", {{"anyOf", {list, reference}}}}}},
+         {"required", {"configs"}}}}}};
 }
 
 }  // namespace attnprobe::attention

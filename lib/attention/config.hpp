@@ -22,26 +22,25 @@ struct AttentionConfig {
   Origin origin;
 };
 
-/// One field given on the command line. It replaces the file's value of that field, and of the fields that a
-/// shorthand stands for.
+/// One field given on the command line. It replaces the file's value
+/// of that field, and of the fields that a shorthand stands for.
 struct Override {
   std::string field;  ///< "heads_kv"
   Json value;
 };
 
-/// An option's text as the JSON that a config would hold: JSON where it parses as such ("512", "true",
-/// "{…}"), a list where it has commas ("512,1024"), else text.
+/// An option's text as the JSON that a config would hold: JSON where it parses as such ("512", "true", "{…}"), a list
+/// where it has commas ("512,1024"), else text.
 Override parse_override(const std::string& field, const std::string& text);
 
-/// All configs of a document: one object, an array, or {"configs": […], "defaults": {…}}. A field that holds
-/// an array of values makes the cross product, in the order of the fields in the document, the last one
-/// fastest. Throws Error(usage) naming the file, the JSON pointer or option, the value, and what is allowed.
+/// All configs of a document: one object, an array, or {"configs": […], "defaults": {…}}. A field that holds an array
+/// of values makes the cross product, in the order of the fields in the document, the last one fastest. Throws
+/// Error(usage) naming the file, the JSON pointer or option, the value, and what is allowed.
 std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std::string& file_name,
                                            const std::vector<Override>& overrides = {});
 
 /// The same from a file; "-" is standard input.
-std::vector<AttentionConfig> load_configs(const std::string& path,
-                                          const std::vector<Override>& overrides = {});
+std::vector<AttentionConfig> load_configs(const std::string& path, const std::vector<Override>& overrides = {});
 
 /// Configs made of options alone.
 std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& overrides);

@@ -18,8 +18,8 @@ std::string bias_shape(const Json& value) {
   for (size_t i = 0; good && i < bias_axes.size(); ++i) good = shape[i] == '1' || shape[i] == bias_axes[i];
   if (!good)
     throw FieldError(
-        fmt::format("{} is not the shape of a bias; allowed: four letters, each the axis or 1: "
-                    "\"bhss\", \"1hss\", \"b1ss\", \"11ss\", \"b11s\", …",
+        fmt::format("{} is not the shape of a bias; allowed: four letters, each the axis or 1: \"bhss\", \"1hss\", "
+                    "\"b1ss\", \"11ss\", \"b11s\", …",
                     json_text(value)));
   return shape;
 }
@@ -27,10 +27,8 @@ std::string bias_shape(const Json& value) {
 double probability(const Json& value) {
   const double p = number(value);
   if (p < 0 || p >= 1)
-    throw FieldError(
-        fmt::format("{} is out of range; allowed: a probability of being dropped, from 0 to "
-                    "below 1",
-                    json_text(value)));
+    throw FieldError(fmt::format("{} is out of range; allowed: a probability of being dropped, from 0 to below 1",
+                                 json_text(value)));
   return p;
 }
 
@@ -39,10 +37,7 @@ int64_t block_size(const Json& value) {
 }
 
 Json object_schema(const Json& properties, const std::vector<std::string>& required) {
-  return {{"type", "object"},
-          {"additionalProperties", false},
-          {"properties", properties},
-          {"required", required}};
+  return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}};
 }
 
 const Json boolean_schema = {{"type", "boolean"}};
@@ -69,8 +64,7 @@ std::optional<Bias> read_bias(const Json& value) {
   only_keys(value, {"shape", "dtype", "strides", "grad"});
   at_key(value, "shape", [&](const Json& v) { bias.shape = bias_shape(v); });
   at_key(value, "dtype", [&](const Json& v) { bias.dtype = one_of<DataType>(v, bias_types); });
-  at_key(value, "strides",
-         [&](const Json& v) { bias.strides = strides(v, "batch, heads, seqlen_q, seqlen_kv"); });
+  at_key(value, "strides", [&](const Json& v) { bias.strides = strides(v, "batch, heads, seqlen_q, seqlen_kv"); });
   at_key(value, "grad", [&](const Json& v) { bias.grad = boolean(v); });
   return bias;
 }
@@ -120,8 +114,7 @@ std::optional<Paged> read_paged(const Json& value) {
   at_key(value, "packed_table", [&](const Json& v) { paged.packed_table = boolean(v); });
   at_key(value, "layout", [&](const Json& v) {
     paged.layout = text(v);
-    if (std::find(container_layouts.begin(), container_layouts.end(), paged.layout) ==
-        container_layouts.end())
+    if (std::find(container_layouts.begin(), container_layouts.end(), paged.layout) == container_layouts.end())
       not_one_of(v, container_layouts);
   });
   if (!paged.k && !paged.v) return std::nullopt;
@@ -175,8 +168,7 @@ Json score_mod_schema() {
   auto words = kinds;
   words.emplace_back("none");
   return {{"anyOf",
-           {words_schema(words),
-            object_schema({{"kind", words_schema(kinds)}, {"grad", boolean_schema}}, {"kind"})}}};
+           {words_schema(words), object_schema({{"kind", words_schema(kinds)}, {"grad", boolean_schema}}, {"kind"})}}};
 }
 
 Json dropout_schema() {

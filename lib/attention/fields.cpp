@@ -20,8 +20,8 @@ std::vector<int64_t> lengths(const Json& value) {
 }
 
 Mask mask_object(const Json& value) {
-  only_keys(value, {"causal", "alignment", "window_left", "window_right", "padding", "padding_after_stats",
-                    "seqlens_q", "seqlens_kv"});
+  only_keys(value, {"causal", "alignment", "window_left", "window_right", "padding", "padding_after_stats", "seqlens_q",
+                    "seqlens_kv"});
   Mask mask;
   for (const auto& [key, v] : value.items()) {
     const Json& entry = v;
@@ -38,8 +38,8 @@ Mask mask_object(const Json& value) {
   }
   const bool causal = value.value("causal", false);
   if (causal && mask.window_right.value_or(0) != 0)
-    throw FieldError("/window_right", fmt::format("{} contradicts \"causal\": true, which is window_right 0",
-                                                  *mask.window_right));
+    throw FieldError("/window_right",
+                     fmt::format("{} contradicts \"causal\": true, which is window_right 0", *mask.window_right));
   if (causal) mask.window_right = 0;
   return mask;
 }
@@ -67,16 +67,14 @@ TensorLayout tensor_layout(const Json& value) {
     only_keys(value, {"strides", "axes"});
     if (!value.contains("strides")) throw FieldError("the key \"strides\" is missing");
     TensorLayout layout;
-    at_key(value, "strides",
-           [&](const Json& v) { layout.strides = strides(v, "batch, heads, seqlen, head_dim"); });
+    at_key(value, "strides", [&](const Json& v) { layout.strides = strides(v, "batch, heads, seqlen, head_dim"); });
     at_key(value, "axes", [&](const Json& v) { layout.axes = ragged_axes(v); });
     return layout;
   }
-  if (value.is_string() && strides_of(value.get<std::string>(), {1, 1, 1, 1}))
-    return {value.get<std::string>(), {}};
+  if (value.is_string() && strides_of(value.get<std::string>(), {1, 1, 1, 1})) return {value.get<std::string>(), {}};
   throw FieldError(
-      fmt::format("{} is not the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or "
-                  "{{\"strides\": [b, h, s, d]}}",
+      fmt::format("{} is not the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or {{\"strides\": [b, "
+                  "h, s, d]}}",
                   json_text(value)));
 }
 
@@ -85,13 +83,11 @@ std::array<TensorLayout, 3> three_layouts(const Json& value) {
   if (value.is_object()) {
     for (const char* tensor : {"q", "k", "v"})
       if (!value.contains(tensor)) throw FieldError(fmt::format("the key \"{}\" is missing", tensor));
-    auto get = [&](const std::string& key) {
-      return at("/" + key, [&] { return tensor_layout(value[key]); });
-    };
+    auto get = [&](const std::string& key) { return at("/" + key, [&] { return tensor_layout(value[key]); }); };
     return {get("q"), get("k"), get("v")};
   }
-  const auto axes = value.is_string() ? split_layout_name(value.get<std::string>())
-                                      : std::optional<std::array<std::string, 3>>();
+  const auto axes =
+      value.is_string() ? split_layout_name(value.get<std::string>()) : std::optional<std::array<std::string, 3>>();
   if (!axes) not_one_of(value, common_layout_names());
   return {TensorLayout{(*axes)[0], {}}, TensorLayout{(*axes)[1], {}}, TensorLayout{(*axes)[2], {}}};
 }
@@ -142,13 +138,12 @@ Field extent(const std::string& name, const std::string& help, int64_t Attention
 
 Field both(const std::string& name, const std::string& help, int64_t AttentionSpec::*first,
            int64_t AttentionSpec::*second, const std::vector<std::string>& stands_for) {
-  return {
-      name,
-      help,
-      extent_schema,
-      [first, second](AttentionSpec& s, const Json& v) { s.*first = s.*second = integer(v, 1, max_extent); },
-      false,
-      [stands_for](const Json&) { return stands_for; }};
+  return {name,
+          help,
+          extent_schema,
+          [first, second](AttentionSpec& s, const Json& v) { s.*first = s.*second = integer(v, 1, max_extent); },
+          false,
+          [stands_for](const Json&) { return stands_for; }};
 }
 
 Json mask_schema() {
@@ -198,16 +193,13 @@ Json expect_schema() {
   return {{"anyOf", {verdict, {{"type", "object"}, {"additionalProperties", verdict}}}}};
 }
 
-Field type_field(const std::string& name, const std::string& help,
-                 std::optional<DataType> AttentionSpec::*member) {
+Field type_field(const std::string& name, const std::string& help, std::optional<DataType> AttentionSpec::*member) {
   return {name, help, words_schema(io_types),
           [member](AttentionSpec& s, const Json& v) { s.*member = one_of<DataType>(v, io_types); }};
 }
 
 Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member) {
-  return {name, help, {{"type", "boolean"}}, [member](AttentionSpec& s, const Json& v) {
-            s.*member = boolean(v);
-          }};
+  return {name, help, {{"type", "boolean"}}, [member](AttentionSpec& s, const Json& v) { s.*member = boolean(v); }};
 }
 
 Field total(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member) {
@@ -220,16 +212,15 @@ std::vector<Field> problem_fields() {
   using S = AttentionSpec;
   const Json free_text = {{"type", "string"}};
   return {
-      {"name", "name of the config in reports", free_text, [](S& s, const Json& v) { s.name = text(v); },
+      {"name", "name of the config in reports", free_text, [](S& s, const Json& v) { s.name = text(v); }, true},
+      {"source", "where the numbers come from, free text", free_text, [](S& s, const Json& v) { s.source = text(v); },
        true},
-      {"source", "where the numbers come from, free text", free_text,
-       [](S& s, const Json& v) { s.source = text(v); }, true},
       {"expect", "expected verdict: supported, unsupported, or an object by target id with \"default\"",
        expect_schema(), [](S& s, const Json& v) { s.expect = expectation(v); }},
       {"pattern", "operation graph: sdpa, sdpa_composite, sdpa_unified, mha, two_matmul",
        words_schema(names_of<Pattern>()), [](S& s, const Json& v) { s.pattern = one_of<Pattern>(v); }},
-      {"pass", "fprop (inference), fprop_train (with softmax statistics) or bprop",
-       words_schema(names_of<Pass>()), [](S& s, const Json& v) { s.pass = one_of<Pass>(v); }},
+      {"pass", "fprop (inference), fprop_train (with softmax statistics) or bprop", words_schema(names_of<Pass>()),
+       [](S& s, const Json& v) { s.pass = one_of<Pass>(v); }},
       extent("batch", "batch size", &S::batch),
       both("heads", "heads of Q, K and V", &S::heads_q, &S::heads_kv, {"heads_q", "heads_kv", "heads_v"}),
       extent("heads_q", "query heads", &S::heads_q),
@@ -238,8 +229,7 @@ std::vector<Field> problem_fields() {
       both("seqlen", "sequence length of Q, K and V", &S::seqlen_q, &S::seqlen_kv, {"seqlen_q", "seqlen_kv"}),
       extent("seqlen_q", "query length (1: decode)", &S::seqlen_q),
       extent("seqlen_kv", "key and value length", &S::seqlen_kv),
-      both("head_dim", "head dimension of Q, K and V", &S::head_dim_qk, &S::head_dim_v,
-           {"head_dim_qk", "head_dim_v"}),
+      both("head_dim", "head dimension of Q, K and V", &S::head_dim_qk, &S::head_dim_v, {"head_dim_qk", "head_dim_v"}),
       extent("head_dim_qk", "head dimension of Q and K", &S::head_dim_qk),
       extent("head_dim_v", "head dimension of V and O", &S::head_dim_v),
       {"dtype", "type of Q, K and V", words_schema(io_types),
@@ -257,8 +247,8 @@ std::vector<Field> problem_fields() {
        [](S& s, const Json& v) { s.o = tensor_layout(v); }},
       {"do_layout", "bprop: layout of dO; default: that of O", tensor_layout_schema(),
        [](S& s, const Json& v) { s.d_o = tensor_layout(v); }},
-      {"dqkv_layout", "bprop: layout of dQ, dK and dV, as layout; default: those of Q, K and V",
-       layout_schema(false), gradient_layout},
+      {"dqkv_layout", "bprop: layout of dQ, dK and dV, as layout; default: those of Q, K and V", layout_schema(false),
+       gradient_layout},
       {"ragged_offsets", "type of ragged offsets: i32 or i64", words_schema(offset_types),
        [](S& s, const Json& v) { s.ragged_offsets = one_of<DataType>(v, offset_types); }},
       flag("ragged_stats", "statistics of a ragged Q are ragged too; default: true", &S::ragged_stats),
@@ -275,9 +265,7 @@ std::vector<Field> feature_fields() {
   return {
       {"scale", "multiplies the scores: number (default 1/sqrt(head_dim_qk)), tensor or none", scale_schema(),
        read_scale},
-      {"mask",
-       "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an "
-       "object",
+      {"mask", "none, causal, causal_bottom_right, padding, padding_causal, padding_causal_bottom_right, or an object",
        mask_schema(), [](S& s, const Json& v) { s.mask = mask(v); }},
       {"bias", "none, a shape such as 1hss, or an object with shape, dtype, grad", bias_schema(),
        [](S& s, const Json& v) { s.bias = read_bias(v); }},

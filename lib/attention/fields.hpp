@@ -1,5 +1,5 @@
-// The fields of an attention config: one table that parsing, command-line options, the JSON Schema and the
-// normalised form in reports all come from.
+// The fields of an attention config: one table that parsing, command-line options, the JSON Schema and the normalised
+// form in reports all come from.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,7 @@ struct Field {
   Json schema;       ///< JSON Schema of one value (arrays of values are the cross product)
   std::function<void(AttentionSpec&, const Json&)> set;  ///< throws FieldError
   bool is_text = false;                                  ///< free text: no comma lists, no cross product
-  /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout`
-  /// names O.
+  /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout` names O.
   std::function<std::vector<std::string>(const Json&)> sets_also = [](const Json&) {
     return std::vector<std::string>();
   };
@@ -46,12 +45,12 @@ std::string option_of(const std::string& field_name);
 /// The config that gives exactly this spec, every choice spelt out.
 Json to_json(const AttentionSpec& spec);
 
-/// Options that give this spec on the command line (but for name, source and expectation), as words of a
-/// shell command line, quoted where needed.
+/// Options that give this spec on the command line (but for name, source
+/// and expectation), as words of a shell command line, quoted where needed.
 std::string to_options(const AttentionSpec& spec);
 
-/// Contradictions between fields, the first one found as field name and message; "" if there is none. What
-/// cuDNN itself refuses is left to cuDNN.
+/// Contradictions between fields, the first one found as field name and
+/// message; "" if there is none. What cuDNN itself refuses is left to cuDNN.
 struct Contradiction {
   std::string field, message;
 };

@@ -35,16 +35,15 @@ std::string text(const Json& value) {
 
 void not_one_of(const Json& value, const std::vector<std::string>& allowed) {
   const std::string word = value.is_string() ? value.get<std::string>() : json_text(value);
-  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value),
-                               quoted_list(allowed), did_you_mean(word, allowed)));
+  throw FieldError(fmt::format("{} is not a known value; allowed: {}{}", json_text(value), quoted_list(allowed),
+                               did_you_mean(word, allowed)));
 }
 
 void only_keys(const Json& object, const std::vector<std::string>& allowed) {
   for (const auto& [key, value] : object.items())
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      throw FieldError("/" + pointer_part(key),
-                       fmt::format("unknown key \"{}\"; allowed: {}{}", key, quoted_list(allowed),
-                                   did_you_mean(key, allowed)));
+      throw FieldError("/" + pointer_part(key), fmt::format("unknown key \"{}\"; allowed: {}{}", key,
+                                                            quoted_list(allowed), did_you_mean(key, allowed)));
 }
 
 Strides strides(const Json& value, const std::string& axes) {
@@ -52,14 +51,12 @@ Strides strides(const Json& value, const std::string& axes) {
   if (!value.is_array() || value.size() != result.size())
     throw FieldError(fmt::format("{} is not four strides, in the order {}", json_text(value), axes));
   for (size_t i = 0; i < result.size(); ++i)
-    result[i] =
-        at(fmt::format("/{}", i), [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
+    result[i] = at(fmt::format("/{}", i), [&] { return integer(value[i], 0, std::numeric_limits<int64_t>::max()); });
   return result;
 }
 
 Json strides_schema() {
-  return {
-      {"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
+  return {{"type", "array"}, {"items", {{"type", "integer"}, {"minimum", 0}}}, {"minItems", 4}, {"maxItems", 4}};
 }
 
 Json words_schema(const std::vector<std::string>& words) {

@@ -78,34 +78,30 @@ void add_gradients(const AttentionSpec& spec, Json& json) {
 void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool packs_q = spec.q.axes.find('3') != std::string::npos;
   const bool packs_kv = packs_q || spec.k.axes.find('2') != std::string::npos;
-  if (packs_q &&
-      (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
+  if (packs_q && (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
     found.push_back(
-        {"layout", fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; "
-                               "heads are {} and {}{}, lengths {} and {}",
-                               spec.q.axes, spec.heads_q, spec.heads_kv,
-                               spec.heads_v ? fmt::format(" and {}", *spec.heads_v) : "", spec.seqlen_q,
-                               spec.seqlen_kv)});
+        {"layout",
+         fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; heads are {} and {}{}, "
+                     "lengths {} and {}",
+                     spec.q.axes, spec.heads_q, spec.heads_kv,
+                     spec.heads_v ? fmt::format(" and {}", *spec.heads_v) : "", spec.seqlen_q, spec.seqlen_kv)});
   else if (packs_kv && spec.heads_kv != heads_v(spec))
-    found.push_back({"layout", fmt::format("interleaved K and V need equal heads; they have {} and {}",
-                                           spec.heads_kv, heads_v(spec))});
+    found.push_back({"layout", fmt::format("interleaved K and V need equal heads; they have {} and {}", spec.heads_kv,
+                                           heads_v(spec))});
   if (packs_kv && spec.head_dim_qk != spec.head_dim_v)
     found.push_back({"layout", fmt::format("interleaved K and V need one head dimension; they have {} and {}",
                                            spec.head_dim_qk, spec.head_dim_v)});
 }
 
-void check_lengths(const AttentionSpec& spec, const char* key, const std::vector<int64_t>& lengths,
-                   int64_t longest, std::vector<Contradiction>& found) {
+void check_lengths(const AttentionSpec& spec, const char* key, const std::vector<int64_t>& lengths, int64_t longest,
+                   std::vector<Contradiction>& found) {
   if (lengths.empty()) return;
-  if (!spec.mask.padding)
-    found.push_back({"mask", fmt::format("\"{}\" is given without \"padding\": true", key)});
+  if (!spec.mask.padding) found.push_back({"mask", fmt::format("\"{}\" is given without \"padding\": true", key)});
   if (static_cast<int64_t>(lengths.size()) != spec.batch)
-    found.push_back(
-        {"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
+    found.push_back({"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
   for (const int64_t length : lengths)
     if (length > longest)
-      found.push_back(
-          {"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
+      found.push_back({"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
 }
 
 struct Feature {
@@ -115,15 +111,9 @@ struct Feature {
 
 // Everything that only flash attention has.
 std::vector<Feature> flash_features(const AttentionSpec& spec) {
-  return {{"alibi", spec.alibi},
-          {"softcap", spec.softcap.has_value()},
-          {"score_mod", spec.score_mod.has_value()},
-          {"sink", spec.sink},
-          {"block_mask", spec.block_mask},
-          {"max_logit", spec.max_logit},
-          {"sum_exp", spec.sum_exp},
-          {"paged", spec.paged.has_value()},
-          {"layout", is_ragged(spec)},
+  return {{"alibi", spec.alibi},     {"softcap", spec.softcap.has_value()}, {"score_mod", spec.score_mod.has_value()},
+          {"sink", spec.sink},       {"block_mask", spec.block_mask},       {"max_logit", spec.max_logit},
+          {"sum_exp", spec.sum_exp}, {"paged", spec.paged.has_value()},     {"layout", is_ragged(spec)},
           {"dtype", is_fp8(spec)}};
 }
 
@@ -166,16 +156,16 @@ void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>&
     found.push_back({"ragged_shared", "given without a ragged layout (\"thd\")"});
   else if (!both || !alike || spec.paged)
     found.push_back({"ragged_shared",
-                     "Q and O, and K and V, have one tensor of offsets only where both are ragged and their "
-                     "tokens have equally many elements"});
+                     "Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
+                     "have equally many elements"});
 }
 
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (spec.pattern == Pattern::sdpa_unified && spec.dropout &&
       (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
     found.push_back({"dropout",
-                     "the single SDPA operation draws its mask itself, from tensors; use pattern "
-                     "\"sdpa_composite\" for a mask of the caller's or a constant seed"});
+                     "the single SDPA operation draws its mask itself, from tensors; use pattern \"sdpa_composite\" "
+                     "for a mask of the caller's or a constant seed"});
   if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
   if (spec.fp8 && !is_fp8(spec))
     found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});
@@ -253,9 +243,9 @@ std::string to_options(const AttentionSpec& spec) {
 
 std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   std::vector<Contradiction> found;
-  const std::pair<const char*, int64_t> required[] = {
-      {"heads", spec.heads_q},       {"heads_kv", spec.heads_kv},    {"seqlen", spec.seqlen_q},
-      {"seqlen_kv", spec.seqlen_kv}, {"head_dim", spec.head_dim_qk}, {"head_dim_v", spec.head_dim_v}};
+  const std::pair<const char*, int64_t> required[] = {{"heads", spec.heads_q},        {"heads_kv", spec.heads_kv},
+                                                      {"seqlen", spec.seqlen_q},      {"seqlen_kv", spec.seqlen_kv},
+                                                      {"head_dim", spec.head_dim_qk}, {"head_dim_v", spec.head_dim_v}};
   for (const auto& [field, value] : required)
     if (value == 0) found.push_back({field, fmt::format("\"{}\" is missing", field)});
   if (!found.empty()) return found;

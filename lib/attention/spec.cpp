@@ -40,12 +40,10 @@ std::string features_text(const AttentionSpec& spec) {
   add(spec.bias && spec.bias->grad && is_bprop(spec), "dbias");
   add(spec.alibi, "alibi");
   add(spec.softcap.has_value(), "softcap");
-  add(spec.score_mod.has_value(),
-      spec.score_mod ? fmt::format("score_mod {}", name_of(spec.score_mod->kind)) : "");
+  add(spec.score_mod.has_value(), spec.score_mod ? fmt::format("score_mod {}", name_of(spec.score_mod->kind)) : "");
   add(spec.sink, "sink");
   add(spec.block_mask, "block_mask");
-  add(spec.dropout.has_value(),
-      spec.dropout && spec.dropout->form == DropoutForm::mask ? "dropout mask" : "dropout");
+  add(spec.dropout.has_value(), spec.dropout && spec.dropout->form == DropoutForm::mask ? "dropout mask" : "dropout");
   add(spec.stats == true && spec.pass == Pass::fprop, "stats");
   add(spec.max_logit, "max_logit");
   add(spec.sum_exp, "sum_exp");

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/data_type.hpp"
 #include "attention/layout.hpp"
+#include "base/data_type.hpp"
 
 namespace attnprobe::attention {
 
@@ -27,14 +27,14 @@ enum class Pass { fprop, fprop_train, bprop };
 enum class Alignment { top_left, bottom_right };
 
 /// Which scores count. A query at row r sees the keys c with diagonal(r) - window_left <= c <= diagonal(r) +
-/// window_right, as flash-attention and Transformer Engine count windows: causal is window_right = 0, and a
-/// sliding window of W tokens is window_left = W - 1.
+/// window_right, as flash-attention and Transformer Engine count windows: causal is window_right = 0, and a sliding
+/// window of W tokens is window_left = W - 1.
 struct Mask {
   std::optional<int64_t> window_left, window_right;
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
   bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
-  /// bprop: padded scores are hidden after the statistics have been subtracted, not before. JAX 0.11's graphs
-  /// are wired so (measured on the H200); cudnn-frontend 1.23 hides them before.
+  /// bprop: padded scores are hidden after the statistics have been subtracted, not before. JAX 0.11's graphs are wired
+  /// so (measured on the H200); cudnn-frontend 1.23 hides them before.
   bool padding_after_stats = false;
   std::vector<int64_t> seqlens_q,
       seqlens_kv;  ///< those lengths; empty: none given (they matter only to running)
@@ -47,8 +47,7 @@ enum class ScaleForm { by_value, tensor, none };
 
 /// Added to the scaled scores.
 struct Bias {
-  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast:
-  /// "1hss".
+  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast: "1hss".
   std::string shape = "1hss";
   std::optional<DataType> dtype;   ///< none: as dtype
   std::optional<Strides> strides;  ///< 0 where PyTorch expanded an axis; none: packed
@@ -102,12 +101,12 @@ struct Paged {
   bool packed_table = false;    ///< the page table is ragged
 };
 
-/// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one
-/// (then O is 16-bit and has none); mxfp8: one scale for every 32 elements.
+/// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one (then O is
+/// 16-bit and has none); mxfp8: one scale for every 32 elements.
 enum class Fp8Scaling { delayed, current, mxfp8 };
 
-/// Layout of one tensor: axes such as "bshd", or strides that were spelt out. Both: ragged axes ("thd") whose
-/// strides are not a padded batch's, as those of PyTorch's nested tensors.
+/// Layout of one tensor: axes such as "bshd", or strides that were spelt out. Both: ragged axes ("thd") whose strides
+/// are not a padded batch's, as those of PyTorch's nested tensors.
 struct TensorLayout {
   std::string axes;
   std::optional<Strides> strides;
@@ -117,8 +116,8 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// The verdict that a config expects, by target id; `otherwise` for targets not named. any: supported or
-/// unsupported, as one asks who wants to know.
+/// The verdict that a config expects, by target id; `otherwise` for targets not named. any: supported or unsupported,
+/// as one asks who wants to know.
 enum class ExpectedVerdict { supported, unsupported, any };
 struct Expectation {
   ExpectedVerdict otherwise = ExpectedVerdict::supported;
@@ -143,7 +142,7 @@ struct AttentionSpec {
   std::optional<TensorLayout> dq, dk, dv;   ///< bprop, none: as Q, K, V
   DataType ragged_offsets = DataType::i32;  ///< or i64
   bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
-  bool ragged_shared = false;  ///< one tensor of offsets for Q and O, one for K and V, as XLA has them
+  bool ragged_shared = false;               ///< one tensor of offsets for Q and O, one for K and V, as XLA has them
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences
   std::optional<double> scale;  ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
   ScaleForm scale_form = ScaleForm::by_value;
@@ -155,7 +154,7 @@ struct AttentionSpec {
   bool sink = false;        ///< one logit a head that joins the softmax; bprop: its gradient is an output
   bool block_mask = false;  ///< one bit a 128x128 tile of scores
   std::optional<Dropout> dropout;
-  std::optional<bool> stats;  ///< softmax statistics as an output; none: true for Pass::fprop_train
+  std::optional<bool> stats;                ///< softmax statistics as an output; none: true for Pass::fprop_train
   bool max_logit = false, sum_exp = false;  ///< row maxima and row sums of exponentials as outputs
   bool deterministic = false;               ///< bprop
   std::optional<Paged> paged;

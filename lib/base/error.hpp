@@ -1,5 +1,4 @@
-// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's
-// words.
+// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's words.
 #pragma once
 
 #include <optional>

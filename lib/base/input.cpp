@@ -45,8 +45,7 @@ class Gzip : public Decoder {
  public:
   Gzip() {
     constexpr int gzip_only = 16;
-    if (inflateInit2(&stream_, gzip_only + MAX_WBITS) != Z_OK)
-      throw Error(ErrorKind::internal, "zlib does not start");
+    if (inflateInit2(&stream_, gzip_only + MAX_WBITS) != Z_OK) throw Error(ErrorKind::internal, "zlib does not start");
   }
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
@@ -146,8 +145,7 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   const auto close = [](std::FILE* f) {
     if (f != stdin) std::fclose(f);
   };
-  const std::unique_ptr<std::FILE, decltype(close)> input(
-      file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close);
+  const std::unique_ptr<std::FILE, decltype(close)> input(file == "-" ? stdin : std::fopen(file.c_str(), "rb"), close);
   const auto fail = [&](const std::string& what) {
     throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), what));
   };

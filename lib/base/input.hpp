@@ -11,10 +11,10 @@ namespace attnprobe {
 /// How messages name a file: "-" is standard input.
 std::string input_name(const std::string& file);
 
-/// Calls `take` with the content of the file, piece by piece, decompressed if it is gzip or xz (told by its
-/// first bytes); "-" is standard input. A compressed file that is cut off gives what there is of it.
-/// `problem`, if not null, gets what is wrong with such a file. Throws Error(usage) naming a file that cannot
-/// be opened or read, or whose compression is broken from the start.
+/// Calls `take` with the content of the file, piece by piece, decompressed if it is gzip or xz (told by its first
+/// bytes); "-" is standard input. A compressed file that is cut off gives what there is of it. `problem`, if not null,
+/// gets what is wrong with such a file. Throws Error(usage) naming a file that cannot be opened or read, or whose
+/// compression is broken from the start.
 void read_input(const std::string& file, const std::function<void(std::string_view)>& take,
                 std::string* problem = nullptr);
 

@@ -1,5 +1,4 @@
-// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were
-// written.
+// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were written.
 #pragma once
 
 #include <algorithm>
@@ -35,8 +34,8 @@ struct adl_serializer<std::optional<T>> {
 #endif
 
 namespace attnprobe {
-/// An empty object with room for so many members: as an ordered object grows it copies what it holds, deeply,
-/// since its keys are constant.
+/// An empty object with room for so many members: as an ordered object
+/// grows it copies what it holds, deeply, since its keys are constant.
 inline Json object_with_room(size_t members) {
   Json object = Json::object();
   object.get_ref<Json::object_t&>().reserve(members);
@@ -51,8 +50,8 @@ constexpr size_t names_in(std::string_view list) {
 
 #define ATTNPROBE_ARCHIVE_MEMBER(member) archive(object.member);
 
-/// to_json and from_json of a plain struct, its members under their own names, and serialize(), by which
-/// cereal writes and reads it in binary. In the struct's namespace.
+/// to_json and from_json of a plain struct, its members under their own names, and serialize(), by which cereal writes
+/// and reads it in binary. In the struct's namespace.
 #define ATTNPROBE_JSON(Type, ...)                                                          \
   inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
     nlohmann_json_j = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));  \

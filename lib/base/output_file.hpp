@@ -17,8 +17,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Puts `text` at the path, replacing what is there. May be called again as results come. Throws
-  /// Error(usage) when the disk refuses.
+  /// Puts `text` at the path, replacing what is there. May be called
+  /// again as results come. Throws Error(usage) when the disk refuses.
   void replace(const std::string& text);
   /// The same with text that is written piece by piece.
   void replace(const std::function<void(std::ostream& out)>& write);

@@ -10,9 +10,8 @@
 
 namespace attnprobe {
 
-/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when
-/// none is near enough to be a likely slip of the keyboard (distance at most a third of the word, at least
-/// 1).
+/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when none is
+/// near enough to be a likely slip of the keyboard (distance at most a third of the word, at least 1).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// ` (did you mean "x"?)` or "".
@@ -24,8 +23,8 @@ std::string quoted_list(const std::vector<std::string>& words);
 /// The parts of `text` between separators, empty ones included; "" is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// `value` as JSON text, whatever bytes its strings hold (cuDNN's are not promised to be UTF-8): on one line,
-/// or indented.
+/// `value` as JSON text, whatever bytes its strings hold (cuDNN's
+/// are not promised to be UTF-8): on one line, or indented.
 std::string json_text(const Json& value, int indent = -1);
 
 /// A key as a part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
@@ -37,8 +36,8 @@ std::string shell_word(const std::string& word);
 /// `text` without white space at either end.
 std::string_view trim(std::string_view text);
 
-/// Where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. One search for each of the two
-/// (memchr): a search for both at once goes byte by byte, and logs are long.
+/// Where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. One search for each of the two (memchr): a
+/// search for both at once goes byte by byte, and logs are long.
 class LineEnds {
  public:
   explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')) {}

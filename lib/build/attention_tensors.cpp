@@ -20,8 +20,7 @@ Dims as_dims(const attention::Strides& strides) {
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const AttentionSpec& s) {
   if (!s.mask.padding && !s.paged) return {};
   const Dims dims{s.batch, 1, 1, 1}, strides{1, 1, 1, 1};
-  return {g.tensor("seq_len_q", DataType::i32, dims, strides),
-          g.tensor("seq_len_kv", DataType::i32, dims, strides)};
+  return {g.tensor("seq_len_q", DataType::i32, dims, strides), g.tensor("seq_len_kv", DataType::i32, dims, strides)};
 }
 
 RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
@@ -72,7 +71,7 @@ graph::Uid transposed(GraphBuilder& g, graph::Uid uid) {
 }
 
 graph::Uid add_container(GraphBuilder& g, const AttentionSpec& s, const std::string& name, int64_t heads,
-                  int64_t head_dim) {
+                         int64_t head_dim) {
   const int64_t block = s.paged->block_size, blocks = s.batch * ceil_div(s.seqlen_kv, block);
   const auto strides = attention::strides_of(s.paged->layout, {blocks, heads, block, head_dim}).value();
   return g.tensor(name, s.dtype, {blocks, heads, block, head_dim}, as_dims(strides));
@@ -82,13 +81,12 @@ graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, const std::st
   const int64_t pages = ceil_div(s.seqlen_kv, s.paged->block_size);
   const graph::Uid table = g.tensor(name, DataType::i32, {s.batch, 1, pages, 1}, {pages, pages, 1, 1});
   if (s.paged->packed_table)
-    g.at(table).ragged_offset =
-        g.tensor("offsets of " + name, DataType::i32, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
+    g.at(table).ragged_offset = g.tensor("offsets of " + name, DataType::i32, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
   return table;
 }
 
 graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, const std::string& name,
-                   const RaggedOffsets& offsets) {
+                          const RaggedOffsets& offsets) {
   const Dims rows = row_dims(s);
   // Ragged rows are packed by token: one value for each head of a token, side by side.
   const Dims strides = offsets.stats ? Dims{s.seqlen_q * s.heads_q, 1, s.heads_q, 1} : packed_strides(rows);

@@ -32,19 +32,18 @@ graph::Uid add_k(GraphBuilder& g, const attention::AttentionSpec& spec, const Ra
 graph::Uid add_v(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
 graph::Uid add_o(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
 
-/// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. No graph has a transpose operation; the swapped dims and
-/// strides are it.
+/// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. No graph has a transpose operation; the swapped dims and strides are it.
 graph::Uid transposed(GraphBuilder& g, graph::Uid tensor);
 
 /// The container of a paged K (head dimension head_dim_qk) or V: {blocks, heads, block_size, head_dim}.
-graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
-                  int64_t heads, int64_t head_dim);
+graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name, int64_t heads,
+                         int64_t head_dim);
 /// INT32 {batch, 1, ceil(s_kv / block_size), 1}.
 graph::Uid add_page_table(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
 
 /// A row-wise f32 tensor in memory ("Stats", "Max", …), ragged where the statistics are.
 graph::Uid add_row_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
-                   const RaggedOffsets& offsets);
+                          const RaggedOffsets& offsets);
 
 /// A tensor {1, h_q, 1, 1} f32: sink, its gradient, ALiBi slopes.
 graph::Uid add_head_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);

@@ -31,8 +31,8 @@ struct BuiltGraph {
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
 BuiltGraph build_graph(const attention::AttentionSpec& spec, const BuildContext& context);
 
-/// What cudnn-frontend 1.23 makes of `spec` for this cuDNN and GPU: pattern composite or unified, and its
-/// silent changes to backward graphs. `choice` says which and why. The spec's pattern is Pattern::sdpa.
+/// What cudnn-frontend 1.23 makes of `spec` for this cuDNN and GPU: pattern composite or unified, and its silent
+/// changes to backward graphs. `choice` says which and why. The spec's pattern is Pattern::sdpa.
 struct FrontendChoice {
   attention::AttentionSpec spec;
   std::string choice;
@@ -40,8 +40,8 @@ struct FrontendChoice {
 };
 FrontendChoice choose_as_frontend(const attention::AttentionSpec& spec, const BuildContext& context);
 
-// One builder a pattern and pass. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend
-// documentation's "Fused Attention fprop/bprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
+// One builder a pattern and pass. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend documentation's
+// "Fused Attention fprop/bprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
 // tests/probe/verified_walks_test.cpp.
 
 /// O = (Q Kᵀ) V with a 16-bit virtual score tensor in F16x16 reordering.

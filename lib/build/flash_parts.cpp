@@ -102,30 +102,30 @@ graph::Uid dequantize(GraphBuilder& g, graph::Uid x, const std::string& name, Bl
 }
 
 graph::Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
-                        std::optional<graph::Uid> offset) {
+                               std::optional<graph::Uid> offset) {
   return with_offset(g, g.tensor(name, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
 }
 
 graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, const Dims& dims,
-                 const attention::Strides& strides, std::optional<graph::Uid> offset) {
+                        const attention::Strides& strides, std::optional<graph::Uid> offset) {
   return with_offset(g, g.tensor(name, gradient_type(spec), dims, as_dims(strides)), offset);
 }
 
 graph::Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, graph::Uid scores, DataType type) {
   const Dims dims = score_dims(spec), strides = packed_strides(dims);
-  return g.reshape(scores, g.virtual_tensor("", type, {dims[0], dims[1], dims[3], dims[2]},
-                                            {strides[0], strides[1], 1, dims[3]}));
+  return g.reshape(
+      scores, g.virtual_tensor("", type, {dims[0], dims[1], dims[3], dims[2]}, {strides[0], strides[1], 1, dims[3]}));
 }
 
 void add_sink_gradient(GraphBuilder& g, const AttentionSpec& spec, graph::Uid stats, graph::Uid sums) {
   const graph::Uid sink = add_head_tensor(g, spec, "sink"), d_sink = add_head_tensor(g, spec, "dSink");
   const graph::Uid shifted = g.pointwise(graph::PointwiseMode::SUB, sink, stats,
-                                  {.into = g.virtual_tensor("", DataType::f32, row_dims(spec))});
+                                         {.into = g.virtual_tensor("", DataType::f32, row_dims(spec))});
   g.reduce(graph::ReductionOperator::ADD, multiply(g, g.pointwise(graph::PointwiseMode::EXP, shifted), sums), d_sink);
 }
 
-graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m, std::optional<graph::Uid> k,
-                      const HeadSum& sum) {
+graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m,
+                             std::optional<graph::Uid> k, const HeadSum& sum) {
   const int64_t heads = g.at(a).dims[1], kept = g.at(c).dims[1];
   if (heads == kept) return g.matmul(a, b, c, m, {}, k);
   Dims dims = g.at(c).dims, strides = g.at(c).strides;

@@ -1,6 +1,6 @@
-// cudnn-frontend 1.23's choice between the composite graph and the single SDPA operation
-// (node/sdpa_support_surface.h, verify_sdpa_support_surface_for_implementation), and what it changes of a
-// backward graph without being asked (node/scaled_dot_product_flash_attention.h, pre_validate_node).
+// cudnn-frontend 1.23's choice between the composite graph and the single SDPA operation (node/sdpa_support_surface.h,
+// verify_sdpa_support_surface_for_implementation), and what it changes of a backward graph without being asked
+// (node/scaled_dot_product_flash_attention.h, pre_validate_node).
 #include <fmt/format.h>
 
 #include "build/build.hpp"
@@ -54,49 +54,45 @@ constexpr int64_t first_with_unified = 91301;
 FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
   if (context.cudnn_version < first_with_unified) {
     spec.pattern = Pattern::sdpa_composite;
-    return {
-        spec,
-        fmt::format("composite: the single SDPA operation needs cuDNN {}", version_words(first_with_unified)),
-        {}};
+    return {spec,
+            fmt::format("composite: the single SDPA operation needs cuDNN {}", version_words(first_with_unified)),
+            {}};
   }
   for (const auto& [asked, version, what] : needs_of_unified(spec)) {
     if (!asked || (version != never && context.cudnn_version >= version)) continue;
     spec.pattern = Pattern::sdpa_composite;
-    if (version == never)
-      return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what), {}};
-    return {spec,
-            fmt::format("composite: the single SDPA operation takes {} only from cuDNN {}", what,
-                        version_words(version)),
-            {}};
+    if (version == never) return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what), {}};
+    return {
+        spec,
+        fmt::format("composite: the single SDPA operation takes {} only from cuDNN {}", what, version_words(version)),
+        {}};
   }
   spec.pattern = Pattern::sdpa_unified;
   return {spec, "unified: cudnn-frontend uses the single SDPA operation where it can", {}};
 }
 
-// cudnn-frontend drops the token counts where cuDNN can't use them; the workspace is then that of the padded
-// size.
+// cudnn-frontend drops the token counts where cuDNN can't use them; the workspace is then that of the padded size.
 bool drops_token_counts(const AttentionSpec& spec, const BuildContext& context) {
   const int major = context.sm / 10;
   return context.cudnn_version < 90600 || spec.head_dim_qk % 16 != 0 || spec.head_dim_v % 16 != 0 ||
          (context.cudnn_version >= 91801 && (major == 8 || major == 12));
 }
 
-// Blackwell's deterministic kernel is behind one engine config that no heuristic proposes; cudnn-frontend
-// names it itself (override_heuristics_query in both backward nodes).
+// Blackwell's deterministic kernel is behind one engine config that no heuristic proposes; cudnn-frontend names it
+// itself (override_heuristics_query in both backward nodes).
 std::optional<ForcedConfig> forced_config(const AttentionSpec& spec, const BuildContext& context) {
   if (context.sm / 10 != 10) return std::nullopt;
   const bool fp8 = is_fp8(spec);
   // In fp8 cudnn-frontend turns determinism on by itself.
-  const bool always = fp8 && (fp8_scaling(spec) == attention::Fp8Scaling::mxfp8 ||
-                              (spec.head_dim_qk <= 192 && spec.head_dim_v <= 128));
+  const bool always =
+      fp8 && (fp8_scaling(spec) == attention::Fp8Scaling::mxfp8 || (spec.head_dim_qk <= 192 && spec.head_dim_v <= 128));
   if (!spec.deterministic && !always) return std::nullopt;
   if (context.cudnn_version < (fp8 ? 91900 : 91800)) return std::nullopt;
   const bool beyond_b300 = context.sm > 103;
   ForcedConfig config;
   config.engine = beyond_b300 ? 17 : 5;
   if (context.cudnn_version >= 92300)
-    config.knobs = {{"TILE_M", 3},   {"TILE_N", 2},     {"KERNEL_CFG", 2},
-                    {"STREAM_K", 0}, {"TILE_CGA_M", 0}, {"STAGES", 2}};
+    config.knobs = {{"TILE_M", 3}, {"TILE_N", 2}, {"KERNEL_CFG", 2}, {"STREAM_K", 0}, {"TILE_CGA_M", 0}, {"STAGES", 2}};
   else
     config.knobs = {{"KERNEL_CFG", 31}, {"STAGES", 2}};
   return config;

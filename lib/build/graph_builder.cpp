@@ -33,8 +33,8 @@ graph::Tensor& GraphBuilder::at(graph::Uid uid) {
   // Uids count from 1, but for tensors that were given.
   const auto guess = static_cast<size_t>(uid - 1);
   if (guess < graph_.tensors.size() && graph_.tensors[guess].uid == uid) return graph_.tensors[guess];
-  const auto found = std::find_if(graph_.tensors.begin(), graph_.tensors.end(),
-                                  [&](const graph::Tensor& t) { return t.uid == uid; });
+  const auto found =
+      std::find_if(graph_.tensors.begin(), graph_.tensors.end(), [&](const graph::Tensor& t) { return t.uid == uid; });
   if (found == graph_.tensors.end()) throw Error(ErrorKind::internal, fmt::format("no tensor {}", uid));
   return *found;
 }
@@ -48,8 +48,7 @@ graph::Uid GraphBuilder::tensor(const std::string& name, DataType type, const Di
   return add_tensor(std::move(t));
 }
 
-graph::Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims,
-                                 const Dims& strides) {
+graph::Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
   const graph::Uid uid = tensor(name, type, dims, strides.empty() ? packed_strides(dims) : strides);
   at(uid).is_virtual = true;
   return uid;
@@ -66,16 +65,16 @@ graph::Uid GraphBuilder::one_element(const std::string& name, DataType type) {
   return tensor(name, type, {1, 1, 1, 1}, {1, 1, 1, 1});
 }
 
-graph::Uid GraphBuilder::matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m, std::optional<graph::Uid> n,
-                         std::optional<graph::Uid> k) {
+graph::Uid GraphBuilder::matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m,
+                                std::optional<graph::Uid> n, std::optional<graph::Uid> k) {
   add(graph::Matmul{a, b, c, m, n, k, DataType::f32});
   return c;
 }
 
-graph::Uid GraphBuilder::pointwise(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> b, const Options& options) {
-  const graph::Uid y = options.into
-                    ? *options.into
-                    : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
+graph::Uid GraphBuilder::pointwise(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> b,
+                                   const Options& options) {
+  const graph::Uid y =
+      options.into ? *options.into : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
   graph::Pointwise op;
   op.mode = mode;
   op.compute = options.compute;
@@ -93,7 +92,7 @@ graph::Uid GraphBuilder::compare(graph::PointwiseMode mode, graph::Uid x, graph:
 
 graph::Uid GraphBuilder::index(graph::Uid x, int64_t axis, DataType out, DataType compute) {
   const graph::Uid y = pointwise(graph::PointwiseMode::GEN_INDEX, x, {},
-                          {.out = out, .compute = compute, .name = axis == 2 ? "row" : "column"});
+                                 {.out = out, .compute = compute, .name = axis == 2 ? "row" : "column"});
   std::get<graph::Pointwise>(list().back()).axis = axis;
   return y;
 }

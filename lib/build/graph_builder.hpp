@@ -28,8 +28,8 @@ class GraphBuilder {
   /// A 1x1x1x1 tensor in device memory.
   graph::Uid one_element(const std::string& name, DataType type);
 
-  graph::Uid matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m = {}, std::optional<graph::Uid> n = {},
-             std::optional<graph::Uid> k = {});
+  graph::Uid matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m = {},
+                    std::optional<graph::Uid> n = {}, std::optional<graph::Uid> k = {});
 
   /// y = mode(x[, b]) into a new virtual tensor shaped as x.
   struct Options {

@@ -42,8 +42,8 @@ bool has_legacy_mask(const attention::Mask& mask) {
   return mask.padding || mask.window_right;
 }
 
-graph::Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, graph::Uid score, const SequenceLengths& lengths,
-                    double hidden_value, std::optional<graph::Uid> into) {
+graph::Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, graph::Uid score,
+                           const SequenceLengths& lengths, double hidden_value, std::optional<graph::Uid> into) {
   const graph::Uid row = g.index(score, 2, DataType::f32, DataType::f32);
   const graph::Uid column = g.index(score, 3, DataType::f32, DataType::f32);
   std::optional<graph::Uid> visible;
@@ -60,7 +60,7 @@ graph::Uid add_legacy_mask(GraphBuilder& g, const attention::Mask& mask, graph::
 }
 
 graph::Uid add_legacy_scores(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
-                      bool is_virtual) {
+                             bool is_virtual) {
   const Dims dims = score_dims(spec);
   const graph::Uid uid = g.tensor(name, type, dims, packed_strides(dims));
   g.at(uid).is_virtual = is_virtual;
@@ -76,8 +76,8 @@ graph::OpGraph build_mha(const AttentionSpec& spec) {
   graph::Uid scaled_k = k;
   if (spec.scale_form != attention::ScaleForm::none) {
     const graph::Uid scale = spec.scale_form == attention::ScaleForm::tensor
-                          ? g.one_element("scale", spec.dtype)
-                          : g.scalar("scale", spec.dtype, scale_of(spec));
+                                 ? g.one_element("scale", spec.dtype)
+                                 : g.scalar("scale", spec.dtype, scale_of(spec));
     const Dims dims = g.at(k).dims, strides = g.at(k).strides;
     scaled_k = g.pointwise(graph::PointwiseMode::MUL, k, scale,
                            {.into = g.virtual_tensor("scaled K^T", spec.dtype, dims, strides)});
@@ -94,8 +94,7 @@ graph::OpGraph build_mha(const AttentionSpec& spec) {
   if (spec.bias)
     score = g.pointwise(graph::PointwiseMode::ADD, score, add_bias_tensor(g, spec, "bias"),
                         {.into = score_tensor("biased", !masked)});
-  if (masked)
-    score = add_legacy_mask(g, spec.mask, score, lengths, legacy_hidden_score, score_tensor("masked", true));
+  if (masked) score = add_legacy_mask(g, spec.mask, score, lengths, legacy_hidden_score, score_tensor("masked", true));
   if (spec.softmax) score = softmax(g, spec, score);
   if (spec.dropout) score = dropout(g, spec, score);
   const graph::Uid v = add_v(g, spec, {}), o = add_o(g, spec, {});

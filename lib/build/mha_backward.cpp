@@ -1,5 +1,5 @@
-// The legacy small-sequence pattern backward ("Fused Attention bprop" of the backend documentation). It reads
-// the S that the forward pass stored, whose sign bit says what dropout dropped.
+// The legacy small-sequence pattern backward ("Fused Attention bprop" of the backend documentation). It reads the S
+// that the forward pass stored, whose sign bit says what dropout dropped.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/mha_parts.hpp"
@@ -11,8 +11,7 @@ using attention::AttentionSpec;
 
 class LegacyBackward {
  public:
-  explicit LegacyBackward(const AttentionSpec& spec)
-      : spec_(spec), lengths_(add_sequence_lengths(g_, spec)) {}
+  explicit LegacyBackward(const AttentionSpec& spec) : spec_(spec), lengths_(add_sequence_lengths(g_, spec)) {}
 
   graph::OpGraph build() {
     const graph::Uid q = add_q(g_, spec_, {}), k = add_k(g_, spec_, {}), v = transposed(g_, add_v(g_, spec_, {}));
@@ -22,11 +21,10 @@ class LegacyBackward {
     dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);
 
     const graph::Uid scaled = g_.pointwise(graph::PointwiseMode::MUL, transpose_scores(g_, spec_, s_, spec_.dtype),
-                                    dropout_scale_, {.out = spec_.dtype});
+                                           dropout_scale_, {.out = spec_.dtype});
     const graph::Uid p_t = g_.pointwise(graph::PointwiseMode::ABS, scaled, {}, {.out = spec_.dtype});
-    const graph::Uid d_v =
-        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
-                     dv_strides(spec_), {});
+    const graph::Uid d_v = add_gradient(
+        g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v}, dv_strides(spec_), {});
     g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
 
     const graph::Uid d_p = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));

@@ -1,5 +1,5 @@
-// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions
-// of the masks are those of cudnn-frontend's own flexible-graph tests.
+// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions of the
+// masks are those of cudnn-frontend's own flexible-graph tests.
 #include "base/error.hpp"
 #include "build/scores.hpp"
 
@@ -90,16 +90,14 @@ graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double hid
       return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
     case ScoreModifierKind::score_factor: {
       const Dims dims = score_dims(spec_);
-      if (!modifier_operand_)
-        modifier_operand_ = g_.tensor("score factors", spec_.dtype, dims, packed_strides(dims));
+      if (!modifier_operand_) modifier_operand_ = g_.tensor("score factors", spec_.dtype, dims, packed_strides(dims));
       return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
     }
     case ScoreModifierKind::mask_i32:
     case ScoreModifierKind::mask_boolean:
     case ScoreModifierKind::mask_i8: {
       const Dims dims{spec_.batch, 1, spec_.seqlen_q, spec_.seqlen_kv};
-      if (!modifier_operand_)
-        modifier_operand_ = g_.tensor("mask", mask_type(kind), dims, packed_strides(dims));
+      if (!modifier_operand_) modifier_operand_ = g_.tensor("mask", mask_type(kind), dims, packed_strides(dims));
       return hide(score, *modifier_operand_, hidden);
     }
     case ScoreModifierKind::pow:
@@ -159,7 +157,8 @@ graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient
       return g_.select(gradient, g_.pointwise(graph::PointwiseMode::NEG, gradient), positive);
     }
     case ScoreModifierKind::sqrt:
-      return g_.pointwise(graph::PointwiseMode::DIV, gradient, mul(g_.pointwise(graph::PointwiseMode::SQRT, x), scalar(2)));
+      return g_.pointwise(graph::PointwiseMode::DIV, gradient,
+                          mul(g_.pointwise(graph::PointwiseMode::SQRT, x), scalar(2)));
     case ScoreModifierKind::sin:
       return mul(gradient, g_.pointwise(graph::PointwiseMode::COS, x));
     case ScoreModifierKind::exp:

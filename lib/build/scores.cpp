@@ -1,6 +1,6 @@
-// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every
-// mask generates its own pair of indices, the diagonal compares row >= column on the right and column > row
-// on the left; from 9.21 each bound is one operation instead.
+// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every mask
+// generates its own pair of indices, the diagonal compares row >= column on the right and column > row on the left;
+// from 9.21 each bound is one operation instead.
 #include "build/scores.hpp"
 
 #include <limits>
@@ -31,7 +31,7 @@ graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {
 
 // x mode operand in INT32; the operand is a length tensor, or a scalar where there is none.
 graph::Uid Scores::integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
-                    const std::string& name) {
+                           const std::string& name) {
   if (!operand) operand = g_.scalar(name, DataType::i32, static_cast<double>(value));
   return g_.pointwise(mode, x, operand, {.out = DataType::i32, .compute = DataType::i32});
 }
@@ -80,8 +80,7 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
       mask.seq_len_q = q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
       mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
     }
-    if (right > 0)
-      mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));
+    if (right > 0) mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));
     mask.fill = g_.scalar("hidden", DataType::f32, hidden_score());
     mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
     g_.add(mask);

@@ -1,6 +1,5 @@
-// What happens to the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier,
-// bias, ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the single operation
-// share it.
+// What happens to the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier, bias,
+// ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the single operation share it.
 #pragma once
 
 #include "build/attention_tensors.hpp"
@@ -11,8 +10,7 @@ namespace attnprobe::build {
 class Scores {
  public:
   /// Everything is kept by reference and has to outlive this.
-  Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths,
-         int64_t cudnn_version)
+  Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths, int64_t cudnn_version)
       : g_(g), spec_(spec), lengths_(lengths), version_(cudnn_version) {}
 
   /// The user's score modifier, then softcap; as they are where the spec has none.
@@ -36,7 +34,8 @@ class Scores {
   bool single_operations() const;
   double hidden_score() const;
   graph::Uid index(graph::Uid score, int64_t axis, DataType compute);
-  graph::Uid integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value, const std::string& name);
+  graph::Uid integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
+                     const std::string& name);
   graph::Uid hide(graph::Uid score, graph::Uid visible, double hidden);
 
   GraphBuilder& g_;

@@ -12,8 +12,8 @@ using attention::AttentionSpec;
 using attention::DropoutForm;
 using attention::Fp8Scaling;
 
-// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima,
-// or maxima and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
+// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima, or maxima
+// and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
 struct SoftmaxOutputs {
   std::optional<graph::Uid> stats, max, sum_exp;
 };
@@ -102,14 +102,13 @@ class Forward {
     }
     const SoftmaxParts parts =
         add_softmax(g_, score, row("row_max", spec_.max_logit), row("row_sum", spec_.sum_exp), sink);
-    // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash
-    // attention from the legacy pattern by them, unless maxima or sums come out.
+    // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash attention
+    // from the legacy pattern by them, unless maxima or sums come out.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
       const graph::Uid log_sum = g_.pointwise(graph::PointwiseMode::LOG, parts.row_sum);
       g_.pointwise(graph::PointwiseMode::ADD, parts.row_max, log_sum, {.into = row("Stats", wants_stats(spec_))});
     }
-    return g_.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum,
-                        {.out = p_type(), .name = "P"});
+    return g_.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.out = p_type(), .name = "P"});
   }
 
   graph::Uid dropout_and_scale(graph::Uid p) {
@@ -123,8 +122,7 @@ class Forward {
     }
     if (!scaled()) return p;
     add_amax(g_, p, "amax S");
-    return g_.pointwise(graph::PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32),
-                        {.out = spec_.dtype});
+    return g_.pointwise(graph::PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32), {.out = spec_.dtype});
   }
 
   void output(graph::Uid p) {

@@ -43,9 +43,9 @@ class Backward {
   graph::Uid row_sums() {
     // The strides are cudnn-frontend's, a mix of two layouts.
     const int64_t h = spec_.heads_q, s = spec_.seqlen_q, d = spec_.head_dim_v;
-    const graph::Uid product = g_.pointwise(
-        graph::PointwiseMode::MUL, d_o_, o_,
-        {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), {h * s * d, s * d, h * d, 1})});
+    const graph::Uid product =
+        g_.pointwise(graph::PointwiseMode::MUL, d_o_, o_,
+                     {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), {h * s * d, s * d, h * d, 1})});
     const graph::Uid sums = g_.reduce(graph::ReductionOperator::ADD, product, row_dims(spec_));
     if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
     const bool ragged = offsets_.stats && spec_.max_total_seqlen_q;
@@ -103,8 +103,8 @@ class Backward {
                       head_sum(offsets_.k));
   }
 
-  // Accumulated in f32 memory and then converted; or, where the order of additions must not change from run
-  // to run or dBias is wanted, straight into dQ: that form is all that says so to cuDNN.
+  // Accumulated in f32 memory and then converted; or, where the order of additions must not change from run to run or
+  // dBias is wanted, straight into dQ: that form is all that says so to cuDNN.
   void query_gradient(graph::Uid d_s) {
     const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
     const graph::Uid k = g_.virtual_tensor("K", DataType::f32, dims, as_dims(k_strides(spec_)));
@@ -116,8 +116,8 @@ class Backward {
       return;
     }
     const bool ragged = offsets_.q && spec_.max_total_seqlen_q;
-    const graph::Uid sum = g_.tensor("dQ sum", DataType::f32, q_dims,
-                              ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
+    const graph::Uid sum =
+        g_.tensor("dQ sum", DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
     if (ragged) with_offset(g_, sum, offsets_.q);
     g_.matmul(d_s, k, sum, lengths_.q, {}, lengths_.kv);
     g_.pointwise(graph::PointwiseMode::IDENTITY, sum, {}, {.into = d_q});

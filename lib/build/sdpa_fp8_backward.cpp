@@ -1,6 +1,6 @@
-// Flash attention backward in fp8, as cudnn-frontend 1.23 emits it (node/sdpa_fp8_bwd.h): with one scale a
-// tensor, or MXFP8 with one for 32 elements, where Q, K and dO come quantised along both axes. Unlike the
-// 16-bit graph it masks before it subtracts the statistics, and makes dQ before dK.
+// Flash attention backward in fp8, as cudnn-frontend 1.23 emits it (node/sdpa_fp8_bwd.h): with one scale a tensor, or
+// MXFP8 with one for 32 elements, where Q, K and dO come quantised along both axes. Unlike the 16-bit graph it masks
+// before it subtracts the statistics, and makes dQ before dK.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -64,7 +64,7 @@ class Fp8Backward {
 
   // A tensor that is also given quantised along the sequence.
   graph::Uid along_sequence(const std::string& name, DataType type, const Dims& dims, const Dims& strides,
-                     BlockAxis axis = BlockAxis::seqlen) {
+                            BlockAxis axis = BlockAxis::seqlen) {
     const graph::Uid x = g_.tensor(name + " by sequence", type, dims, strides);
     return dequantize(g_, x, name + " by sequence", axis);
   }
@@ -72,9 +72,9 @@ class Fp8Backward {
   graph::Uid row_sums() {
     const graph::Uid d_o =
         mxfp8_ ? add_output_gradient(g_, spec_, "dO in 16 bits", output_type(spec_), offsets_.o) : d_o_raw_;
-    const graph::Uid product = g_.pointwise(
-        graph::PointwiseMode::MUL, d_o, o_,
-        {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});
+    const graph::Uid product =
+        g_.pointwise(graph::PointwiseMode::MUL, d_o, o_,
+                     {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});
     graph::Uid sums = g_.reduce(graph::ReductionOperator::ADD, product, row_dims(spec_));
     if (!mxfp8_) sums = mul(mul(sums, descale_d_o_), descale_o_);
     if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
@@ -98,8 +98,8 @@ class Fp8Backward {
   }
 
   // c = a b with its scales, and its largest value.
-  void scaled_matmul(graph::Uid a, graph::Uid b, graph::Uid descale_a, graph::Uid descale_b, graph::Uid c, const std::string& name,
-                     std::optional<graph::Uid> m, std::optional<graph::Uid> k) {
+  void scaled_matmul(graph::Uid a, graph::Uid b, graph::Uid descale_a, graph::Uid descale_b, graph::Uid c,
+                     const std::string& name, std::optional<graph::Uid> m, std::optional<graph::Uid> k) {
     if (mxfp8_) {
       matmul_over_heads(g_, a, b, c, m, k, {DataType::f32});
       add_amax(g_, c, "amax " + name);
@@ -121,8 +121,7 @@ class Fp8Backward {
     if (!mxfp8_) p = g_.pointwise(graph::PointwiseMode::MUL, p, factor("scale S"), {.out = spec_.dtype});
     const graph::Uid p_t = transpose_scores(g_, spec_, p, mxfp8_ ? DataType::f32 : spec_.dtype);
     const graph::Uid d_o =
-        mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)))
-               : d_o_raw_;
+        mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))) : d_o_raw_;
     const graph::Uid d_v =
         add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
                      dv_strides(spec_), offsets_.v);
@@ -182,7 +181,7 @@ class Fp8Backward {
   // "raw": as the caller gives it; else ready for the matmul.
   graph::Uid q_ = 0, q_raw_ = 0, k_ = 0, k_raw_ = 0, v_ = 0, o_ = 0, d_o_ = 0, d_o_raw_ = 0, stats_ = 0;
   graph::Uid descale_q_ = 0, descale_k_ = 0, descale_v_ = 0, descale_o_ = 0, descale_d_o_ = 0, descale_s_ = 0,
-      descale_d_p_ = 0;
+             descale_d_p_ = 0;
   std::optional<graph::Uid> scale_;
   std::optional<DropoutTensors> dropout_;
 };

@@ -1,5 +1,5 @@
-// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older
-// cuDNN has no attribute for is set all the same: cuDNN then names it in its refusal.
+// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN has no
+// attribute for is set all the same: cuDNN then names it in its refusal.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -13,8 +13,8 @@ using attention::DropoutForm;
 
 // The operations on the scores inside the operation: all but padding, which the lengths imply.
 template <class Op>
-void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths,
-                     int64_t cudnn_version, Op& op) {
+void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths, int64_t cudnn_version,
+                     Op& op) {
   if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
   g.inside_sdpa(true);
   // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
@@ -35,8 +35,7 @@ int64_t blocks_of(int64_t tokens) {
 // One bit a tile of 128x128 scores.
 graph::Uid add_block_mask(GraphBuilder& g, const AttentionSpec& spec) {
   constexpr int64_t bits = 8;
-  const Dims dims{spec.batch, spec.heads_q, blocks_of(spec.seqlen_q),
-                  (blocks_of(spec.seqlen_kv) + bits - 1) / bits};
+  const Dims dims{spec.batch, spec.heads_q, blocks_of(spec.seqlen_q), (blocks_of(spec.seqlen_kv) + bits - 1) / bits};
   return g.tensor("block mask", DataType::u8, dims, packed_strides(dims));
 }
 
@@ -62,10 +61,8 @@ graph::OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext&
   graph::SdpaForward op;
   op.q = add_q(g, spec, offsets);
   const bool paged_k = spec.paged && spec.paged->k, paged_v = spec.paged && spec.paged->v;
-  op.k = paged_k ? add_container(g, spec, "K container", spec.heads_kv, spec.head_dim_qk)
-                 : add_k(g, spec, offsets);
-  op.v = paged_v ? add_container(g, spec, "V container", heads_v(spec), spec.head_dim_v)
-                 : add_v(g, spec, offsets);
+  op.k = paged_k ? add_container(g, spec, "K container", spec.heads_kv, spec.head_dim_qk) : add_k(g, spec, offsets);
+  op.v = paged_v ? add_container(g, spec, "V container", heads_v(spec), spec.head_dim_v) : add_v(g, spec, offsets);
   if (paged_k) op.page_table_k = add_page_table(g, spec, "page table of K");
   if (paged_v) op.page_table_v = add_page_table(g, spec, "page table of V");
   op.o = add_o(g, spec, offsets);

@@ -2,7 +2,8 @@
 
 namespace attnprobe::build {
 
-SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, graph::Uid row_sum, std::optional<graph::Uid> sink) {
+SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, graph::Uid row_sum,
+                         std::optional<graph::Uid> sink) {
   const Dims rows = g.at(row_max).dims;
   if (sink) {
     const graph::Uid largest = g.reduce(graph::ReductionOperator::MAX, score, rows);
@@ -10,7 +11,8 @@ SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, 
   } else {
     g.reduce(graph::ReductionOperator::MAX, score, row_max);
   }
-  const graph::Uid exponentials = g.pointwise(graph::PointwiseMode::EXP, g.pointwise(graph::PointwiseMode::SUB, score, row_max));
+  const graph::Uid exponentials =
+      g.pointwise(graph::PointwiseMode::EXP, g.pointwise(graph::PointwiseMode::SUB, score, row_max));
   if (sink) {
     const graph::Uid shifted =
         g.pointwise(graph::PointwiseMode::SUB, *sink, row_max, {.into = g.virtual_tensor("", DataType::f32, rows)});

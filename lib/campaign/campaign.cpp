@@ -36,9 +36,8 @@ std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>
   return questions;
 }
 
-CampaignResult run_campaign(const std::vector<Question>& questions,
-                            const std::vector<gpu::Target>& targets, const CampaignOptions& options,
-                            const OnResult& on_result) {
+CampaignResult run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
+                            const CampaignOptions& options, const OnResult& on_result) {
   CampaignResult campaign;
   campaign.results.resize(questions.size() * targets.size());
   std::mutex mutex;

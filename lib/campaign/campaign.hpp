@@ -5,11 +5,11 @@
 #include <functional>
 #include <vector>
 
+#include "campaign/result.hpp"
 #include "cudnn/library_info.hpp"
+#include "gpu/driver.hpp"
 #include "probe/walk_options.hpp"
 #include "run/run_options.hpp"
-#include "gpu/driver.hpp"
-#include "campaign/result.hpp"
 
 namespace attnprobe::campaign {
 
@@ -30,24 +30,22 @@ size_t jobs_of(const CampaignOptions& options);
 
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
-  std::vector<Result>
-      results;  ///< questions in order, each on every target in order; what was stopped is left out
+  std::vector<Result> results;  ///< questions in order, each on every target in order; what was stopped is left out
 };
 
-/// Called after each result, from worker threads but one at a time. `index` is its place in the results,
-/// `done` counts from 1. The reference stays valid until run_campaign returns.
+/// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done` counts
+/// from 1. The reference stays valid until run_campaign returns.
 using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
 
 /// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
-CampaignResult run_campaign(const std::vector<Question>& questions,
-                            const std::vector<gpu::Target>& targets, const CampaignOptions& options,
-                            const OnResult& on_result);
+CampaignResult run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
+                            const CampaignOptions& options, const OnResult& on_result);
 
 /// Each config as a question.
 std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs);
 
-/// The GPUs of this machine as targets device:0, device:1, …; empty where there is no GPU or no driver.
-/// `driver` tells why.
+/// The GPUs of this machine as targets device:0, device:1, …;
+/// empty where there is no GPU or no driver. `driver` tells why.
 std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 
 }  // namespace attnprobe::campaign

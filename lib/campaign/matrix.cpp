@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "gpu/catalogue.hpp"
 #include "campaign/target_run.hpp"
 #include "campaign/walk_cache.hpp"
+#include "gpu/catalogue.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -27,9 +27,9 @@ bool same_worker(const CellPlace& a, const CellPlace& b) {
   return a.cudnn == b.cudnn && a.target == b.target;
 }
 
-// All that one cuDNN and one target have where there are many such. Where there are few, several workers
-// share them, in portions that get smaller towards the end, so that the jobs end together. A worker's start
-// costs as much as some ten cells.
+// All that one cuDNN and one target have where there are many such. Where there are
+// few, several workers share them, in portions that get smaller towards the end, so
+// that the jobs end together. A worker's start costs as much as some ten cells.
 std::vector<Portion> portions_of(const std::vector<CellPlace>& places, size_t jobs) {
   constexpr size_t largest = 64, many = 4;
   std::vector<Portion> whole;
@@ -61,8 +61,8 @@ struct JobWorker {
   TargetRun run;
 };
 
-// Reports answers one after the other on a thread of its own: what becomes of one is done while cuDNN is
-// asked for the next.
+// Reports answers one after the other on a thread of its own:
+// what becomes of one is done while cuDNN is asked for the next.
 class Reporter {
  public:
   explicit Reporter(const OnCell& on_cell)
@@ -126,9 +126,7 @@ std::vector<CellPlace> places_of(const Matrix& matrix) {
 }
 
 std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count) {
-  auto bound = [&](size_t i) {
-    return places.begin() + static_cast<std::ptrdiff_t>(places.size() * i / count);
-  };
+  auto bound = [&](size_t i) { return places.begin() + static_cast<std::ptrdiff_t>(places.size() * i / count); };
   return {bound(index - 1), bound(index)};
 }
 
@@ -142,9 +140,8 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
     if (options.cache != nullptr) options.cache->store_library(cudnn, library);
     return library;
   } catch (const worker::WorkerLost& lost) {
-    throw Error(ErrorKind::environment,
-                fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
-                            lost.timed_out ? "hung" : "died", lost.end.text()));
+    throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
+                                                    lost.timed_out ? "hung" : "died", lost.end.text()));
   }
 }
 
@@ -161,15 +158,12 @@ void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, cons
     Reporter reporter(on_cell);
     for (size_t p; (p = next++) < portions.size() && !stopped();) {
       const CellPlace& first = places[portions[p].begin];
-      if (!worker || !same_worker(worker->place, first))
-        worker = std::make_unique<JobWorker>(matrix, first, options);
+      if (!worker || !same_worker(worker->place, first)) worker = std::make_unique<JobWorker>(matrix, first, options);
       for (size_t i = portions[p].begin; i < portions[p].end && !stopped(); ++i) {
-        Result result =
-            worker->run.run(matrix.questions[places[i].config],
-                            i + 1 < portions[p].end ? &matrix.questions[places[i + 1].config] : nullptr);
+        Result result = worker->run.run(matrix.questions[places[i].config],
+                                        i + 1 < portions[p].end ? &matrix.questions[places[i + 1].config] : nullptr);
         // A worker that the same Ctrl-C ended says nothing about cuDNN.
-        if (!stopped() || (!result.crash && !result.findings.plans_run))
-          reporter.add(places[i], std::move(result));
+        if (!stopped() || (!result.crash && !result.findings.plans_run)) reporter.add(places[i], std::move(result));
       }
     }
     reporter.finish();

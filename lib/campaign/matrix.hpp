@@ -1,5 +1,5 @@
-// Configs × GPUs × cuDNN versions: which cells there are, which of them are one shard's, and asking them with
-// as many workers as there are cores.
+// Configs × GPUs × cuDNN versions: which cells there are, which of them are
+// one shard's, and asking them with as many workers as there are cores.
 #pragma once
 
 #include <functional>
@@ -26,22 +26,22 @@ struct CellPlace {
   }
 };
 
-/// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they
-/// share a worker.
+/// All cells, in the order in which they are asked: those of one
+/// cuDNN and one target together, since they share a worker.
 std::vector<CellPlace> places_of(const Matrix& matrix);
 
 /// The `index`-th (from 1) of `count` parts of equal size, in that order.
 std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
 
-/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker. Throws
-/// Error(environment) naming the path where it does not load.
+/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker. Throws Error(environment)
+/// naming the path where it does not load.
 cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options);
 
 /// Called after each cell, from worker threads, at the same time.
 using OnCell = std::function<void(const CellPlace& place, const Result& result)>;
 
-/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker; throws what
-/// `on_cell` throws, with the other cells left unasked.
+/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker; throws what `on_cell`
+/// throws, with the other cells left unasked.
 void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, const CampaignOptions& options,
                 const OnCell& on_cell);
 

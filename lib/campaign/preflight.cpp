@@ -4,8 +4,8 @@
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
-#include "gpu/catalogue.hpp"
 #include "campaign/campaign.hpp"
+#include "gpu/catalogue.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::campaign {
@@ -35,8 +35,7 @@ CudnnOnMachine try_cudnn(const cudnn::Candidate& candidate, double timeout_secon
 Finding driver_part(const gpu::DriverInfo& driver) {
   if (driver.found && !driver.is_stub && driver.problem.empty())
     return {"CUDA driver", true,
-            fmt::format("CUDA {}.{} ({})", driver.version / 1000, driver.version / 10 % 100, driver.path),
-            ""};
+            fmt::format("CUDA {}.{} ({})", driver.version / 1000, driver.version / 10 % 100, driver.path), ""};
   return {"CUDA driver", false, driver.problem,
           "install the NVIDIA driver to probe and run on a real GPU; simulated GPUs need none"};
 }
@@ -44,36 +43,32 @@ Finding driver_part(const gpu::DriverInfo& driver) {
 Finding gpu_part(const gpu::DriverInfo& driver) {
   if (driver.gpus.empty()) return {"GPU", false, "none", "use simulated GPUs: attnprobe --target all"};
   std::string list;
-  for (const auto& gpu : driver.gpus)
-    list += fmt::format("{}{} (sm_{})", list.empty() ? "" : ", ", gpu.name, gpu.sm);
+  for (const auto& gpu : driver.gpus) list += fmt::format("{}{} (sm_{})", list.empty() ? "" : ", ", gpu.name, gpu.sm);
   return {"GPU", true, list, ""};
 }
 
 Finding cudnn_part(const CudnnOnMachine& found) {
-  std::string detail =
-      fmt::format("{} ({}{})", found.path, found.found_by, found.chosen ? ", the one in use" : "");
+  std::string detail = fmt::format("{} ({}{})", found.path, found.found_by, found.chosen ? ", the one in use" : "");
   if (!found.works)
     return {"cuDNN", false, detail + ": " + found.problem, "reinstall it, or name another with --cudnn"};
   std::string real = found.library.path == found.path ? "" : fmt::format(", really {}", found.library.path);
   return {fmt::format("cuDNN {}", cudnn::version_text(found.library.version)), true,
-          fmt::format("{}{}, with the CUDA {}.{} runtime inside", detail, real,
-                      found.library.cuda_version / 1000, found.library.cuda_version / 10 % 100),
+          fmt::format("{}{}, with the CUDA {}.{} runtime inside", detail, real, found.library.cuda_version / 1000,
+                      found.library.cuda_version / 10 % 100),
           ""};
 }
 
-// Every file that belongs to the cuDNN in use, as it was really loaded, and whether all are of one folder and
-// version.
+// Every file that belongs to the cuDNN in use, as it was really loaded, and whether all are of one folder and version.
 void add_files(const CudnnOnMachine& found, std::vector<Finding>& parts) {
   const auto folder = std::filesystem::path(found.library.path).parent_path();
   for (const auto& file : found.library.files) {
     const std::filesystem::path path = file.path;
     const bool strange = file.name.rfind("libcudnn", 0) == 0 && path.parent_path() != folder;
-    parts.push_back({"  " + file.name, !strange,
-                     fmt::format("{}{}", file.path, file.version.empty() ? "" : " (" + file.version + ")"),
-                     strange
-                         ? fmt::format("it is not from {}: unset LD_LIBRARY_PATH or remove the other cuDNN",
-                                       folder.string())
-                         : ""});
+    parts.push_back(
+        {"  " + file.name, !strange,
+         fmt::format("{}{}", file.path, file.version.empty() ? "" : " (" + file.version + ")"),
+         strange ? fmt::format("it is not from {}: unset LD_LIBRARY_PATH or remove the other cuDNN", folder.string())
+                 : ""});
   }
 }
 
@@ -84,13 +79,11 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
   campaign.walk = options;
   campaign.timeout_seconds = timeout_seconds;
   const auto results =
-      run_campaign(questions_of({smallest_config()}), {target}, campaign, [](const Result&, size_t, size_t) {
-      }).results;
+      run_campaign(questions_of({smallest_config()}), {target}, campaign, [](const Result&, size_t, size_t) {}).results;
   const Result& result = results.front();
   if (result.verdict == Verdict::supported)
     return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};
-  const std::string why =
-      result.root_cause ? result.root_cause->reason : std::string(name_of(result.verdict));
+  const std::string why = result.root_cause ? result.root_cause->reason : std::string(name_of(result.verdict));
   return {what, false, why, result.root_cause ? result.root_cause->in_general : ""};
 }
 
@@ -114,8 +107,7 @@ Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds)
   diagnosis.parts.push_back(
       {"null driver", !diagnosis.null_driver.empty(),
        diagnosis.null_driver.empty() ? "libattnprobe_null_driver.so is missing" : diagnosis.null_driver,
-       diagnosis.null_driver.empty() ? "reinstall attnprobe, or name the file with ATTNPROBE_NULL_DRIVER"
-                                     : ""});
+       diagnosis.null_driver.empty() ? "reinstall attnprobe, or name the file with ATTNPROBE_NULL_DRIVER" : ""});
   try {
     for (const auto& candidate : cudnn::find_libraries(requested)) {
       diagnosis.cudnn.push_back(try_cudnn(candidate, timeout_seconds));
@@ -123,15 +115,13 @@ Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds)
       diagnosis.parts.push_back(cudnn_part(diagnosis.cudnn.back()));
       if (diagnosis.cudnn.back().chosen) add_files(diagnosis.cudnn.back(), diagnosis.parts);
     }
-    if (diagnosis.cudnn.empty())
-      diagnosis.parts.push_back({"cuDNN", false, "no libcudnn.so.9 found", install_cudnn});
+    if (diagnosis.cudnn.empty()) diagnosis.parts.push_back({"cuDNN", false, "no libcudnn.so.9 found", install_cudnn});
   } catch (const Error& e) {
     diagnosis.parts.push_back({"cuDNN", false, e.what(), install_cudnn});
   }
 
   if (diagnosis.cudnn.empty()) {
-    diagnosis.abilities.push_back(
-        {"answer for simulated GPUs", false, "needs cuDNN 9.8 or later", install_cudnn});
+    diagnosis.abilities.push_back({"answer for simulated GPUs", false, "needs cuDNN 9.8 or later", install_cudnn});
     return diagnosis;
   }
   const std::string& path = diagnosis.cudnn.front().path;
@@ -139,15 +129,11 @@ Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds)
   check.modes = plans.modes = {"A"};
   plans.plans = name_of(probe::Plans::build);
   const gpu::Target& simulated = *gpu::find("h200");
-  diagnosis.abilities.push_back(
-      try_walk("answer for simulated GPUs", path, simulated, check, timeout_seconds));
-  diagnosis.abilities.push_back(
-      try_walk("compile plans for simulated GPUs", path, simulated, plans, timeout_seconds));
+  diagnosis.abilities.push_back(try_walk("answer for simulated GPUs", path, simulated, check, timeout_seconds));
+  diagnosis.abilities.push_back(try_walk("compile plans for simulated GPUs", path, simulated, plans, timeout_seconds));
   for (const auto& device : device_targets(diagnosis.driver)) {
-    diagnosis.abilities.push_back(
-        try_walk("answer for this machine's GPU", path, device, check, timeout_seconds));
-    diagnosis.abilities.push_back(
-        try_walk("build plans on this machine's GPU", path, device, plans, timeout_seconds));
+    diagnosis.abilities.push_back(try_walk("answer for this machine's GPU", path, device, check, timeout_seconds));
+    diagnosis.abilities.push_back(try_walk("build plans on this machine's GPU", path, device, plans, timeout_seconds));
   }
   return diagnosis;
 }

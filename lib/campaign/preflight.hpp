@@ -9,8 +9,8 @@
 
 namespace attnprobe::campaign {
 
-/// The machine's CUDA driver and GPUs, asked in a process of its own. A driver that takes that process down
-/// is reported in `problem`.
+/// The machine's CUDA driver and GPUs, asked in a process of its own.
+/// A driver that takes that process down is reported in `problem`.
 gpu::DriverInfo inspect_driver(double timeout_seconds);
 
 /// A cuDNN on this machine, loaded in a process of its own.

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "log/status.hpp"
 #include "gpu/catalogue.hpp"
+#include "log/status.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -37,8 +37,8 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
   return false;
 }
 
-// The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is
-// too small for only where there is no other.
+// The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is too small
+// for only where there is no other.
 const probe::EngineConfigFindings* telling_config(const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {
@@ -69,8 +69,9 @@ bool judge_runs(Result& result) {
                                                  : config->plan->reasons.front().reason;
   cause.engine = config->engine;
   if (!config->modes.empty()) cause.mode = config->modes.front();
-  cause.explanation = status == "wrong_result" ? "cuDNN supports this graph and builds a plan for it, but "
-                                                 "the plan computes something else than the graph says."
+  cause.explanation = status == "wrong_result"
+                          ? "cuDNN supports this graph and builds a plan for it, but the plan computes something else "
+                            "than the graph says."
                       : status == "out_of_memory"
                           ? "cuDNN supports this graph, but the GPU has not the memory to run it."
                           : "cuDNN supports this graph by its own word, but no plan runs to its end.";
@@ -88,9 +89,9 @@ void judge(Result& result) {
   }
   if (findings.plans_built && !findings.failure && judge_runs(result)) return;
   const bool is_known = result.cudnn_version != 0 && result.has_spec();
-  result.root_cause =
-      is_known ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
-               : diagnose::root_cause(findings);
+  result.root_cause = is_known
+                          ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
+                          : diagnose::root_cause(findings);
   if (diagnose::speaks_of_environment(findings)) {
     result.verdict = Verdict::error;
     result.environment_broken = true;
@@ -106,8 +107,7 @@ void add_version_rules(Result& result) {
   const auto& spec = result.config.spec;
   const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
                        (result.verdict == Verdict::error && !result.environment_broken);
-  if (refused)
-    result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  if (refused) result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
 }

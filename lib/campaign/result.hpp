@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "rules/requirements.hpp"
-#include "diagnose/root_cause.hpp"
 #include "build/build.hpp"
-#include "probe/findings.hpp"
-#include "gpu/target.hpp"
 #include "campaign/question.hpp"
+#include "diagnose/root_cause.hpp"
+#include "gpu/target.hpp"
+#include "probe/findings.hpp"
+#include "rules/requirements.hpp"
 
 namespace attnprobe::campaign {
 
@@ -30,13 +30,12 @@ struct Result : Question {
   build::BuiltGraph graph;
   probe::WalkFindings findings;
   Verdict verdict = Verdict::error;
-  bool environment_broken =
-      false;  ///< verdict error because the machine lacks something, not because of cuDNN
+  bool environment_broken = false;  ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::optional<Crash> crash;
-  /// Version rules, beside cuDNN's answer: what it lacks that the config needs, where cuDNN refused it; known
-  /// bugs that concern the config, whatever cuDNN said; what cudnn-frontend says before it asks cuDNN (none
-  /// for patterns that it has not).
+  /// Version rules, beside cuDNN's answer: what it lacks that the config needs, where
+  /// cuDNN refused it; known bugs that concern the config, whatever cuDNN said; what
+  /// cudnn-frontend says before it asks cuDNN (none for patterns that it has not).
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
@@ -46,12 +45,11 @@ struct Result : Question {
 /// The verdict that the findings say, with its root cause.
 void judge(Result& result);
 
-/// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was
-/// loaded.
+/// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was loaded.
 void add_version_rules(Result& result);
 
-/// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down.
-/// Either may be so of a supported result: another plan works.
+/// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down. Either may
+/// be so of a supported result: another plan works.
 bool has_wrong_plan(const Result& result);
 bool has_lost_plan(const Result& result);
 

@@ -7,19 +7,18 @@
 #include <thread>
 
 #include "attention/fields.hpp"
+#include "base/text.hpp"
+#include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
 #include "run/data.hpp"
 #include "run/work.hpp"
-#include "base/text.hpp"
 #include "worker/run_plans.hpp"
-#include "campaign/walk_cache.hpp"
 
 namespace attnprobe::campaign {
 namespace {
 
 // `command` asks the question, on no target yet.
-std::string reproduce_command(std::string command, const gpu::Target& target,
-                              const CampaignOptions& options) {
+std::string reproduce_command(std::string command, const gpu::Target& target, const CampaignOptions& options) {
   command += " --target " + shell_word(target.file.empty() ? target.id : target.file);
   const probe::WalkOptions defaults;
   if (options.walk.modes != defaults.modes) {
@@ -51,8 +50,8 @@ void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, co
            static_cast<double>(static_cast<int64_t>(tokens.size()) * longest);
   };
   options.flop = run::attention_flop(spec, q, kv);
-  options.bytes = run::least_bytes(
-      graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
+  options.bytes =
+      run::least_bytes(graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
 }
 
 // What cudnn-frontend builds without asking a heuristic is asked too.
@@ -76,8 +75,8 @@ void lose_at_start(Result& result, const worker::WorkerLost& lost) {
   cause.category = name_of(diagnose::Category::environment);
   cause.reason = lost.what();
   cause.explanation = fmt::format(
-      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked "
-      "about any graph: this machine's cuDNN or driver is broken (`attnprobe doctor`).",
+      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
+      "machine's cuDNN or driver is broken (`attnprobe doctor`).",
       lost.timed_out ? "hung" : "died", lost.end.text());
   result.root_cause = cause;
 }
@@ -143,8 +142,8 @@ Result TargetRun::run(const Question& question, const Question* next) {
     result.verdict = Verdict::error;
     result.environment_broken = e.kind() == ErrorKind::environment;
     diagnose::RootCause cause;
-    cause.category = name_of(result.environment_broken ? diagnose::Category::environment
-                                                       : diagnose::Category::internal_error);
+    cause.category =
+        name_of(result.environment_broken ? diagnose::Category::environment : diagnose::Category::internal_error);
     cause.reason = cause.explanation = e.what();
     result.root_cause = cause;
   }
@@ -163,8 +162,8 @@ void TargetRun::open() {
   if (!client_) client_ = start();
 }
 
-// A half-open worker (cuDNN loaded, no device) is never taken for one that is ready. Builders start theirs
-// side by side.
+// A half-open worker (cuDNN loaded, no device) is never taken
+// for one that is ready. Builders start theirs side by side.
 std::unique_ptr<worker::Client> TargetRun::start() {
   auto client = std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds));
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
@@ -189,8 +188,7 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
     return client_->walk(graph, options, next);
   }
   const std::string key = cache_->key(graph, target_, options_.cudnn, options);
-  // What the worker was told to walk already is its to answer, though another process may have stored it
-  // since.
+  // What the worker was told to walk already is its to answer, though another process may have stored it since.
   if (std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   open();
@@ -247,8 +245,7 @@ void TargetRun::run_plans(Result& result) {
   plan.stop = [this] { return stopped(); };
   const worker::StartWorker start_one = [this] { return start(); };
   worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
-  if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept ||
-      plan.stop())
+  if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || plan.stop())
     return;
   // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
   // of this.

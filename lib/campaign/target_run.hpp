@@ -1,12 +1,12 @@
-// All questions on one target with one cuDNN, in one worker process that is started when it is needed and
-// again after it was lost. Not installed.
+// All questions on one target with one cuDNN, in one worker process that
+// is started when it is needed and again after it was lost. Not installed.
 #pragma once
 
 #include <memory>
 #include <mutex>
 
-#include "diagnose/alternatives.hpp"
 #include "campaign/campaign.hpp"
+#include "diagnose/alternatives.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::campaign {

@@ -57,8 +57,8 @@ std::string packed(const std::string& text) {
   std::string result(sizeof(uint64_t) + size, '\0');
   const uint64_t length = text.size();
   std::copy_n(reinterpret_cast<const char*>(&length), sizeof length, result.begin());
-  compress2(reinterpret_cast<Bytef*>(result.data() + sizeof length), &size,
-            reinterpret_cast<const Bytef*>(text.data()), text.size(), Z_BEST_SPEED);
+  compress2(reinterpret_cast<Bytef*>(result.data() + sizeof length), &size, reinterpret_cast<const Bytef*>(text.data()),
+            text.size(), Z_BEST_SPEED);
   result.resize(sizeof length + size);
   return result;
 }
@@ -96,9 +96,8 @@ struct WalkCache::State {
   std::string program;
 
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorKind::environment,
-                fmt::format("the cache {}: {}: {}; --no-cache goes without", file.string(), what,
-                            database ? sqlite3_errmsg(database.get()) : "out of memory"));
+    throw Error(ErrorKind::environment, fmt::format("the cache {}: {}: {}; --no-cache goes without", file.string(),
+                                                    what, database ? sqlite3_errmsg(database.get()) : "out of memory"));
   }
 
   void check(int status, const char* what) const {
@@ -111,15 +110,12 @@ struct WalkCache::State {
     return Statement(statement);
   }
 
-  void execute(const char* sql) const {
-    check(sqlite3_exec(database.get(), sql, nullptr, nullptr, nullptr), sql);
-  }
+  void execute(const char* sql) const { check(sqlite3_exec(database.get(), sql, nullptr, nullptr, nullptr), sql); }
 
   std::optional<std::string> value(const char* sql, const std::string& key) {
     const std::lock_guard lock(mutex);
     const Statement statement = prepare(sql);
-    check(sqlite3_bind_text(statement.get(), 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC),
-          sql);
+    check(sqlite3_bind_text(statement.get(), 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC), sql);
     const int status = sqlite3_step(statement.get());
     if (status == SQLITE_DONE) return std::nullopt;
     if (status != SQLITE_ROW) fail(sql);
@@ -131,10 +127,8 @@ struct WalkCache::State {
   void put(const char* sql, const std::string& key, const std::string& bytes) {
     const std::lock_guard lock(mutex);
     const Statement statement = prepare(sql);
-    check(sqlite3_bind_text(statement.get(), 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC),
-          sql);
-    check(sqlite3_bind_blob(statement.get(), 2, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC),
-          sql);
+    check(sqlite3_bind_text(statement.get(), 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC), sql);
+    check(sqlite3_bind_blob(statement.get(), 2, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC), sql);
     if (sqlite3_step(statement.get()) != SQLITE_DONE) fail(sql);
   }
 
@@ -158,9 +152,9 @@ WalkCache::WalkCache(const fs::path& file) : state_(std::make_unique<State>()) {
   std::error_code failed;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), failed);
   if (failed)
-    throw Error(ErrorKind::environment, fmt::format("the cache {}: its folder cannot be made: {}; --no-cache "
-                                                    "goes without",
-                                                    file.string(), failed.message()));
+    throw Error(ErrorKind::environment,
+                fmt::format("the cache {}: its folder cannot be made: {}; --no-cache goes without", file.string(),
+                            failed.message()));
   sqlite3* database = nullptr;
   const int status = sqlite3_open(file.c_str(), &database);
   state_->database.reset(database);
@@ -178,10 +172,10 @@ WalkCache::WalkCache(const fs::path& file) : state_(std::make_unique<State>()) {
 
 WalkCache::~WalkCache() = default;
 
-std::string WalkCache::key(const graph::OpGraph& graph, const gpu::Target& target,
-                           const std::string& cudnn, const probe::WalkOptions& options) {
-  return digest(fmt::format("{}\n{}\n{}\n{}\n{}", hash(graph), target.properties.dump(),
-                            state_->identity(cudnn), Json(options).dump(), state_->program));
+std::string WalkCache::key(const graph::OpGraph& graph, const gpu::Target& target, const std::string& cudnn,
+                           const probe::WalkOptions& options) {
+  return digest(fmt::format("{}\n{}\n{}\n{}\n{}", hash(graph), target.properties.dump(), state_->identity(cudnn),
+                            Json(options).dump(), state_->program));
 }
 
 std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {
@@ -197,8 +191,7 @@ void WalkCache::store(const std::string& key, const probe::WalkFindings& finding
 }
 
 std::optional<cudnn::LibraryInfo> WalkCache::library(const std::string& cudnn) {
-  const auto text =
-      state_->value("SELECT info FROM libraries WHERE name = ?", cudnn + "\n" + state_->identity(cudnn));
+  const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", cudnn + "\n" + state_->identity(cudnn));
   if (!text) return std::nullopt;
   const Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object()) return std::nullopt;

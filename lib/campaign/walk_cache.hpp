@@ -1,5 +1,5 @@
-// What cuDNN answered before, kept on disk: an answer depends on the graph, the GPU's properties, cuDNN's
-// build and the options of the walk alone, and those name it.
+// What cuDNN answered before, kept on disk: an answer depends on the graph, the GPU's properties, cuDNN's build and the
+// options of the walk alone, and those name it.
 #pragma once
 
 #include <filesystem>
@@ -8,10 +8,10 @@
 #include <string>
 
 #include "cudnn/library_info.hpp"
+#include "gpu/target.hpp"
 #include "graph/op_graph.hpp"
 #include "probe/findings.hpp"
 #include "probe/walk_options.hpp"
-#include "gpu/target.hpp"
 
 namespace attnprobe::campaign {
 
@@ -22,8 +22,8 @@ struct CacheStatistics {
 };
 ATTNPROBE_JSON(CacheStatistics, file, answers, libraries, bytes)
 
-/// An SQLite file that any number of processes and threads share. Every function throws Error(environment)
-/// naming the file where SQLite cannot do what is asked.
+/// An SQLite file that any number of processes and threads share. Every function throws Error(environment) naming the
+/// file where SQLite cannot do what is asked.
 class WalkCache {
  public:
   /// Makes the file and its folder if they are not there.
@@ -32,8 +32,8 @@ class WalkCache {
   WalkCache(const WalkCache&) = delete;
   WalkCache& operator=(const WalkCache&) = delete;
 
-  /// The name of an answer. Of cuDNN it holds every file's name, size and first and last bytes; of this
-  /// program its own, since another build may read cuDNN's words otherwise.
+  /// The name of an answer. Of cuDNN it holds every file's name, size and first and last bytes; of this program its
+  /// own, since another build may read cuDNN's words otherwise.
   std::string key(const graph::OpGraph& graph, const gpu::Target& target, const std::string& cudnn,
                   const probe::WalkOptions& options);
 

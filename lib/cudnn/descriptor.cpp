@@ -47,8 +47,7 @@ const char* descriptor_type_name(cudnnBackendDescriptorType_t type) {
 
 }  // namespace
 
-Descriptor::Descriptor(const Library& library, cudnnBackendDescriptorType_t type)
-    : library_(&library), type_(type) {
+Descriptor::Descriptor(const Library& library, cudnnBackendDescriptorType_t type) : library_(&library), type_(type) {
   check(library_->api().cudnnBackendCreateDescriptor(type, &descriptor_), "cudnnBackendCreateDescriptor", "");
 }
 
@@ -85,19 +84,17 @@ void Descriptor::check(cudnnStatus_t status, const char* call, const char* attri
   failure.last_error = library_->last_error();
   if (const LogCapture* capture = LogCapture::active()) failure.log = capture->text();
   const std::string message =
-      fmt::format("{}({}{}{}) gave {}{}{}", call, failure.descriptor, *attribute == '\0' ? "" : ", ",
-                  attribute, failure.status, failure.last_error.empty() ? "" : ": ", failure.last_error);
+      fmt::format("{}({}{}{}) gave {}{}{}", call, failure.descriptor, *attribute == '\0' ? "" : ", ", attribute,
+                  failure.status, failure.last_error.empty() ? "" : ": ", failure.last_error);
   throw Error(std::move(failure), message);
 }
 
-void Descriptor::set_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count,
-                         const void* values) {
+void Descriptor::set_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count, const void* values) {
   check(library_->api().cudnnBackendSetAttribute(descriptor_, attribute.id, type, count, values),
         "cudnnBackendSetAttribute", attribute.name);
 }
 
-int64_t Descriptor::get_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count,
-                            void* values) const {
+int64_t Descriptor::get_raw(Attribute attribute, cudnnBackendAttributeType_t type, int64_t count, void* values) const {
   int64_t given = 0;
   check(library_->api().cudnnBackendGetAttribute(descriptor_, attribute.id, type, count, &given, values),
         "cudnnBackendGetAttribute", attribute.name);

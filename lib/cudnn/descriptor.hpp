@@ -15,8 +15,7 @@ struct Attribute {
   cudnnBackendAttributeName_t id;
   const char* name;
 };
-#define ATTNPROBE_ATTRIBUTE(suffix) \
-  (::attnprobe::cudnn::Attribute{CUDNN_ATTR_##suffix, "CUDNN_ATTR_" #suffix})
+#define ATTNPROBE_ATTRIBUTE(suffix) (::attnprobe::cudnn::Attribute{CUDNN_ATTR_##suffix, "CUDNN_ATTR_" #suffix})
 
 /// C++ type -> cudnnBackendAttributeType_t, per cudnn_graph.h's table of attribute types.
 template <class T>
@@ -45,8 +44,8 @@ ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendNumericalNote_t, CUDNN_TYPE_NUMERICAL_NOTE)
 ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendBehaviorNote_t, CUDNN_TYPE_BEHAVIOR_NOTE);
 #undef ATTNPROBE_ATTRIBUTE_TYPE
 
-/// A backend descriptor, owned. cuDNN copies what an attribute refers to by reference count, so a descriptor
-/// may die before those that use it; ours die in reverse order of creation all the same.
+/// A backend descriptor, owned. cuDNN copies what an attribute refers to by reference count, so a descriptor may die
+/// before those that use it; ours die in reverse order of creation all the same.
 class Descriptor {
  public:
   /// Throws Error(cudnn).

@@ -11,8 +11,8 @@ void require_device_properties(const Library& library) {
   if (library.version() >= first_version_with_device_properties) return;
   throw Error(
       ErrorKind::environment,
-      fmt::format("cuDNN {} cannot answer for a GPU that is not there: device property descriptors came with "
-                  "9.8; use a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
+      fmt::format("cuDNN {} cannot answer for a GPU that is not there: device property descriptors came with 9.8; use "
+                  "a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
                   version_text(library.version())));
 }
 
@@ -22,16 +22,15 @@ DeviceContext DeviceContext::simulated(const Library& library, const std::string
   require_device_properties(library);
   DeviceContext context(library);
   Descriptor properties(library, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
-  properties.set_all(ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION),
-                     std::span<const char>(properties_json));
+  properties.set_all(ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION), std::span<const char>(properties_json));
   try {
     properties.finalize();
   } catch (const Error& e) {
     // 9.28 wants memoryBusWidth, which older versions neither want nor give; the next may want another.
     throw Error(
         ErrorKind::usage,
-        fmt::format("cuDNN {} refuses the target's device properties; a key that this version needs may "
-                    "be missing (9.28 needs memoryBusWidth): {}",
+        fmt::format("cuDNN {} refuses the target's device properties; a key that this version needs may be missing "
+                    "(9.28 needs memoryBusWidth): {}",
                     version_text(library.version()), e.what()));
   }
   context.properties_ = std::move(properties);
@@ -43,9 +42,8 @@ DeviceContext DeviceContext::real(const Library& library) {
   cudnnHandle_t handle = nullptr;
   const cudnnStatus_t status = library.api().cudnnCreate(&handle);
   if (status != CUDNN_STATUS_SUCCESS)
-    throw Error(ErrorKind::environment,
-                fmt::format("cuDNN gets no handle on the GPU: cudnnCreate gave {}{}{}",
-                            library.status_name(status), ": ", library.last_error()));
+    throw Error(ErrorKind::environment, fmt::format("cuDNN gets no handle on the GPU: cudnnCreate gave {}{}{}",
+                                                    library.status_name(status), ": ", library.last_error()));
   context.handle_ = {handle, library.api().cudnnDestroy};
   return context;
 }

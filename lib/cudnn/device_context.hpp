@@ -9,25 +9,24 @@
 
 namespace attnprobe::cudnn {
 
-/// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such
-/// descriptor).
+/// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such descriptor).
 inline constexpr int64_t first_version_with_device_properties = 90800;
 
 class DeviceContext {
  public:
-  /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is
-  /// older than 9.8, Error(cudnn) if it refuses the JSON.
+  /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is older than
+  /// 9.8, Error(cudnn) if it refuses the JSON.
   static DeviceContext simulated(const Library& library, const std::string& properties_json);
-  /// The first GPU that CUDA shows to this process, by a handle, as frameworks use it. Throws
-  /// Error(environment) if cuDNN gets no handle.
+  /// The first GPU that CUDA shows to this process, by a handle, as
+  /// frameworks use it. Throws Error(environment) if cuDNN gets no handle.
   static DeviceContext real(const Library& library);
 
   const Library& library() const { return *library_; }
   cudnnHandle_t handle() const { return handle_.get(); }
   bool is_simulated() const { return properties_.has_value(); }
 
-  /// Tells a heuristics, engine or plan descriptor which GPU is meant. cuDNN takes a descriptor without it in
-  /// silence and then describes nothing, so every one must pass through here.
+  /// Tells a heuristics, engine or plan descriptor which GPU is meant. cuDNN takes a descriptor without it in silence
+  /// and then describes nothing, so every one must pass through here.
   void apply(Descriptor& descriptor, Attribute device_properties) const;
 
  private:
@@ -37,8 +36,8 @@ class DeviceContext {
   std::optional<Descriptor> properties_;
 };
 
-/// The JSON that cuDNN gives for the first GPU that CUDA shows to this process: what `targets dump` writes.
-/// Throws Error(environment) if cuDNN is older than 9.8, Error(cudnn) otherwise.
+/// The JSON that cuDNN gives for the first GPU that CUDA shows to this process: what `targets dump` writes. Throws
+/// Error(environment) if cuDNN is older than 9.8, Error(cudnn) otherwise.
 std::string device_properties_json(const Library& library);
 
 }  // namespace attnprobe::cudnn

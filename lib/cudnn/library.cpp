@@ -9,9 +9,9 @@
 #include <fstream>
 #include <optional>
 
-#include "cudnn/log_capture.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cudnn/log_capture.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -29,8 +29,8 @@ fs::path resolved(const fs::path& path) {
   return canonical.empty() ? path : canonical;
 }
 
-// A library that was cut off (a full disk, a broken download) kills the process with SIGBUS inside dlopen;
-// its ELF headers say how long it should be.
+// A library that was cut off (a full disk, a broken download) kills the process with SIGBUS inside dlopen; its ELF
+// headers say how long it should be.
 bool is_cut_off(const fs::path& path) {
   Elf64_Ehdr header{};
   std::ifstream file(path, std::ios::binary);
@@ -47,19 +47,18 @@ bool is_cut_off(const fs::path& path) {
   return fs::file_size(path, ignored) < end;
 }
 
-// What is wrong with the file, or nothing. Loaded for the whole process, so that cuDNN's own dlopen of the
-// bare name finds this one.
+// What is wrong with the file, or nothing. Loaded for the whole
+// process, so that cuDNN's own dlopen of the bare name finds this one.
 std::optional<std::string> open_file(const fs::path& path, void** handle = nullptr) {
-  if (path.has_parent_path() && is_cut_off(path))
-    return fmt::format("{} is cut off: reinstall it", path.string());
+  if (path.has_parent_path() && is_cut_off(path)) return fmt::format("{} is cut off: reinstall it", path.string());
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle != nullptr) *handle = library;
   if (library != nullptr) return std::nullopt;
   return fmt::format("{} cannot be loaded: {}", path.string(), loader_words());
 }
 
-// Sub-libraries that an attention walk or a plan build uses (seen in /proc/self/maps for 9.8 to 9.28), graph
-// first, since the others need it. cnn, adv, ops and ext stay out of it.
+// Sub-libraries that an attention walk or a plan build uses (seen in /proc/self/maps for 9.8 to 9.28), graph first,
+// since the others need it. cnn, adv, ops and ext stay out of it.
 std::vector<fs::path> sub_libraries(const fs::path& folder) {
   std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_heuristic.so.9",
                               folder / "libcudnn_engines_runtime_compiled.so.9",
@@ -69,10 +68,10 @@ std::vector<fs::path> sub_libraries(const fs::path& folder) {
   return files;
 }
 
-// Where a CUDA library that cuDNN opens by its bare name may be: beside it, in pip's sibling packages,
-// wherever the loader looks, in the toolkit.
-std::vector<fs::path> cuda_library_places(const fs::path& folder, const std::string& name,
-                                          const char* pip_package, int64_t major) {
+// Where a CUDA library that cuDNN opens by its bare name may be: beside it,
+// in pip's sibling packages, wherever the loader looks, in the toolkit.
+std::vector<fs::path> cuda_library_places(const fs::path& folder, const std::string& name, const char* pip_package,
+                                          int64_t major) {
   return {folder / name,
           folder / "../.." / pip_package / "lib" / name,
           folder / fmt::format("../../cu{}/lib", major) / name,
@@ -81,8 +80,7 @@ std::vector<fs::path> cuda_library_places(const fs::path& folder, const std::str
           fs::path(fmt::format("/usr/local/cuda-{}/lib64", major)) / name};
 }
 
-// The first place that has the file decides, as it does for the dynamic loader: a broken one is not passed
-// over.
+// The first place that has the file decides, as it does for the dynamic loader: a broken one is not passed over.
 std::optional<std::string> open_first(const std::vector<fs::path>& places, void** handle) {
   std::string problem;
   for (const fs::path& place : places) {
@@ -100,19 +98,16 @@ std::string path_of(void* handle) {
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "";
 }
 
-// Without cuBLASLt cuDNN 9.19 aborts in its heuristics; without NVRTC (up to 9.20) it calls every graph
-// unsupported; without NVRTC's builtins every kernel fails to compile. None of these is an answer about a
-// graph.
+// Without cuBLASLt cuDNN 9.19 aborts in its heuristics; without NVRTC (up to 9.20) it calls every graph unsupported;
+// without NVRTC's builtins every kernel fails to compile. None of these is an answer about a graph.
 std::vector<std::string> open_cuda_libraries(const fs::path& folder, int64_t version, int64_t cuda_version) {
   std::vector<std::string> problems;
   const int64_t major = cuda_version / 1000;
   auto advice = [&](const char* what, const std::string& package) {
-    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`",
-                       version_text(version), what, major,
-                       package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
+    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`", version_text(version),
+                       what, major, package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
   };
-  const std::string cublas = fmt::format("libcublasLt.so.{}", major),
-                    nvrtc = fmt::format("libnvrtc.so.{}", major);
+  const std::string cublas = fmt::format("libcublasLt.so.{}", major), nvrtc = fmt::format("libnvrtc.so.{}", major);
   if (const auto wrong = open_first(cuda_library_places(folder, cublas, "cublas", major), nullptr))
     problems.push_back(*wrong + advice("cuBLASLt", "nvidia-cublas"));
   void* handle = nullptr;
@@ -127,15 +122,13 @@ std::vector<std::string> open_cuda_libraries(const fs::path& folder, int64_t ver
   std::string problem = fmt::format("{}* is missing beside {}", builtins, path_of(handle));
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(home, ignored))
-    if (entry.path().filename().string().rfind(builtins, 0) == 0)
-      problem = open_file(entry.path()).value_or("");
+    if (entry.path().filename().string().rfind(builtins, 0) == 0) problem = open_file(entry.path()).value_or("");
   if (!problem.empty() && version < first_version_without_nvrtc)
     problems.push_back(problem + advice("it to compile attention kernels", "nvidia-cuda-nvrtc"));
   return problems;
 }
 
-// "9.19.0" of the file's own version symbol (major<<16 | minor<<8 | patch); only some sub-libraries carry
-// one.
+// "9.19.0" of the file's own version symbol (major<<16 | minor<<8 | patch); only some sub-libraries carry one.
 std::string version_in(const fs::path& path) {
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
   if (handle == nullptr) return "";
@@ -144,8 +137,7 @@ std::string version_in(const fs::path& path) {
     // A symbol is also found in a library's dependencies; only the file's own says something of it.
     const void* address = dlsym(handle, symbol);
     Dl_info owner{};
-    if (address == nullptr || dladdr(address, &owner) == 0 || resolved(owner.dli_fname) != resolved(path))
-      continue;
+    if (address == nullptr || dladdr(address, &owner) == 0 || resolved(owner.dli_fname) != resolved(path)) continue;
     const int packed = *static_cast<const int*>(address);
     text = fmt::format("{}.{}.{}", packed >> 16, packed >> 8 & 0xFF, packed & 0xFF);
   }
@@ -200,13 +192,12 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   LibraryInfo& info = library->info_;
   const fs::path folder = fs::absolute(path).parent_path();
   // Before libcudnn.so.9 itself, which opens them by bare name, LD_LIBRARY_PATH first.
-  for (const fs::path& file : sub_libraries(
-           fs::is_symlink(path) && !fs::exists(folder / "libcudnn_graph.so.9") ? resolved(path).parent_path()
-                                                                               : folder)) {
+  for (const fs::path& file :
+       sub_libraries(fs::is_symlink(path) && !fs::exists(folder / "libcudnn_graph.so.9") ? resolved(path).parent_path()
+                                                                                         : folder)) {
     if (!fs::exists(file))
-      throw Error(ErrorKind::environment,
-                  fmt::format("cuDNN is incomplete: {} is missing beside {}; reinstall cuDNN",
-                              file.filename().string(), path.string()));
+      throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing beside {}; reinstall cuDNN",
+                                                      file.filename().string(), path.string()));
     if (const auto wrong = open_file(file)) throw Error(ErrorKind::environment, "cuDNN is broken: " + *wrong);
   }
   void* handle = nullptr;

@@ -11,12 +11,12 @@
 
 namespace attnprobe::cudnn {
 
-/// One loaded cuDNN. It stays loaded until the process ends (cuDNN does not survive dlclose), and one process
-/// loads one cuDNN: two builds side by side share symbols.
+/// One loaded cuDNN. It stays loaded until the process ends (cuDNN does not survive dlclose), and one process loads one
+/// cuDNN: two builds side by side share symbols.
 class Library {
  public:
-  /// Loads the libcudnn.so.9 at `path`, and its sub-libraries and NVRTC from beside it, so that none of
-  /// another build gets mixed in. Throws Error(environment) naming the file and the loader's words.
+  /// Loads the libcudnn.so.9 at `path`, and its sub-libraries and NVRTC from beside it, so that none of another build
+  /// gets mixed in. Throws Error(environment) naming the file and the loader's words.
   static std::unique_ptr<Library> load(const std::filesystem::path& path);
 
   const Api& api() const { return api_; }

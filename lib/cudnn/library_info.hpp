@@ -22,16 +22,15 @@ struct LoadedFile {
 ATTNPROBE_JSON(LoadedFile, name, path, version)
 
 struct LibraryInfo {
-  int64_t version = 0;       ///< cudnnGetVersion
-  std::string path;          ///< of libcudnn.so.9, links resolved
-  int64_t cuda_version = 0;  ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
+  int64_t version = 0;                ///< cudnnGetVersion
+  std::string path;                   ///< of libcudnn.so.9, links resolved
+  int64_t cuda_version = 0;           ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
   std::vector<LoadedFile> files;      ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
   std::vector<std::string> problems;  ///< what did not load, one sentence each
 };
 ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
 
-/// Whether a word is a version or the beginning of one ("9", "9.14", "9.14.0.64"), and no file or folder's
-/// name.
+/// Whether a word is a version or the beginning of one ("9", "9.14", "9.14.0.64"), and no file or folder's name.
 bool is_version(const std::string& word);
 
 /// Whether such a word means a version: "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140.
@@ -44,12 +43,12 @@ struct Candidate {
                          ///< "CUDA toolkit"
 };
 
-/// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a
-/// folder; may be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual
-/// folders), pip's nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA
-/// toolkit's folders, and what scripts/fetch-cudnn brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A
-/// requested one is the only candidate; a version ("9.14") is looked for among the latter and by file names.
-/// Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no libcudnn.so.9.
+/// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a folder; may
+/// be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
+/// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders, and what
+/// scripts/fetch-cudnn brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a
+/// version ("9.14") is looked for among the latter and by file names. Throws Error(environment) if `requested` or
+/// ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
 /// The first candidate. Throws Error(environment) saying what to install where there is none.

@@ -37,13 +37,11 @@ void silence(const Library& library) {
                                  [](cudnnSeverity_t, void*, const cudnnDebug_t*, const char*) {});
 }
 
-LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs)
-    : library_(library), graphs_(graphs) {
+LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs) : library_(library), graphs_(graphs) {
   const LogCapture* none = nullptr;
   if (!active_.compare_exchange_strong(none, this))
     throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
-  const unsigned mask =
-      CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
+  const unsigned mask = CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
   library_.api().cudnnSetCallback(mask, this, &LogCapture::receive);
 }
 
@@ -52,8 +50,7 @@ LogCapture::~LogCapture() {
   active_ = nullptr;
 }
 
-void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug,
-                         const char* message) {
+void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message) {
   auto* capture = static_cast<LogCapture*>(self);
   if (capture == nullptr) return;
   LogMessage entry;

@@ -24,16 +24,15 @@ enum class LoggedGraphs {
   left_out  ///< nine tenths of what a walk is told, and it knows its graph
 };
 
-/// A callback message is several NUL-terminated texts, ended by an empty one (cudnnSetCallback's
-/// documentation; measured with 9.19). Gives them as lines. At most 16 MiB are read, in case the end is
-/// missing.
+/// A callback message is several NUL-terminated texts, ended by an empty one (cudnnSetCallback's documentation;
+/// measured with 9.19). Gives them as lines. At most 16 MiB are read, in case the end is missing.
 std::string message_text(const char* message, LoggedGraphs graphs = LoggedGraphs::whole);
 
 /// Takes cuDNN's messages and drops them. Without any callback cuDNN prints errors to stderr.
 void silence(const Library& library);
 
-/// While it lives, cuDNN's messages go here and nowhere else (the environment's log file included). One at a
-/// time in a process: cuDNN has one callback. Messages may come from any thread.
+/// While it lives, cuDNN's messages go here and nowhere else (the environment's log file included). One at a time in a
+/// process: cuDNN has one callback. Messages may come from any thread.
 class LogCapture {
  public:
   enum class Level {

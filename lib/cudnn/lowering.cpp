@@ -4,9 +4,9 @@
 
 #include <map>
 
+#include "base/error.hpp"
 #include "cudnn/enums.hpp"
 #include "cudnn/newer_api.hpp"
-#include "base/error.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -78,8 +78,7 @@ class Lowering {
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_IS_BY_VALUE), t.by_value);
     if (t.reordering != graph::Reordering::NONE)
       d.set(ATTNPROBE_ATTRIBUTE(TENSOR_REORDERING_MODE), cudnn_reordering(t.reordering));
-    if (t.ragged_offset)
-      d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
+    if (t.ragged_offset) d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
     d.finalize();
     return keep(std::move(d));
   }
@@ -181,8 +180,7 @@ class Lowering {
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC), op.y);
     d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC), cudnn_type(op.compute));
     const std::vector<int32_t> block_size(op.block_size.begin(), op.block_size.end());
-    d.set_all(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE),
-              std::span<const int32_t>(block_size));
+    d.set_all(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE), std::span<const int32_t>(block_size));
     constexpr int64_t first_with_negative_scales = 91400;  // cudnn-frontend 1.23, block_scale_dequantize.h
     if (library_.version() >= first_with_negative_scales)
       d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE), op.negative_scale);
@@ -236,8 +234,7 @@ class Lowering {
     port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), op.page_table_v);
     score_graph(d, op, newer::SDPA_FWD_SUBGRAPH, newer::SDPA_FWD_SUBGRAPH_INPUT_UID,
                 newer::SDPA_FWD_SUBGRAPH_OUTPUT_UID);
-    if (op.dropout_probability)
-      d.set(newer::SDPA_FWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
+    if (op.dropout_probability) d.set(newer::SDPA_FWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
     port(d, newer::SDPA_FWD_DROPOUT_SEED_DESC, op.seed);
     port(d, newer::SDPA_FWD_DROPOUT_OFFSET_DESC, op.offset);
     port(d, newer::SDPA_FWD_DROPOUT_RNG_DUMP_DESC, op.rng_dump);
@@ -266,8 +263,7 @@ class Lowering {
     if (op.max_total_seqlen_kv) d.set(newer::SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV, *op.max_total_seqlen_kv);
     score_graph(d, op, newer::SDPA_BWD_SUBGRAPH, newer::SDPA_BWD_SUBGRAPH_INPUT_UID,
                 newer::SDPA_BWD_SUBGRAPH_OUTPUT_UID);
-    if (op.dropout_probability)
-      d.set(newer::SDPA_BWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
+    if (op.dropout_probability) d.set(newer::SDPA_BWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
     port(d, newer::SDPA_BWD_DROPOUT_SEED_DESC, op.seed);
     port(d, newer::SDPA_BWD_DROPOUT_OFFSET_DESC, op.offset);
     d.finalize();

@@ -1,5 +1,5 @@
-// Numbers of cudnn_graph.h that headers older than the library in use lack. They are ABI: the values are
-// those of the cuDNN 9.28 header, and what a library does not know it refuses by name.
+// Numbers of cudnn_graph.h that headers older than the library in use lack. They are ABI: the values are those of the
+// cuDNN 9.28 header, and what a library does not know it refuses by name.
 #pragma once
 
 #include "cudnn/descriptor.hpp"
@@ -14,8 +14,7 @@ constexpr Attribute attribute(int id, const char* name) {
 inline constexpr auto diagonal_band_mask_descriptor = static_cast<cudnnBackendDescriptorType_t>(44);
 inline constexpr auto softmax_descriptor = static_cast<cudnnBackendDescriptorType_t>(45);
 
-#define ATTNPROBE_NEWER(suffix, id) \
-  inline constexpr Attribute suffix = attribute(id, "CUDNN_ATTR_OPERATION_" #suffix)
+#define ATTNPROBE_NEWER(suffix, id) inline constexpr Attribute suffix = attribute(id, "CUDNN_ATTR_OPERATION_" #suffix)
 // From 9.21.
 ATTNPROBE_NEWER(SDPA_FWD_SUBGRAPH, 2811);
 ATTNPROBE_NEWER(SDPA_FWD_SUBGRAPH_INPUT_UID, 2812);

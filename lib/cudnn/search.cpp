@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "cudnn/library_info.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "cudnn/library_info.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -44,8 +44,7 @@ class Candidates {
   void add_below(const fs::path& folder, const fs::path& below, const std::string& found_by) {
     std::error_code ignored;
     std::vector<fs::path> children;
-    for (const auto& entry :
-         fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
+    for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
       children.push_back(entry.path());
     std::sort(children.begin(), children.end());
     for (const auto& child : children) add(child / below / file_name, found_by);
@@ -60,8 +59,8 @@ class Candidates {
 // A file or a folder that was named outright.
 fs::path named_library(const std::string& path, const std::string& by) {
   const fs::path given = path;
-  for (const fs::path& file : {given, given / file_name, given / "lib" / file_name,
-                               given / "lib64" / file_name, given / "nvidia/cudnn/lib" / file_name}) {
+  for (const fs::path& file : {given, given / file_name, given / "lib" / file_name, given / "lib64" / file_name,
+                               given / "nvidia/cudnn/lib" / file_name}) {
     std::error_code ignored;
     if (fs::is_regular_file(file, ignored)) return file;
   }
@@ -89,8 +88,8 @@ std::vector<fs::path> loader_folders() {
   return folders;
 }
 
-// site-packages of the active virtual environment, of the Python on PATH and of the usual system places,
-// found by their folders: asking an interpreter would cost more than the whole probe.
+// site-packages of the active virtual environment, of the Python on PATH and of the usual system places, found by their
+// folders: asking an interpreter would cost more than the whole probe.
 std::vector<fs::path> site_packages() {
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
@@ -100,15 +99,13 @@ std::vector<fs::path> site_packages() {
     const fs::path python = fs::canonical(folder / "python3", ignored);
     // pyenv puts a shell script named python3 on PATH; the real prefixes are its versions.
     if (!python.empty() && python.parent_path().filename() == "shims")
-      for (const auto& version :
-           fs::directory_iterator(python.parent_path().parent_path() / "versions", ignored))
+      for (const auto& version : fs::directory_iterator(python.parent_path().parent_path() / "versions", ignored))
         prefixes.push_back(version.path());
     else if (!python.empty())
       prefixes.push_back(folder.parent_path());
   }
   for (const char* usual : {"/usr/local", "/usr"}) prefixes.emplace_back(usual);
-  if (const std::string home = environment("HOME"); !home.empty())
-    prefixes.push_back(fs::path(home) / ".local");
+  if (const std::string home = environment("HOME"); !home.empty()) prefixes.push_back(fs::path(home) / ".local");
   std::vector<fs::path> packages;
   for (const auto& prefix : prefixes) {
     for (const auto& entry : fs::directory_iterator(prefix / "lib", ignored)) {
@@ -128,13 +125,12 @@ fs::path fetched_folder() {
 // The numbers of "9.14.0".
 std::vector<int> numbers_of(const std::string& version) {
   std::vector<int> numbers;
-  for (const auto& part : split(version, '.'))
-    numbers.push_back(part.empty() ? 0 : std::stoi(part.substr(0, 6)));
+  for (const auto& part : split(version, '.')) numbers.push_back(part.empty() ? 0 : std::stoi(part.substr(0, 6)));
   return numbers;
 }
 
-// The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose
-// file name says it. Other files would have to be loaded to be known.
+// The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose file name
+// says it. Other files would have to be loaded to be known.
 std::optional<fs::path> library_of_version(const std::string& version) {
   std::optional<fs::path> best;
   std::vector<int> newest;
@@ -158,23 +154,20 @@ std::optional<fs::path> library_of_version(const std::string& version) {
 std::vector<Candidate> find_libraries(const std::string& requested) {
   if (is_version(requested) && !fs::exists(requested)) {
     if (const auto found = library_of_version(requested)) return {{*found, "--cudnn"}};
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("--cudnn {}: no cuDNN of that version is here; `scripts/fetch-cudnn {}` brings it",
-                    requested, requested));
+    throw Error(ErrorKind::environment,
+                fmt::format("--cudnn {}: no cuDNN of that version is here; `scripts/fetch-cudnn {}` brings it",
+                            requested, requested));
   }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
   Candidates found;
   if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
     found.add(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
   for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
-  for (const auto& folder : site_packages())
-    found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
+  for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
     if (const std::string path = environment(variable); !path.empty())
       for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
-  for (const char* lib : {"lib64", "lib"})
-    found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
+  for (const char* lib : {"lib64", "lib"}) found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
   // The wheels that scripts/setup unpacks beside a build of this project.
   std::error_code ignored;
   const fs::path self = fs::canonical("/proc/self/exe", ignored);
@@ -188,9 +181,8 @@ Candidate choose_library(const std::string& requested) {
   auto candidates = find_libraries(requested);
   if (candidates.empty())
     throw Error(ErrorKind::environment,
-                "no cuDNN 9 on this machine: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's "
-                "package) or name "
-                "one with --cudnn or ATTNPROBE_CUDNN");
+                "no cuDNN 9 on this machine: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's package) or "
+                "name one with --cudnn or ATTNPROBE_CUDNN");
   return candidates.front();
 }
 

@@ -66,8 +66,7 @@ std::vector<Relaxation> relaxations_of_features(const AttentionSpec& spec) {
        }},
       // cuDNN 9.19 has the causal mask only with it, and backward graphs only with a mask.
       {legacy && !spec.mask.padding && (spec.mask.window_right || is_bprop(spec)),
-       "with a padding mask, whose lengths may be the full ones",
-       [](AttentionSpec& s) { s.mask.padding = true; }},
+       "with a padding mask, whose lengths may be the full ones", [](AttentionSpec& s) { s.mask.padding = true; }},
       {is_ragged(spec), "padded instead of ragged tensors",
        [](AttentionSpec& s) {
          s.q = s.k = s.v = {"bshd", {}};
@@ -75,8 +74,7 @@ std::vector<Relaxation> relaxations_of_features(const AttentionSpec& spec) {
          s.max_total_seqlen_q = s.max_total_seqlen_kv = std::nullopt;
          s.mask.padding = true;
        }},
-      {is_bprop(spec) && spec.deterministic, "without determinism",
-       [](AttentionSpec& s) { s.deterministic = false; }},
+      {is_bprop(spec) && spec.deterministic, "without determinism", [](AttentionSpec& s) { s.deterministic = false; }},
       {is_bprop(spec) && spec.bias && spec.bias->grad, "without the bias gradient",
        [](AttentionSpec& s) { s.bias->grad = false; }},
       {spec.softcap.has_value(), "without the softcap (another computation)",

@@ -71,24 +71,23 @@ const log::Reason* telling_reason(const std::vector<log::Reason>& traceback) {
 }
 
 Category category_of_status(const std::string& status) {
-  const std::pair<std::string_view, Category> categories[] = {
-      {"_MISALIGNED", Category::alignment},
-      {"_BAD_PARAM", Category::invalid_graph},
-      {"_SHARED_MEMORY_INSUFFICIENT", Category::shared_memory},
-      {"_ARCH_MISMATCH", Category::arch_mismatch},
-      {"_GRAPH_PATTERN", Category::graph_pattern},
-      {"_SHAPE", Category::shape},
-      {"_DATA_TYPE", Category::data_type},
-      {"_LAYOUT", Category::layout},
-      {"_PADDING", Category::padding},
-      {"_RUNTIME_PREREQUISITE_MISSING", Category::environment},
-      {"_INCOMPATIBLE_CUDA_DRIVER", Category::environment},
-      {"_INCOMPATIBLE_CUDART", Category::environment},
-      {"_SUBLIBRARY", Category::environment},
-      {"_NOT_INITIALIZED", Category::environment},
-      {"_COMPILATION_FAILED", Category::compilation},
-      {"_INTERNAL_ERROR", Category::internal_error},
-      {"_EXECUTION_FAILED", Category::execution}};
+  const std::pair<std::string_view, Category> categories[] = {{"_MISALIGNED", Category::alignment},
+                                                              {"_BAD_PARAM", Category::invalid_graph},
+                                                              {"_SHARED_MEMORY_INSUFFICIENT", Category::shared_memory},
+                                                              {"_ARCH_MISMATCH", Category::arch_mismatch},
+                                                              {"_GRAPH_PATTERN", Category::graph_pattern},
+                                                              {"_SHAPE", Category::shape},
+                                                              {"_DATA_TYPE", Category::data_type},
+                                                              {"_LAYOUT", Category::layout},
+                                                              {"_PADDING", Category::padding},
+                                                              {"_RUNTIME_PREREQUISITE_MISSING", Category::environment},
+                                                              {"_INCOMPATIBLE_CUDA_DRIVER", Category::environment},
+                                                              {"_INCOMPATIBLE_CUDART", Category::environment},
+                                                              {"_SUBLIBRARY", Category::environment},
+                                                              {"_NOT_INITIALIZED", Category::environment},
+                                                              {"_COMPILATION_FAILED", Category::compilation},
+                                                              {"_INTERNAL_ERROR", Category::internal_error},
+                                                              {"_EXECUTION_FAILED", Category::execution}};
   for (const auto& [part, category] : categories)
     if (status.find(part) != std::string::npos) return category;
   return Category::unknown;

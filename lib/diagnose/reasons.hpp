@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "log/log_parse.hpp"
 #include "base/enum_names.hpp"
+#include "log/log_parse.hpp"
 
 namespace attnprobe::diagnose {
 
@@ -70,8 +70,8 @@ struct KnownReason {
 /// The first entry that matches; nullptr for a reason that the catalogue does not know.
 const KnownReason* find_reason(const log::Reason& reason);
 
-/// Of a traceback, innermost line first: the first line that is more than a wrapper; the innermost where all
-/// are wrappers; nullptr where there is no line.
+/// Of a traceback, innermost line first: the first line that is more than a wrapper; the innermost where all are
+/// wrappers; nullptr where there is no line.
 const log::Reason* telling_reason(const std::vector<log::Reason>& traceback);
 
 const std::vector<KnownReason>& known_reasons();

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <tuple>
 
-#include "log/status.hpp"
 #include "diagnose/reasons.hpp"
+#include "log/status.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::diagnose {
@@ -66,8 +66,7 @@ RootCause from_failure(const probe::Failure& failure) {
   cause.status = failure.cudnn.status;
   cause.reason = failure.cudnn.last_error.empty() ? failure.message : failure.cudnn.last_error;
   cause.category = text_of(category_of_status(failure.cudnn.status));
-  cause.explanation =
-      fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  cause.explanation = fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
   const KnownReason* known = find_reason({cause.status, cause.reason});
   if (known != nullptr && !known->wrapper) {
     cause.category = text_of(known->category);
@@ -105,10 +104,9 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
   return cause;
 }
 
-// The engine config that fell out and tells most, of those whose reason is accepted; nullptr where there is
-// none. What a heuristic proposed comes before what was swept, mode A's before other modes': its candidates
-// are the ones that cuDNN meant for this graph. Among them the one that had come furthest counts, then the
-// better rank.
+// The engine config that fell out and tells most, of those whose reason is accepted; nullptr where there is none. What
+// a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are the ones that
+// cuDNN meant for this graph. Among them the one that had come furthest counts, then the better rank.
 template <class Accept>
 const EngineConfigFindings* most_telling(const probe::WalkFindings& findings, Accept&& accept) {
   const EngineConfigFindings* best = nullptr;
@@ -134,8 +132,8 @@ RootCause from_config(const EngineConfigFindings& config) {
   return cause;
 }
 
-// 90 of "only Hopper is supported for this engine at: !(900 <= deviceVer && …)": the least compute capability
-// that the engine wants; 0 where the reason names none.
+// 90 of "only Hopper is supported for this engine at: !(900 <= deviceVer && …)": the least compute capability that the
+// engine wants; 0 where the reason names none.
 int wanted_sm(const Reason& reason) {
   constexpr std::string_view bound = " <= deviceVer";
   const size_t end = reason.reason.find(bound);
@@ -160,11 +158,10 @@ RootCause root_cause(const probe::WalkFindings& findings) {
   return best != nullptr ? from_config(*best) : no_candidates(findings);
 }
 
-RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
-                     int64_t cudnn_version, int sm) {
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec, int64_t cudnn_version,
+                     int sm) {
   RootCause cause = root_cause(findings);
-  if (cause.category != name_of(Category::graph_pattern) || rules::gpu_suffices(spec, cudnn_version, sm))
-    return cause;
+  if (cause.category != name_of(Category::graph_pattern) || rules::gpu_suffices(spec, cudnn_version, sm)) return cause;
   const EngineConfigFindings* of_gpu = most_telling(findings, [&](const Reason& reason) {
     const int wanted = wanted_sm(reason);
     return wanted > sm && rules::gpu_suffices(spec, cudnn_version, wanted);

@@ -24,20 +24,20 @@ struct RootCause {
 };
 ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, in_general, advice)
 
-/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed
-/// comes before the other modes' and the swept ones, then how far the engine had come, then its rank.
+/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed comes before
+/// the other modes' and the swept ones, then how far the engine had come, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
 
-/// The same of a known problem. Where its GPU does not suffice (gpu_suffices), an engine that wants one which
-/// does says it before those that would not know the graph on any GPU.
-RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
-                     int64_t cudnn_version, int sm);
+/// The same of a known problem. Where its GPU does not suffice (gpu_suffices), an engine that wants one which does says
+/// it before those that would not know the graph on any GPU.
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec, int64_t cudnn_version,
+                     int sm);
 
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.
 bool speaks_of_environment(const probe::WalkFindings& findings);
 
-/// Whether the graph holds an operation that this cuDNN is too old for: it has no size for the descriptor,
-/// and calls that an allocation failure (measured, 9.19).
+/// Whether the graph holds an operation that this cuDNN is too old for: it has no size for the descriptor, and calls
+/// that an allocation failure (measured, 9.19).
 bool lacks_descriptor(const probe::Failure& failure);
 
 }  // namespace attnprobe::diagnose

@@ -100,8 +100,7 @@ DriverInfo inspect_driver() {
   }
   api.version(&info.version);
   const CuResult status = api.init(0);
-  info.is_stub =
-      status == cuda_error_stub_library || dlsym(library, "attnprobe_null_driver_version") != nullptr;
+  info.is_stub = status == cuda_error_stub_library || dlsym(library, "attnprobe_null_driver_version") != nullptr;
   if (status != cuda_success) {
     const char* words = nullptr;
     api.error_string(status, &words);
@@ -120,8 +119,7 @@ DriverInfo inspect_driver() {
 fs::path find_null_driver() {
   constexpr const char* name = "libattnprobe_null_driver.so";
   std::error_code ignored;
-  if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER"))
-    return fs::exists(given, ignored) ? given : "";
+  if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER")) return fs::exists(given, ignored) ? given : "";
   const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
   for (const fs::path& file :
        {self / name, self / ".." / name, self / "../lib/attnprobe" / name, self / "../lib64/attnprobe" / name,
@@ -133,16 +131,14 @@ fs::path find_null_driver() {
 void load_null_driver() {
   void* present = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (present != nullptr && dlsym(present, "attnprobe_null_driver_version") == nullptr)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("a CUDA driver is loaded already ({}), so no GPU can be simulated in this process",
-                    path_of(present)));
+    throw Error(ErrorKind::environment,
+                fmt::format("a CUDA driver is loaded already ({}), so no GPU can be simulated in this process",
+                            path_of(present)));
   const fs::path file = find_null_driver();
   if (file.empty())
     throw Error(ErrorKind::environment,
-                "the null driver (libattnprobe_null_driver.so), which simulated GPUs need, is missing: "
-                "reinstall attnprobe "
-                "or name it with ATTNPROBE_NULL_DRIVER");
+                "the null driver (libattnprobe_null_driver.so), which simulated GPUs need, is missing: reinstall "
+                "attnprobe or name it with ATTNPROBE_NULL_DRIVER");
   void* driver = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (driver == nullptr || dlsym(driver, "attnprobe_null_driver_version") == nullptr)
     throw Error(ErrorKind::environment, fmt::format("{} is not attnprobe's null driver: {}", file.string(),

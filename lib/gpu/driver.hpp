@@ -30,17 +30,17 @@ struct DriverInfo {
 };
 ATTNPROBE_JSON(DriverInfo, found, path, version, is_stub, gpus, problem)
 
-/// Loads the machine's libcuda.so.1 into this process and asks it. Call it in a process of its own: the
-/// driver stays loaded, and a broken one may take the process down.
+/// Loads the machine's libcuda.so.1 into this process and asks it. Call it in a process of its own: the driver stays
+/// loaded, and a broken one may take the process down.
 DriverInfo inspect_driver();
 
-/// The null driver's file: ATTNPROBE_NULL_DRIVER, beside the program, in ../lib/attnprobe, where it was
-/// installed or built. "" if it is nowhere.
+/// The null driver's file: ATTNPROBE_NULL_DRIVER, beside the program, in
+/// ../lib/attnprobe, where it was installed or built. "" if it is nowhere.
 std::filesystem::path find_null_driver();
 
-/// Loads the null driver in place of libcuda.so.1, before cuDNN is loaded. Support checks then see a driver,
-/// and plans compile; nothing can run. Never in a process that works on a real GPU. Throws Error(environment)
-/// if the file is missing, does not load, or a driver is loaded already.
+/// Loads the null driver in place of libcuda.so.1, before cuDNN is loaded. Support checks then see a driver, and plans
+/// compile; nothing can run. Never in a process that works on a real GPU. Throws Error(environment) if the file is
+/// missing, does not load, or a driver is loaded already.
 void load_null_driver();
 
 }  // namespace attnprobe::gpu

@@ -1,15 +1,14 @@
 // The null driver: a libcuda.so.1 for machines that have none, or whose GPU is not the one asked about.
 //
-// cuDNN checks and compiles an attention kernel for any GPU it is given the properties of, but the last step
-// of finalizing a plan is the driver's: 9.8 hands it the compiled code, 9.12 and later do so unless the
-// driver counts no device. This library takes code, does nothing with it and says success; it says "no
-// device" to everything else, so that nothing ever believes there is a GPU. A plan is thus compiled and not
-// loaded.
+// cuDNN checks and compiles an attention kernel for any GPU it is given the properties of, but the last step of
+// finalizing a plan is the driver's: 9.8 hands it the compiled code, 9.12 and later do so unless the driver counts no
+// device. This library takes code, does nothing with it and says success; it says "no device" to everything else, so
+// that nothing ever believes there is a GPU. A plan is thus compiled and not loaded.
 //
-// It is loaded with dlopen(path, RTLD_NOW | RTLD_GLOBAL) before cuDNN: cuDNN's own dlopen("libcuda.so.1")
-// then finds it by its SONAME. No CUDA header is used, so that it builds where there is no toolkit. Functions
-// are named as in the CUDA driver API; parameters that are not looked at are left out of their prototypes
-// where the calling convention allows it (the caller pops its own arguments on every 64-bit Unix).
+// It is loaded with dlopen(path, RTLD_NOW | RTLD_GLOBAL) before cuDNN: cuDNN's own dlopen("libcuda.so.1") then finds it
+// by its SONAME. No CUDA header is used, so that it builds where there is no toolkit. Functions are named as in the
+// CUDA driver API; parameters that are not looked at are left out of their prototypes where the calling convention
+// allows it (the caller pops its own arguments on every 64-bit Unix).
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +27,8 @@ const int attnprobe_null_driver_version = 1;
 
 // ---- what the driver says of itself -------------------------------------------------------------
 
-// A CUDA runtime refuses a driver older than itself, so the version is at least that of the newest cuDNN
-// build known (CUDA 13); a later runtime can be given what it wants through the environment.
+// A CUDA runtime refuses a driver older than itself, so the version is at least that of the newest cuDNN build known
+// (CUDA 13); a later runtime can be given what it wants through the environment.
 API CUresult cuDriverGetVersion(int* version) {
   if (!version) return CUDA_ERROR_INVALID_VALUE;
   *version = 13000;
@@ -137,8 +136,8 @@ static CUresult no_device(void) {
   return CUDA_ERROR_NO_DEVICE;
 }
 
-// To cuDNN a libcuda that lacks one name is no libcuda ("cannot load libcuda"): these are the names that 9.8
-// to 9.28 were seen to bind, and more of their kind for the versions to come.
+// To cuDNN a libcuda that lacks one name is no libcuda ("cannot load libcuda"): these are the names that 9.8 to 9.28
+// were seen to bind, and more of their kind for the versions to come.
 // clang-format off
 #define REFUSED(X) \
   X(cuCtxCreate) X(cuCtxCreate_v2) X(cuCtxCreate_v3) X(cuCtxCreate_v4) X(cuCtxDestroy) X(cuCtxDestroy_v2)   \
@@ -199,8 +198,8 @@ API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint6
   X(cuModuleUnload) X(cuFuncGetAttribute) X(cuFuncSetAttribute)
 // clang-format on
 
-// Every name has an entry point, so that a CUDA runtime (one is linked into each cuDNN sub-library) reports
-// the error of the call that was made, and not that a function is missing.
+// Every name has an entry point, so that a CUDA runtime (one is linked into each cuDNN sub-library) reports the error
+// of the call that was made, and not that a function is missing.
 static Entry find(const char* name) {
 #define ROW(name) {#name, (Entry)(name)},
   static const struct {

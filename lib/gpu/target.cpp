@@ -14,19 +14,16 @@ namespace {
 
 constexpr const char* schema_name = "attnprobe/target/1";
 
-// The fields of cuDNN 9.19's device property JSON that its engines were seen to need; cuDNN itself takes any
-// subset in silence and then computes with zeros.
-constexpr const char* required_properties[] = {"deviceVer", "multiProcessorCount",
-                                               "maxSharedMemoryPerBlockOptin"};
+// The fields of cuDNN 9.19's device property JSON that its engines were seen to need; cuDNN itself takes any subset in
+// silence and then computes with zeros.
+constexpr const char* required_properties[] = {"deviceVer", "multiProcessorCount", "maxSharedMemoryPerBlockOptin"};
 
 [[noreturn]] void fail(const std::string& file, const std::string& pointer, const std::string& message) {
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: {}{}{}", file, pointer, pointer.empty() ? "" : ": ", message));
+  throw Error(ErrorKind::usage, fmt::format("{}: {}{}{}", file, pointer, pointer.empty() ? "" : ": ", message));
 }
 
 template <class T>
-T field(const Json& json, const std::string& file, const std::string& pointer, const char* key,
-        const T& otherwise) {
+T field(const Json& json, const std::string& file, const std::string& pointer, const char* key, const T& otherwise) {
   if (!json.contains(key)) return otherwise;
   try {
     return json[key].get<T>();
@@ -40,13 +37,11 @@ void check_properties(const Json& properties, const std::string& file, const std
   for (const char* key : required_properties) {
     if (!properties.contains(key)) fail(file, pointer, fmt::format("the key \"{}\" is missing", key));
     if (!properties[key].is_number_integer() || properties[key].get<int64_t>() <= 0)
-      fail(file, fmt::format("{}/{}", pointer, key),
-           json_text(properties[key]) + " is not a positive integer");
+      fail(file, fmt::format("{}/{}", pointer, key), json_text(properties[key]) + " is not a positive integer");
   }
   for (const auto& [key, value] : properties.items()) {
-    const bool extents =
-        value.is_array() && value.size() == 3 &&
-        std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number_integer(); });
+    const bool extents = value.is_array() && value.size() == 3 &&
+                         std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number_integer(); });
     if (!value.is_number_integer() && !value.is_string() && !extents)
       fail(file, fmt::format("{}/{}", pointer, key),
            json_text(value) + " is neither an integer, a text nor three integers");
@@ -62,8 +57,7 @@ Target parse_target(std::string_view text, const std::string& file_name) {
   t.file = file_name;
   const bool bare = !json.contains("schema");
   if (!bare && json["schema"] != schema_name)
-    fail(file_name, "/schema",
-         fmt::format("{} is not known; allowed: \"{}\"", json_text(json["schema"]), schema_name));
+    fail(file_name, "/schema", fmt::format("{} is not known; allowed: \"{}\"", json_text(json["schema"]), schema_name));
   if (!bare && !json.contains("properties")) fail(file_name, "", "the key \"properties\" is missing");
   t.properties = bare ? json : json["properties"];
   check_properties(t.properties, file_name, bare ? "" : "/properties");
@@ -80,8 +74,7 @@ Target parse_target(std::string_view text, const std::string& file_name) {
   t.sources = json.value("sources", Json::object());
   t.references = json.value("references", Json::object());
   if (const int sm = field<int>(json, file_name, "", "sm", t.sm); sm != t.sm)
-    fail(file_name, "/sm",
-         fmt::format("{} contradicts deviceVer {}", sm, json_text(t.properties["deviceVer"])));
+    fail(file_name, "/sm", fmt::format("{} contradicts deviceVer {}", sm, json_text(t.properties["deviceVer"])));
   return t;
 }
 
@@ -104,11 +97,9 @@ Json to_json(const Target& t) {
           {"references", t.references.is_null() ? Json::object() : t.references}};
 }
 
-Target measured_target(const std::string& properties_json, int memory_bus_bits,
-                       const std::string& measured_with) {
+Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with) {
   Target t = parse_target(properties_json, "this GPU");
-  if (memory_bus_bits > 0 && !t.properties.contains("memoryBusWidth"))
-    t.properties["memoryBusWidth"] = memory_bus_bits;
+  if (memory_bus_bits > 0 && !t.properties.contains("memoryBusWidth")) t.properties["memoryBusWidth"] = memory_bus_bits;
   t.file.clear();
   // "NVIDIA H200" -> "nvidia-h200"
   t.id.clear();

@@ -23,27 +23,23 @@ struct Target {
   bool representative = false;  ///< one of those asked about where a machine has no GPU
   std::optional<int> device;    ///< index as the driver counts, for Kind::device
   std::string uuid;             ///< "GPU-…", for Kind::device
-  /// What cuDNN's device property descriptor takes (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a
-  /// device.
+  /// What cuDNN's device property descriptor takes (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
   Json properties;
   Json sources, references;  ///< where each property comes from; empty in files of one's own
   std::string file;          ///< the file that it came from; "" for the built-in catalogue
 };
 
-/// Reads the catalogue's form ({"schema": "attnprobe/target/1", …}) or a bare property JSON as cuDNN gives
-/// it. The id of the latter is the file's name. Throws Error(usage) naming file, JSON pointer, value and what
-/// is allowed.
+/// Reads the catalogue's form ({"schema": "attnprobe/target/1", …}) or a bare property JSON as cuDNN gives it. The id
+/// of the latter is the file's name. Throws Error(usage) naming file, JSON pointer, value and what is allowed.
 Target parse_target(std::string_view text, const std::string& file_name);
 Target load_target(const std::filesystem::path& path);
 
 /// The catalogue's form.
 Json to_json(const Target& target);
 
-/// A target file's content for a GPU whose property JSON cuDNN gave: every number's source is "measured". The
-/// width of the memory bus in bits comes from the driver, since cuDNN before 9.28 does not give it and 9.28
-/// wants it.
-Target measured_target(const std::string& properties_json, int memory_bus_bits,
-                       const std::string& measured_with);
+/// A target file's content for a GPU whose property JSON cuDNN gave: every number's source is "measured". The width of
+/// the memory bus in bits comes from the driver, since cuDNN before 9.28 does not give it and 9.28 wants it.
+Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with);
 
 }  // namespace attnprobe::gpu
 

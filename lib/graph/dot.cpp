@@ -22,8 +22,7 @@ std::string escaped(const std::string& text) {
 std::string label_of(const Tensor& t) {
   const std::string name = t.name.empty() ? fmt::format("#{}", t.uid) : escaped(t.name);
   if (t.by_value)
-    return t.value ? fmt::format("{} = {:.6g}", name, *t.value)
-                   : fmt::format("{} ({})", name, name_of(t.data_type));
+    return t.value ? fmt::format("{} = {:.6g}", name, *t.value) : fmt::format("{} ({})", name, name_of(t.data_type));
   std::string label = fmt::format("{}\\n{} {}", name, name_of(t.data_type), fmt::join(t.dims, "x"));
   if (!t.is_virtual) label += fmt::format("\\nstrides {}", fmt::join(t.strides, ","));
   if (t.reordering != Reordering::NONE) label += fmt::format("\\n{}", name_of(t.reordering));
@@ -43,37 +42,34 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
   // A virtual tensor is an edge; one that has memory is a node of its own.
   std::map<Uid, std::string> producers;
   for (size_t i = 0; i < operations.size(); ++i) {
-    dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n",
-                       i, operation_name(operations[i]));
+    dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n", i,
+                       operation_name(operations[i]));
     for (const auto& port : ports(operations[i]))
       if (port.is_output && tensor(graph, port.uid).is_virtual) producers[port.uid] = fmt::format("op{}", i);
   }
   for (const auto& t : graph.tensors)
     if (producers.find(t.uid) == producers.end())
-      dot += fmt::format("  t{} [shape={}, label=\"{}\"];\n", t.uid, t.by_value ? "plaintext" : "ellipse",
-                         label_of(t));
+      dot += fmt::format("  t{} [shape={}, label=\"{}\"];\n", t.uid, t.by_value ? "plaintext" : "ellipse", label_of(t));
   std::set<Uid> read;
   for (size_t i = 0; i < operations.size(); ++i) {
     for (const auto& port : ports(operations[i])) {
       const Tensor& t = tensor(graph, port.uid);
       const auto producer = producers.find(port.uid);
       if (port.is_output) {
-        if (producer == producers.end())
-          dot += fmt::format("  op{} -> t{} [label=\"{}\"];\n", i, t.uid, port.name);
+        if (producer == producers.end()) dot += fmt::format("  op{} -> t{} [label=\"{}\"];\n", i, t.uid, port.name);
         continue;
       }
       read.insert(port.uid);
       const bool on_edge = producer != producers.end();
-      dot += fmt::format("  {} -> op{} [label=\"{}\"];\n",
-                         on_edge ? producer->second : fmt::format("t{}", t.uid), i,
+      dot += fmt::format("  {} -> op{} [label=\"{}\"];\n", on_edge ? producer->second : fmt::format("t{}", t.uid), i,
                          on_edge ? label_of(t) : port.name);
     }
   }
   // A virtual output that nobody reads still belongs in the picture: inference graphs must have one.
   for (const auto& [uid, producer] : producers) {
     if (read.count(uid) == 0)
-      dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n",
-                         uid, label_of(tensor(graph, uid)), producer, uid);
+      dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n", uid,
+                         label_of(tensor(graph, uid)), producer, uid);
   }
   return dot + "}\n";
 }

@@ -1,5 +1,4 @@
-// Pairs what corresponds in two graphs that are not the same, as well as may be, and says where the pairs
-// differ.
+// Pairs what corresponds in two graphs that are not the same, as well as may be, and says where the pairs differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,8 +82,7 @@ class GraphPairing {
     }
   }
 
-  size_t unpaired_behind(const GraphNode& node, const std::string& label,
-                         const std::vector<GraphNode>& nodes) const {
+  size_t unpaired_behind(const GraphNode& node, const std::string& label, const std::vector<GraphNode>& nodes) const {
     return static_cast<size_t>(std::count_if(node.edges.begin(), node.edges.end(), [&](const auto& edge) {
       return edge.label == label && (&nodes == &a_ ? !partner_[edge.to].has_value() : !taken_[edge.to]);
     }));
@@ -120,9 +118,8 @@ class GraphDifferences {
     if (node.is_operation) return fmt::format("operation {} ({})", node.index, node.word);
     std::string text = fmt::format("tensor {}", a_.tensors[node.index].uid);
     const auto& partner = pairing_.partners()[i];
-    const std::string known = partner && !nodes_b_[*partner].is_operation
-                                  ? b_.tensors[nodes_b_[*partner].index].name
-                                  : a_.tensors[node.index].name;
+    const std::string known = partner && !nodes_b_[*partner].is_operation ? b_.tensors[nodes_b_[*partner].index].name
+                                                                          : a_.tensors[node.index].name;
     return known.empty() ? text : fmt::format("{} ({})", text, known);
   }
 
@@ -141,8 +138,8 @@ class GraphDifferences {
     }
     for (size_t k = 0; k < x.attributes.size() && k < y.attributes.size(); ++k)
       if (x.attributes[k] != y.attributes[k])
-        lines_.push_back(fmt::format("{}: {} {} instead of {}", name(i), x.attributes[k].first,
-                                     x.attributes[k].second, y.attributes[k].second));
+        lines_.push_back(fmt::format("{}: {} {} instead of {}", name(i), x.attributes[k].first, x.attributes[k].second,
+                                     y.attributes[k].second));
   }
 
   void compare_ports(size_t i, size_t j) {
@@ -159,8 +156,7 @@ class GraphDifferences {
       if (!there) lines_.push_back(fmt::format("{}: it has {}", name(i), edge.label));
     }
     for (const auto& edge : nodes_b_[j].edges)
-      if (!tensor_at(nodes_a_[i], edge.label))
-        lines_.push_back(fmt::format("{}: it has no {}", name(i), edge.label));
+      if (!tensor_at(nodes_a_[i], edge.label)) lines_.push_back(fmt::format("{}: it has no {}", name(i), edge.label));
   }
 
   const OpGraph& a_;

@@ -1,6 +1,6 @@
-// The hash of a graph: that of what colour refinement (Weisfeiler and Leman's method in one dimension) tells
-// of it, so that neither numbering nor order matters. cuDNN's own JSON has operations in another order than
-// the program gave them (9.2 to 9.28).
+// The hash of a graph: that of what colour refinement (Weisfeiler and Leman's method
+// in one dimension) tells of it, so that neither numbering nor order matters. cuDNN's
+// own JSON has operations in another order than the program gave them (9.2 to 9.28).
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -27,8 +27,7 @@ std::string attributes_digest(const GraphNode& node) {
   return digest(text);
 }
 
-std::string with_neighbours(const GraphNode& node, const std::string& own,
-                            const std::vector<std::string>& colours) {
+std::string with_neighbours(const GraphNode& node, const std::string& own, const std::vector<std::string>& colours) {
   std::vector<std::string> around;
   around.reserve(node.edges.size());
   for (const auto& edge : node.edges) around.push_back(edge.label + "=" + colours[edge.to]);

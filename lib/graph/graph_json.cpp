@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "graph/operation_fields.hpp"
 #include "base/text.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::graph {
 namespace {
@@ -104,8 +104,7 @@ class Reader {
 
   void finish() const {
     for (const auto& [key, value] : object_.items())
-      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end())
-        fail(fmt::format("unknown key \"{}\"", key));
+      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end()) fail(fmt::format("unknown key \"{}\"", key));
   }
 
   [[noreturn]] void fail(const std::string& message) const {
@@ -127,8 +126,7 @@ class Reader {
       try {
         value = json.get<T>();
         // The library rounds 1.5 to an integer in silence.
-        if (json_text(Json(value)) != json_text(json))
-          throw Json::type_error::create(302, "not exact", &json);
+        if (json_text(Json(value)) != json_text(json)) throw Json::type_error::create(302, "not exact", &json);
       } catch (const Json::exception&) {
         fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json_text(json)));
       }
@@ -199,9 +197,7 @@ Json to_json(const OpGraph& graph) {
 }
 
 OpGraph from_json(const Json& json) {
-  auto fail = [](const std::string& message) {
-    throw Error(ErrorKind::usage, "operation graph: " + message);
-  };
+  auto fail = [](const std::string& message) { throw Error(ErrorKind::usage, "operation graph: " + message); };
   for (const char* key : {"tensors", "operations"})
     if (!json.is_object() || !json.contains(key) || !json[key].is_array())
       fail(fmt::format("\"{}\" is missing or no array", key));
@@ -214,16 +210,14 @@ OpGraph from_json(const Json& json) {
   }
   for (const auto& t : graph.tensors)
     if (t.ragged_offset && uids.count(*t.ragged_offset) == 0)
-      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid,
-                       *t.ragged_offset));
+      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid, *t.ragged_offset));
   auto read_list = [&](const char* key, std::vector<Operation>& list) {
     const Json& entries = json[key];
     for (size_t i = 0; i < entries.size(); ++i) {
       list.push_back(read_operation(entries[i], fmt::format("/{}/{}", key, i)));
       for (const auto& port : ports(list.back()))
         if (uids.count(port.uid) == 0)
-          fail(fmt::format("/{}/{}: port \"{}\" is tensor {}, which there is not", key, i, port.name,
-                           port.uid));
+          fail(fmt::format("/{}/{}: port \"{}\" is tensor {}, which there is not", key, i, port.name, port.uid));
     }
   };
   read_list("operations", graph.operations);

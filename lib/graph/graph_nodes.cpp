@@ -29,17 +29,15 @@ std::string attribute_text(const std::optional<T>& value) {
 }
 
 std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) {
-  return {
-      {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
-      {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
-      {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
-      {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
+  return {{"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
+          {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
+          {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
+          {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
 }
 
 // What cuDNN does not read is not there.
 Operation without_unread(Operation operation) {
-  if (auto* pointwise = std::get_if<Pointwise>(&operation);
-      pointwise && pointwise->mode != PointwiseMode::GEN_INDEX)
+  if (auto* pointwise = std::get_if<Pointwise>(&operation); pointwise && pointwise->mode != PointwiseMode::GEN_INDEX)
     pointwise->axis.reset();
   if (auto* rng = std::get_if<Rng>(&operation); rng && rng->constant_seed == 0) rng->constant_seed.reset();
   return operation;
@@ -67,8 +65,7 @@ std::vector<GraphNode> graph_nodes(const OpGraph& graph) {
     if (found == tensor_index.end()) return;
     used.insert(found->second);
     if (const auto offset = graph.tensors[found->second].ragged_offset)
-      if (const auto other = tensor_index.find(*offset); other != tensor_index.end())
-        used.insert(other->second);
+      if (const auto other = tensor_index.find(*offset); other != tensor_index.end()) used.insert(other->second);
   };
   for (const auto* list : {&graph.operations, &graph.score_operations})
     for (const auto& operation : *list)

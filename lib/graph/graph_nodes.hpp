@@ -31,8 +31,8 @@ struct GraphNode {
 /// Tensors that an operation uses first, then operations.
 std::vector<GraphNode> graph_nodes(const OpGraph& graph);
 
-/// Colours of the nodes of two graphs: equal colours cannot be told apart by attributes and neighbours up to
-/// some distance.
+/// Colours of the nodes of two graphs: equal colours cannot be
+/// told apart by attributes and neighbours up to some distance.
 class GraphColours {
  public:
   using Colours = std::vector<uint64_t>;

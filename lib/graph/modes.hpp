@@ -14,8 +14,7 @@
   X(GEN_INDEX) X(BINARY_SELECT)
 // clang-format on
 
-#define ATTNPROBE_REDUCTION_OPERATORS(X) \
-  X(ADD) X(MUL) X(MIN) X(MAX) X(AMAX) X(AVG) X(NORM1) X(NORM2) X(MUL_NO_ZEROS)
+#define ATTNPROBE_REDUCTION_OPERATORS(X) X(ADD) X(MUL) X(MIN) X(MAX) X(AMAX) X(AVG) X(NORM1) X(NORM2) X(MUL_NO_ZEROS)
 
 #define ATTNPROBE_REORDERINGS(X) X(NONE) X(INT8x32) X(F16x16) X(F8_128x4)
 
@@ -60,8 +59,7 @@ struct EnumNames<graph::RngDistribution> {
 template <>
 struct EnumNames<graph::Reordering> {
   using E = graph::Reordering;
-  static constexpr auto table =
-      std::to_array<std::pair<E, std::string_view>>({ATTNPROBE_REORDERINGS(ATTNPROBE_NAMED)});
+  static constexpr auto table = std::to_array<std::pair<E, std::string_view>>({ATTNPROBE_REORDERINGS(ATTNPROBE_NAMED)});
 };
 
 #undef ATTNPROBE_NAMED

@@ -23,10 +23,8 @@ std::string operation_name(const Operation& operation) {
     return text;
   };
   if (const auto* pointwise = std::get_if<Pointwise>(&operation)) return lower(name_of(pointwise->mode));
-  if (const auto* reduction = std::get_if<Reduction>(&operation))
-    return "reduce_" + lower(name_of(reduction->op));
-  return std::visit([](const auto& op) { return std::string(kind_name<std::decay_t<decltype(op)>>); },
-                    operation);
+  if (const auto* reduction = std::get_if<Reduction>(&operation)) return "reduce_" + lower(name_of(reduction->op));
+  return std::visit([](const auto& op) { return std::string(kind_name<std::decay_t<decltype(op)>>); }, operation);
 }
 
 std::vector<Port> ports(const Operation& operation) {

@@ -1,5 +1,5 @@
-// OpGraph: what cuDNN is asked, as plain data. Builders and importers make it, one lowering turns it into
-// cuDNN descriptors, one hash names it. Ports refer to tensors by uid.
+// OpGraph: what cuDNN is asked, as plain data. Builders and importers make it, one lowering turns it into cuDNN
+// descriptors, one hash names it. Ports refer to tensors by uid.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/data_type.hpp"
-#include "graph/modes.hpp"
 #include "base/json.hpp"
+#include "graph/modes.hpp"
 
 namespace attnprobe::graph {
 
@@ -36,8 +36,8 @@ struct Matmul {
   DataType compute = DataType::f32;
 };
 
-/// Element by element. Which ports are set depends on the mode: unary x -> y, binary x, b -> y, select x, b,
-/// t -> y, activation backward x, dy -> dx.
+/// Element by element. Which ports are set depends on the mode: unary x -> y, binary x, b -> y, select x, b, t -> y,
+/// activation backward x, dy -> dx.
 struct Pointwise {
   PointwiseMode mode = PointwiseMode::IDENTITY;
   DataType compute = DataType::f32;
@@ -97,9 +97,9 @@ struct Softmax {
   std::optional<Uid> stats, max, sum_exp;
 };
 
-/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not
-/// transposed. From 9.21 it may hold a sub-graph of the scores (OpGraph::score_operations, from score_input
-/// to score_output) and a softmax of its own (softmax_x, softmax_y, sink, max, sum_exp).
+/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed. From
+/// 9.21 it may hold a sub-graph of the scores (OpGraph::score_operations, from score_input to score_output) and a
+/// softmax of its own (softmax_x, softmax_y, sink, max, sum_exp).
 struct SdpaForward {
   Uid q = 0, k = 0, v = 0, o = 0;
   std::optional<Uid> scale, stats, seq_len_q, seq_len_kv, block_mask, page_table_k, page_table_v;
@@ -117,8 +117,8 @@ struct SdpaBackward {
   std::optional<Uid> seed, offset;
 };
 
-using Operation = std::variant<Matmul, Pointwise, Reduction, Reshape, Rng, PagedCacheLoad,
-                               BlockScaleDequantize, DiagonalBandMask, Softmax, SdpaForward, SdpaBackward>;
+using Operation = std::variant<Matmul, Pointwise, Reduction, Reshape, Rng, PagedCacheLoad, BlockScaleDequantize,
+                               DiagonalBandMask, Softmax, SdpaForward, SdpaBackward>;
 
 struct OpGraph {
   std::vector<Tensor> tensors;
@@ -148,9 +148,8 @@ Json to_json(const OpGraph& graph);
 /// The way back. Throws Error(usage) naming what is wrong.
 OpGraph from_json(const Json& json);
 
-/// 32 hexadecimal digits (XXH3-128): equal for graphs that differ only in uids, names, values of by-value
-/// scalars and the order of tensors and operations, none of which cuDNN's verdict depends on; stable across
-/// releases.
+/// 32 hexadecimal digits (XXH3-128): equal for graphs that differ only in uids, names, values of by-value scalars and
+/// the order of tensors and operations, none of which cuDNN's verdict depends on; stable across releases.
 std::string hash(const OpGraph& graph);
 
 /// Graphviz text: operations as boxes, tensors on the edges, inputs and outputs of the graph as ellipses.

@@ -1,5 +1,5 @@
-// The ports and attributes of each operation, listed once: JSON, hash, drawing and lowering all walk these
-// lists. A new cuDNN operation is one struct in op_graph.hpp and its functions here (and its lowering).
+// The ports and attributes of each operation, listed once: JSON, hash, drawing and lowering all walk these lists. A new
+// cuDNN operation is one struct in op_graph.hpp and its functions here (and its lowering).
 #pragma once
 
 #include "graph/op_graph.hpp"
@@ -33,8 +33,8 @@ inline constexpr const char* kind_name<SdpaForward> = "sdpa_forward";
 template <>
 inline constexpr const char* kind_name<SdpaBackward> = "sdpa_backward";
 
-/// Calls f(name, uid, direction) for each port; uid is Uid or std::optional<Uid>, mutable if `op` is. The
-/// scores that a single SDPA operation hands to its sub-graph count as its output, what comes back as input.
+/// Calls f(name, uid, direction) for each port; uid is Uid or std::optional<Uid>, mutable if `op` is. The scores that a
+/// single SDPA operation hands to its sub-graph count as its output, what comes back as input.
 template <class Op, class F>
 requires std::is_same_v<std::remove_const_t<Op>, Matmul>
 void for_each_port(Op& op, F&& f) {

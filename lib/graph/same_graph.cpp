@@ -1,5 +1,5 @@
-// Graph isomorphism by colour refinement (Weisfeiler and Leman's method in one dimension) with
-// individualisation where it leaves ties, and an exact check of what it finds.
+// Graph isomorphism by colour refinement (Weisfeiler and Leman's method in one dimension) with individualisation where
+// it leaves ties, and an exact check of what it finds.
 #include "graph/same_graph.hpp"
 
 #include <algorithm>
@@ -12,8 +12,7 @@ namespace {
 
 class GraphMatcher {
  public:
-  GraphMatcher(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b)
-      : a_(a), b_(b), refinement_(a, b) {}
+  GraphMatcher(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b) : a_(a), b_(b), refinement_(a, b) {}
 
   // For each node of a its counterpart in b.
   std::optional<std::vector<size_t>> match() {
@@ -100,8 +99,7 @@ std::optional<std::map<Uid, Uid>> same_graph(const OpGraph& a, const OpGraph& b)
   if (!mapping) return std::nullopt;
   std::map<Uid, Uid> uids;
   for (size_t i = 0; i < mapping->size(); ++i)
-    if (!nodes_a[i].is_operation)
-      uids[a.tensors[nodes_a[i].index].uid] = b.tensors[nodes_b[(*mapping)[i]].index].uid;
+    if (!nodes_a[i].is_operation) uids[a.tensors[nodes_a[i].index].uid] = b.tensors[nodes_b[(*mapping)[i]].index].uid;
   return uids;
 }
 

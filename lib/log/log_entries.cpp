@@ -46,8 +46,7 @@ std::optional<std::string_view> behind_marker(std::string_view text) {
   for (size_t at = text.find("! "); at != std::string_view::npos; at = text.find("! ", at + 1)) {
     if (at == 0 || std::string_view("iwe").find(text[at - 1]) == std::string_view::npos) continue;
     // A marker is a word of its own: the first of the line, or behind a launcher's prefix.
-    if (at > 1 && text[at - 2] != ' ' && text[at - 2] != ':' && text[at - 2] != ']' && text[at - 2] != '\t')
-      continue;
+    if (at > 1 && text[at - 2] != ' ' && text[at - 2] != ':' && text[at - 2] != ']' && text[at - 2] != '\t') continue;
     return text.substr(at + 2);
   }
   if (text.size() >= 2 && text.back() == '!' &&

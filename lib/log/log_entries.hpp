@@ -27,17 +27,16 @@ struct LogEntry {
   bool whole = false;      ///< its end is there
 };
 
-/// Splits text into entries. What stands before cuDNN's marker in a line (the prefixes that launchers and
-/// containers put there) is cut off, and lines of other programs between cuDNN's are told apart. Where two
-/// writers' entries are mixed line by line, a line goes to the entry that was begun last and is still open.
+/// Splits text into entries. What stands before cuDNN's marker in a line (the prefixes that launchers and containers
+/// put there) is cut off, and lines of other programs between cuDNN's are told apart. Where two writers' entries are
+/// mixed line by line, a line goes to the entry that was begun last and is still open.
 class LogSplitter {
  public:
   using OnEntry = std::function<void(LogEntry&& entry)>;
   /// A line that is none of cuDNN's, without its end.
   using OnText = std::function<void(std::string_view line, int64_t number)>;
 
-  LogSplitter(OnEntry on_entry, OnText on_text)
-      : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}
+  LogSplitter(OnEntry on_entry, OnText on_text) : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}
 
   /// The next bytes of the file, however they are cut. Lines end with \n, \r\n or \0.
   void feed(std::string_view bytes);
@@ -51,8 +50,8 @@ class LogSplitter {
   static constexpr size_t longest_line = size_t{16} << 20;
   /// An entry's lines beyond this are dropped; a backward graph's plan has 12,000.
   static constexpr size_t most_lines = 200'000;
-  /// cuDNN itself cuts entries off after 65472 bytes, their end with them (seen from 9.0 to 9.28). One that
-  /// comes near to that and is followed by another was cut, not interrupted.
+  /// cuDNN itself cuts entries off after 65472 bytes, their end with them (seen from 9.0 to 9.28). One that comes near
+  /// to that and is followed by another was cut, not interrupted.
   static constexpr size_t longest_entry = 65'000;
 
  private:

@@ -20,8 +20,8 @@ std::optional<int64_t> integer_of(std::string_view text);
 /// "CUDNN_STATUS_SUCCESS" of an entry that gives a call's status; none for one that gives its arguments.
 std::optional<std::string> status_of(const LogEntry& entry);
 
-/// "OPERATIONGRAPH" of "    descriptor: type=CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:", the first line of an
-/// entry; "" for another line.
+/// "OPERATIONGRAPH" of "    descriptor: type=CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:",
+/// the first line of an entry; "" for another line.
 std::string descriptor_of(const LogEntry& entry);
 
 /// Whether the entry is of the function whose name begins so.

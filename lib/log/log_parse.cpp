@@ -33,8 +33,7 @@ std::optional<Reason> parse_reason(std::string_view line) {
     const size_t semicolon = line.find("; Reason: ");
     if (line.substr(0, 6) != "CUDNN_" || semicolon == std::string_view::npos) return std::nullopt;
     Reason reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
-    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no
-    // reason.
+    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no reason.
     if (reason.status == "CUDNN_STATUS_SUCCESS") return std::nullopt;
     return reason;
   }
@@ -76,8 +75,7 @@ std::string_view json_object_at_start(std::string_view text) {
 }
 
 std::optional<EngineConfigLog> parse_engine(const Json& json) {
-  if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer())
-    return std::nullopt;
+  if (!json.is_object() || !json.contains("engineId") || !json["engineId"].is_number_integer()) return std::nullopt;
   EngineConfigLog config;
   config.engine = json["engineId"].get<int64_t>();
   if (json.contains("smVersion") && json["smVersion"].is_number_integer())

@@ -33,9 +33,8 @@ struct EngineConfigLog {
 /// The first of `configs` with the engine and the knobs of `like`; the end if there is none.
 template <class Configs, class Config>
 auto find_config(Configs& configs, const Config& like) {
-  return std::find_if(configs.begin(), configs.end(), [&](const auto& config) {
-    return config.engine == like.engine && config.knobs == like.knobs;
-  });
+  return std::find_if(configs.begin(), configs.end(),
+                      [&](const auto& config) { return config.engine == like.engine && config.knobs == like.knobs; });
 }
 
 template <class Configs, class Config>
@@ -52,21 +51,21 @@ std::string_view json_object_at_start(std::string_view text);
 /// {"engineId":2,"smVersion":900,"knobChoices":{"CUDNN_KNOB_TYPE_KERNEL_CFG":7}}; none for anything else.
 std::optional<EngineConfigLog> parse_engine(const Json& json);
 
-/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears
-/// again (cuDNN repeats all of them as an error stack when none is viable) is given once. A block whose JSON
-/// is cut off or is no JSON is left out; its text stays in the raw log.
+/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears again (cuDNN
+/// repeats all of them as an error stack when none is viable) is given once. A block whose JSON is cut off or is no
+/// JSON is left out; its text stays in the raw log.
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text);
 
-/// The reason lines of a traceback that names no engine config: what a failing finalize logs. Error and
-/// Warning lines count, "Info:" lines don't.
+/// The reason lines of a traceback that names no engine config: what a
+/// failing finalize logs. Error and Warning lines count, "Info:" lines don't.
 std::vector<Reason> parse_reasons(std::string_view text);
 
 /// Engine and knobs of each candidate in the heuristic's order, from the JSON that
 /// cudnnBackendFinalizeEngineCfgVisualize() logs (seen from 9.19; {} where it does not).
 std::vector<EngineConfigLog> parse_candidates(std::string_view text);
 
-/// Free-standing notes such as "CUDNN_HEUR_MODE_B does not support this use case, redirecting to …", without
-/// repetition.
+/// Free-standing notes such as "CUDNN_HEUR_MODE_B does not
+/// support this use case, redirecting to …", without repetition.
 std::vector<std::string> parse_notes(std::string_view text);
 
 }  // namespace attnprobe::log

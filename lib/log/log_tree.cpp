@@ -56,8 +56,7 @@ const LogNode* LogNode::find(std::string_view path) const {
 
 LogTree parse_log_tree(const std::vector<std::string>& lines) {
   LogTree tree;
-  // Ancestors of the next line. Each is the last child of the one before, so that none moves while it is
-  // here.
+  // Ancestors of the next line. Each is the last child of the one before, so that none moves while it is here.
   std::vector<std::pair<size_t, LogNode*>> open;
   size_t bytes = 0;
   bool ended = false;

@@ -15,8 +15,7 @@ struct LogNode {
   size_t line = 0;    ///< from 1
   std::vector<LogNode> children;
 
-  /// By key; by a path "rngDesc/distribution"; "#2" is the third child without a key. nullptr if there is
-  /// none.
+  /// By key; by a path "rngDesc/distribution"; "#2" is the third child without a key. nullptr if there is none.
   const LogNode* find(std::string_view path) const;
 };
 

@@ -39,9 +39,8 @@ inline StatusFamily family_of(const std::string& status_name) {
   if (begins("CUDNN_STATUS_NOT_SUPPORTED")) return StatusFamily::not_supported;
   if (begins("CUDNN_STATUS_BAD_PARAM")) return StatusFamily::bad_param;
   if (begins("CUDNN_STATUS_EXECUTION_FAILED")) return StatusFamily::execution_failed;
-  for (const char* prefix :
-       {"CUDNN_STATUS_NOT_INITIALIZED", "CUDNN_STATUS_SUBLIBRARY", "CUDNN_STATUS_SERIALIZATION",
-        "CUDNN_STATUS_DEPRECATED", "CUDNN_STATUS_LICENSE_ERROR", "CUDNN_STATUS_RUNTIME"})
+  for (const char* prefix : {"CUDNN_STATUS_NOT_INITIALIZED", "CUDNN_STATUS_SUBLIBRARY", "CUDNN_STATUS_SERIALIZATION",
+                             "CUDNN_STATUS_DEPRECATED", "CUDNN_STATUS_LICENSE_ERROR", "CUDNN_STATUS_RUNTIME"})
     if (begins(prefix)) return StatusFamily::not_ready;
   return StatusFamily::internal_error;
 }

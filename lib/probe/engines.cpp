@@ -51,9 +51,8 @@ Descriptor config_of(const cudnn::Library& library, const Descriptor& engine, co
 
 std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
   std::vector<Knob> knobs;
-  for (const Descriptor& info :
-       engine.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINE_KNOB_INFO), CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR,
-                              CUDNN_KNOB_TYPE_COUNTS)) {
+  for (const Descriptor& info : engine.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINE_KNOB_INFO),
+                                                       CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     Knob knob;
     knob.type = info.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_TYPE));
     knob.range = {knob_name(knob.type), info.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_INFO_MINIMUM_VALUE)),
@@ -90,13 +89,12 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
 int64_t combinations_of(const std::vector<Knob>& knobs) {
   constexpr int64_t enough = int64_t{1} << 40;
   int64_t combinations = 1;
-  for (const Knob& knob : knobs)
-    combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), enough);
+  for (const Knob& knob : knobs) combinations = std::min(combinations * std::max<int64_t>(knob.values(), 1), enough);
   return combinations;
 }
 
-void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine,
-             const std::vector<Knob>& knobs, int64_t combinations, bool list_fallen) {
+void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs,
+             int64_t combinations, bool list_fallen) {
   for (int64_t combination = 0; combination < combinations; ++combination) {
     std::vector<int64_t> values;
     int64_t rest = combination;
@@ -117,8 +115,8 @@ void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descr
 
 }  // namespace
 
-EngineConfig make_config(const cudnn::DeviceContext& device, const Descriptor& operation_graph,
-                         int64_t engine, const Knobs& knobs) {
+EngineConfig make_config(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t engine,
+                         const Knobs& knobs) {
   EngineConfig made;
   made.engine = engine_of(device, operation_graph, engine);
   const Finalized of_engine = finalize_logged(device.library(), *made.engine, LogCapture::Level::warnings);

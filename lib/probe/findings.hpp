@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "log/log_parse.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
+#include "log/log_parse.hpp"
 #include "probe/run_findings.hpp"
 #include "probe/walk_options.hpp"
 
@@ -77,8 +77,8 @@ struct EngineConfigFindings {
   std::optional<RunFindings> run;
   std::optional<TimeFindings> time;
 };
-ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes,
-               shared_memory_bytes, numerical_notes, behavior_notes, plan, run, time)
+ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes, shared_memory_bytes,
+               numerical_notes, behavior_notes, plan, run, time)
 
 /// A step that failed so that the walk could not go on: the graph itself, or a call that must not fail.
 struct Failure {
@@ -100,8 +100,8 @@ struct WalkFindings {
   double walk_ms = 0;        ///< wall time of the whole walk
   std::string log;           ///< raw text of every message about engine configs, where it was asked for
 };
-ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built,
-               plans_run, walk_ms, log)
+ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built, plans_run,
+               walk_ms, log)
 
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);
@@ -110,13 +110,12 @@ bool has_working_config(const WalkFindings& findings);
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end and nothing is known to be wrong with what it computed.
 bool ran(const RunFindings& run);
-/// By the first mode of the options, named ones before all, that proposes it and its rank there; what was
-/// found outside the heuristics comes last. A walk does this at its end; the findings of one that was lost
-/// are as they came.
+/// By the first mode of the options, named ones before all, that proposes it and its rank there; what was found outside
+/// the heuristics comes last. A walk does this at its end; the findings of one that was lost are as they came.
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 
-/// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a step with an engine config; `what` is
-/// "plan" before one is built.
+/// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a
+/// step with an engine config; `what` is "plan" before one is built.
 std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs);
 
 /// Whether its plan is there.

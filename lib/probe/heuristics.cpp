@@ -5,10 +5,10 @@
 namespace attnprobe::probe {
 namespace {
 
-using log::chosen_knobs;
 using cudnn::Descriptor;
-using log::EngineConfigLog;
 using cudnn::LogCapture;
+using log::chosen_knobs;
+using log::EngineConfigLog;
 
 cudnnBackendHeurMode_t heuristic_mode(const std::string& mode) {
   if (mode == "A") return CUDNN_HEUR_MODE_A;
@@ -19,9 +19,8 @@ cudnnBackendHeurMode_t heuristic_mode(const std::string& mode) {
 
 Knobs knobs_of(const Descriptor& config) {
   Knobs knobs;
-  for (const Descriptor& choice :
-       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES),
-                              CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+  for (const Descriptor& choice : config.get_descriptors(
+           ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     const auto knob = choice.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE));
     knobs[knob_name(knob)] = choice.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE));
   }
@@ -29,13 +28,12 @@ Knobs knobs_of(const Descriptor& config) {
 }
 
 void add_mode(EngineConfigFindings& config, const std::string& mode, std::optional<int64_t> rank) {
-  if (std::find(config.modes.begin(), config.modes.end(), mode) == config.modes.end())
-    config.modes.push_back(mode);
+  if (std::find(config.modes.begin(), config.modes.end(), mode) == config.modes.end()) config.modes.push_back(mode);
   if (rank) config.rank[mode] = *rank;
 }
 
-// The place of a config in the heuristic's own list. From 9.19 the log tells the list; before, only the order
-// of the viable ones is known.
+// The place of a config in the heuristic's own list. From 9.19 the log
+// tells the list; before, only the order of the viable ones is known.
 std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t engine, const Knobs& knobs) {
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i].engine == engine && chosen_knobs(list[i].knobs) == knobs) return static_cast<int64_t>(i);
@@ -43,12 +41,11 @@ std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t
 }
 
 // Returns only what passes the support check; why the others fell out is in `log`.
-std::vector<Descriptor> fetch(WalkState& state, const Descriptor& heuristics, int64_t candidates,
-                              std::string& log) {
+std::vector<Descriptor> fetch(WalkState& state, const Descriptor& heuristics, int64_t candidates, std::string& log) {
   const LogCapture capture(state.library(), LogCapture::Level::info,
                            state.keep_log ? cudnn::LoggedGraphs::whole : cudnn::LoggedGraphs::left_out);
-  auto configs = heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS),
-                                            CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, candidates);
+  auto configs = heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                                            candidates);
   log = capture.text();
   return configs;
 }
@@ -79,8 +76,7 @@ void add_fallen(WalkState& state, const std::string& mode, const std::vector<Eng
     add_mode(found, mode, rank_in(order, logged.engine, knobs));
     if (found.check.supported) continue;
     // The outermost line has the status that finalizing this config returns.
-    found.check = {false,
-                   logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
+    found.check = {false, logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
     found.reasons = logged.reasons;
   }
 }

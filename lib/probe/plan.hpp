@@ -13,7 +13,7 @@ struct BuiltPlan {
 };
 
 /// Throws Error(cudnn) only for what is no verdict on the plan.
-BuiltPlan build_plan(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph,
-                     int64_t engine, const Knobs& knobs);
+BuiltPlan build_plan(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph, int64_t engine,
+                     const Knobs& knobs);
 
 }  // namespace attnprobe::probe

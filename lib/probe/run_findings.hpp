@@ -1,5 +1,5 @@
-// What running a plan found: plain data, the same in the worker's answer and in reports. Numbers that are not
-// finite are null.
+// What running a plan found: plain data, the same in the worker's
+// answer and in reports. Numbers that are not finite are null.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ struct OutputFindings {
   std::optional<double> max_abs_err, max_rel_err;  ///< over the elements where both are finite
   std::optional<double> relative_l2;               ///< ‖out − ref‖ / ‖ref‖
   double allowed_l2 = 0;                           ///< relative_l2 up to here is right
-  double allowed_abs = 0, allowed_rel = 0;  ///< and so is an element with |out − ref| ≤ abs + rel |ref|
-  int64_t nan = 0, inf = 0;                 ///< where the reference is finite
-  int64_t wrong = 0;                        ///< elements beyond what is allowed, NaN and Inf included
-  int64_t unwritten = 0;                    ///< elements that still hold the poison
-  int64_t outside = 0;                      ///< elements changed that are not the tensor's: gaps, guard zones
-  std::vector<int64_t> first_wrong;         ///< {batch, head, row, column} of the first wrong element
+  double allowed_abs = 0, allowed_rel = 0;         ///< and so is an element with |out − ref| ≤ abs + rel |ref|
+  int64_t nan = 0, inf = 0;                        ///< where the reference is finite
+  int64_t wrong = 0;                               ///< elements beyond what is allowed, NaN and Inf included
+  int64_t unwritten = 0;                           ///< elements that still hold the poison
+  int64_t outside = 0;                             ///< elements changed that are not the tensor's: gaps, guard zones
+  std::vector<int64_t> first_wrong;                ///< {batch, head, row, column} of the first wrong element
   std::optional<double> first_wrong_value, first_wrong_reference;
   bool right = false;
 };
@@ -33,9 +33,9 @@ ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel
 
 /// One plan executed.
 struct RunFindings {
-  /// "ok", "wrong_result", "not_verified" (ran, but there is no reference: `message` says why),
-  /// "nondeterministic" never: that is `deterministic`; "out_of_memory", "cuda_error", "cudnn_error",
-  /// "crashed", "timeout", "not_run" (the worker could not be prepared).
+  /// "ok", "wrong_result", "not_verified" (ran, but there is no reference: `message` says why), "nondeterministic"
+  /// never: that is `deterministic`; "out_of_memory", "cuda_error", "cudnn_error", "crashed", "timeout", "not_run" (the
+  /// worker could not be prepared).
   std::string status;
   std::string message;  ///< what went wrong, in CUDA's or cuDNN's words; "" for ok
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest of the outputs
@@ -46,8 +46,8 @@ struct RunFindings {
   std::string data;                   ///< regime of the input data
   bool context_lost = false;          ///< a sticky CUDA error: this process can run nothing more
 };
-ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_l2, reference, outputs,
-               repeats, deterministic, data, context_lost)
+ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_l2, reference, outputs, repeats,
+               deterministic, data, context_lost)
 
 /// How one plan was timed. Times of the GPU, by CUDA events, launch overhead excluded; milliseconds.
 struct TimeFindings {
@@ -56,24 +56,23 @@ struct TimeFindings {
   std::string method;   ///< "cold L2", "hot L2" and what else the figures depend on
   std::string profile;  ///< "standard" or "fast"
   std::optional<double> median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms, q3_ms, iqr_ms;
-  std::optional<double> noise;         ///< stdev / mean
-  int64_t samples = 0, discarded = 0;  ///< accepted; discarded because the clock was throttled
-  int64_t outliers = 0;                ///< kept, but far from the median
-  std::optional<double> overhead_ms;   ///< of the events, measured around an empty kernel; not in the times
-  std::optional<double> enqueue_ms;    ///< median host time of cudnnBackendExecute
-  std::optional<double> clock_mhz;     ///< median SM clock during the samples
-  std::optional<double> hot_ms;        ///< median back to back, L2 not flushed, where it was asked for
-  std::optional<double> graph_ms;      ///< median of a CUDA graph's replay, where it was asked for
-  std::string graph_status;            ///< "", "ok", or why the plan could not be captured
-  std::optional<double> tflops, percent_of_peak;             ///< of the unmasked work
+  std::optional<double> noise;                    ///< stdev / mean
+  int64_t samples = 0, discarded = 0;             ///< accepted; discarded because the clock was throttled
+  int64_t outliers = 0;                           ///< kept, but far from the median
+  std::optional<double> overhead_ms;              ///< of the events, measured around an empty kernel; not in the times
+  std::optional<double> enqueue_ms;               ///< median host time of cudnnBackendExecute
+  std::optional<double> clock_mhz;                ///< median SM clock during the samples
+  std::optional<double> hot_ms;                   ///< median back to back, L2 not flushed, where it was asked for
+  std::optional<double> graph_ms;                 ///< median of a CUDA graph's replay, where it was asked for
+  std::string graph_status;                       ///< "", "ok", or why the plan could not be captured
+  std::optional<double> tflops, percent_of_peak;  ///< of the unmasked work
   std::optional<double> gbytes_per_s, percent_of_bandwidth;  ///< inputs and outputs once
   std::string bound;                ///< "compute" or "memory": which limit is nearer for this shape
   std::vector<std::string> advice;  ///< "enqueue-bound: …", "unstable: …"
   std::vector<double> raw_ms;       ///< every accepted sample
 };
-ATTNPROBE_JSON(TimeFindings, status, method, profile, median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms,
-               q3_ms, iqr_ms, noise, samples, discarded, outliers, overhead_ms, enqueue_ms, clock_mhz, hot_ms,
-               graph_ms, graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound,
-               advice, raw_ms)
+ATTNPROBE_JSON(TimeFindings, status, method, profile, median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms, q3_ms,
+               iqr_ms, noise, samples, discarded, outliers, overhead_ms, enqueue_ms, clock_mhz, hot_ms, graph_ms,
+               graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound, advice, raw_ms)
 
 }  // namespace attnprobe::probe

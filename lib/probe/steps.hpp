@@ -10,15 +10,15 @@
 
 namespace attnprobe::probe {
 
-/// A walk under way: the findings, and where plans will be built the live descriptor of each engine config
-/// that passed its check. `configs` runs parallel to findings.engine_configs.
+/// A walk under way: the findings, and where plans will be built the live descriptor of each engine config that passed
+/// its check. `configs` runs parallel to findings.engine_configs.
 struct WalkState {
   const cudnn::DeviceContext& device;
   const cudnn::Descriptor& operation_graph;
   WalkFindings findings;
   std::vector<std::optional<cudnn::Descriptor>> configs;
   bool keep_log = false;
-  bool keep_configs = true;  ///< live ones slow cuDNN's next answers down by a twentieth
+  bool keep_configs = true;                              ///< live ones slow cuDNN's next answers down by a twentieth
   std::map<std::pair<int64_t, Knobs>, size_t> places{};  ///< where each engine config stands in both lists
 
   const cudnn::Library& library() const { return device.library(); }
@@ -32,18 +32,17 @@ struct Finalized {
   cudnnStatus_t status;
   std::string log;
 };
-Finalized finalize_logged(const cudnn::Library& library, cudnn::Descriptor& descriptor,
-                          cudnn::LogCapture::Level level);
+Finalized finalize_logged(const cudnn::Library& library, cudnn::Descriptor& descriptor, cudnn::LogCapture::Level level);
 
-/// An engine config by the engine's global index and its knobs; `config` where all of it finalized, else the
-/// status of what did not.
+/// An engine config by the engine's global index and its knobs;
+/// `config` where all of it finalized, else the status of what did not.
 struct EngineConfig {
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
   std::string log;
   std::optional<cudnn::Descriptor> engine, config;
 };
-EngineConfig make_config(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph,
-                         int64_t engine, const Knobs& knobs);
+EngineConfig make_config(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph, int64_t engine,
+                         const Knobs& knobs);
 
 /// Queries one heuristic mode and adds its candidates to the findings.
 void query_heuristic(WalkState& state, const std::string& mode);
@@ -53,11 +52,9 @@ void check_named_config(WalkState& state, const NamedConfig& named);
 
 /// How far engines are asked by themselves.
 struct Sweep {
-  bool knobs = false;  ///< with knob values too, not only as cuDNN chooses
-  int64_t most_per_engine =
-      0;  ///< where an engine has more combinations than this, only one knob is varied at a time
-  bool list_fallen =
-      false;  ///< list knob combinations that fall out, with their reasons, instead of counting them
+  bool knobs = false;           ///< with knob values too, not only as cuDNN chooses
+  int64_t most_per_engine = 0;  ///< where an engine has more combinations than this, only one knob is varied at a time
+  bool list_fallen = false;     ///< list knob combinations that fall out, with their reasons, instead of counting them
 };
 
 /// Asks every engine by global index.
@@ -67,8 +64,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
 void build_plans(WalkState& state, const Progress& progress);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.
-void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine,
-                     EngineConfigFindings& into);
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);
 
 /// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
 std::string knob_name(cudnnBackendKnobType_t knob);

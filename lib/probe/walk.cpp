@@ -11,8 +11,8 @@
 namespace attnprobe::probe {
 namespace {
 
-// Knob combinations of one engine. 9.19's attention engines have at most 111, 9.28's tens of thousands, at
-// about a millisecond each.
+// Knob combinations of one engine. 9.19's attention engines have at
+// most 111, 9.28's tens of thousands, at about a millisecond each.
 constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all there are
 constexpr int64_t most_tried_combinations = 1'000;    // of itself, where no heuristic found anything
 
@@ -127,8 +127,7 @@ void ask_mode(WalkState& state, const std::string& mode, const Progress& progres
 void walk_graph(WalkState& state, const WalkOptions& options, const Progress& progress) {
   for (const auto& named : options.named)
     ask_mode(state, named.mode, progress, [&] { check_named_config(state, named); });
-  for (const auto& mode : options.modes)
-    ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
+  for (const auto& mode : options.modes) ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
   const bool every_knob = options.engines == name_of(Engines::knobs);
   const bool plans = options.plans != name_of(Plans::none);
   auto ask_all = [&](bool knobs) {
@@ -179,10 +178,8 @@ cudnnBackendKnobType_t knob_type(const std::string& name) {
   throw Error(ErrorKind::internal, fmt::format("cuDNN has no knob {}", name));
 }
 
-void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine,
-                     EngineConfigFindings& into) {
-  if_known(
-      [&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
+  if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
   // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
   if_known([&] {
     const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
@@ -191,13 +188,11 @@ void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& e
   into.numerical_notes.clear();
   into.behavior_notes.clear();
   if_known([&] {
-    for (const auto note :
-         engine.get_all<cudnnBackendNumericalNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_NUMERICAL_NOTE), 64))
+    for (const auto note : engine.get_all<cudnnBackendNumericalNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_NUMERICAL_NOTE), 64))
       into.numerical_notes.push_back(numerical_note_name(note));
   });
   if_known([&] {
-    for (const auto note :
-         engine.get_all<cudnnBackendBehaviorNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_BEHAVIOR_NOTE), 64))
+    for (const auto note : engine.get_all<cudnnBackendBehaviorNote_t>(ATTNPROBE_ATTRIBUTE(ENGINE_BEHAVIOR_NOTE), 64))
       into.behavior_notes.push_back(behavior_note_name(note));
   });
 }
@@ -209,8 +204,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
   WalkFindings findings;
   try {
     progress("operation graph", findings);
-    // No log capture here: at info level it makes building ten times slower, and the last error string says
-    // why.
+    // No log capture here: at info level it makes building ten times slower, and the last error string says why.
     lowered.emplace(cudnn::lower(device.library(), graph, device.handle()));
   } catch (const Error& e) {
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};
@@ -226,8 +220,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     findings = std::move(state.findings);
     sort_engine_configs(findings, options);
   }
-  findings.walk_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  findings.walk_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   return findings;
 }
 

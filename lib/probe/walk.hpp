@@ -1,5 +1,4 @@
-// The walk: one graph, one cuDNN, one GPU; every engine config that the heuristics or the engines themselves
-// offer.
+// The walk: one graph, one cuDNN, one GPU; every engine config that the heuristics or the engines themselves offer.
 #pragma once
 
 #include <functional>

@@ -28,18 +28,16 @@ std::string check_text(const EngineConfigFindings& config) {
   return reason.reason.empty() ? reason.status : fmt::format("{}: {}", reason.status, reason.reason);
 }
 
-void compare_config(std::vector<std::string>& lines, const std::string& mode,
-                    const EngineConfigFindings& before, const EngineConfigFindings* now) {
+void compare_config(std::vector<std::string>& lines, const std::string& mode, const EngineConfigFindings& before,
+                    const EngineConfigFindings* now) {
   const std::string name = config_name(before.engine, before.knobs);
   if (now == nullptr || !is_proposed(*now, mode)) {
     lines.push_back(fmt::format("mode {} no longer proposes {}", mode, name));
     return;
   }
   const auto rank_before = before.rank.find(mode), rank_now = now->rank.find(mode);
-  if (rank_before != before.rank.end() && rank_now != now->rank.end() &&
-      rank_before->second != rank_now->second)
-    lines.push_back(
-        fmt::format("{}: rank {} in mode {}, was {}", name, rank_now->second, mode, rank_before->second));
+  if (rank_before != before.rank.end() && rank_now != now->rank.end() && rank_before->second != rank_now->second)
+    lines.push_back(fmt::format("{}: rank {} in mode {}, was {}", name, rank_now->second, mode, rank_before->second));
   if (check_text(before) != check_text(*now))
     lines.push_back(fmt::format("{}: {}, was {}", name, check_text(*now), check_text(before)));
 }
@@ -61,16 +59,15 @@ std::vector<std::string> walk_differences(const WalkFindings& before, const Walk
   std::vector<std::string> lines;
   if (before.failure.has_value() != now.failure.has_value()) {
     const auto& failure = now.failure ? now.failure : before.failure;
-    lines.push_back(fmt::format("the graph itself is {} ({})",
-                                now.failure ? "refused, was not" : "accepted, was not",
+    lines.push_back(fmt::format("the graph itself is {} ({})", now.failure ? "refused, was not" : "accepted, was not",
                                 failure->cudnn.status));
   }
   for (const auto& mode : before.modes) {
     const ModeFindings* other = mode_of(now, mode.mode);
     if (other == nullptr) continue;
     if (mode.candidates != other->candidates || mode.viable != other->viable)
-      lines.push_back(fmt::format("mode {}: {} candidates, {} viable; were {} and {}", mode.mode,
-                                  other->candidates, other->viable, mode.candidates, mode.viable));
+      lines.push_back(fmt::format("mode {}: {} candidates, {} viable; were {} and {}", mode.mode, other->candidates,
+                                  other->viable, mode.candidates, mode.viable));
     for (const auto& config : before.engine_configs)
       if (is_proposed(config, mode.mode)) compare_config(lines, mode.mode, config, config_of(now, config));
     // Where the log lists the fallen alone, the viable ones are no news.
@@ -79,8 +76,8 @@ std::vector<std::string> walk_differences(const WalkFindings& before, const Walk
     if (listed < mode.candidates) continue;
     for (const auto& config : now.engine_configs)
       if (is_proposed(config, mode.mode) && config_of(before, config) == nullptr)
-        lines.push_back(fmt::format("mode {} proposes {}, which it did not", mode.mode,
-                                    config_name(config.engine, config.knobs)));
+        lines.push_back(
+            fmt::format("mode {} proposes {}, which it did not", mode.mode, config_name(config.engine, config.knobs)));
   }
   return lines;
 }

@@ -14,9 +14,8 @@ std::string config_name(int64_t engine, const Knobs& knobs);
 /// Why the engine config fell out, as far as cuDNN said: the innermost line, else the status alone.
 Reason innermost_reason(const EngineConfigFindings& config);
 
-/// In what `now` differs from `before`, one line each, over the modes that both asked: candidates, viable
-/// ones, engines and knobs, their ranks, verdicts and innermost reasons; whether the graph itself was
-/// refused. Empty if in nothing.
+/// In what `now` differs from `before`, one line each, over the modes that both asked: candidates, viable ones, engines
+/// and knobs, their ranks, verdicts and innermost reasons; whether the graph itself was refused. Empty if in nothing.
 std::vector<std::string> walk_differences(const WalkFindings& before, const WalkFindings& now);
 
 }  // namespace attnprobe::probe

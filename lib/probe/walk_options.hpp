@@ -22,8 +22,7 @@ enum class Plans {
   run,    ///< executed, verified, timed; by the campaign, a walk itself only builds
 };
 
-/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of
-/// that name.
+/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of that name.
 struct NamedConfig {
   std::string mode;
   int64_t engine = 0;

@@ -88,7 +88,8 @@ graph::Uid GraphView::follow(graph::Uid uid) const {
     std::optional<graph::Uid> next;
     for (const auto& use : uses(uid)) {
       if (use.port != "x") continue;
-      if (const auto* sum = std::get_if<graph::Reduction>(use.operation); sum && sum->op == graph::ReductionOperator::ADD)
+      if (const auto* sum = std::get_if<graph::Reduction>(use.operation);
+          sum && sum->op == graph::ReductionOperator::ADD)
         next = sum->y;
       for (const auto mode : {graph::PointwiseMode::MUL, graph::PointwiseMode::IDENTITY})
         if (const auto* op = pointwise_of(use.operation, mode); op && op->y) next = op->y;

@@ -50,17 +50,15 @@ class GraphView {
   }
   const graph::OpGraph& graph() const { return graph_; }
 
-  /// The operations that lead to a tensor along their main operand (x; the gradient dy of an activation's
-  /// backward operation), in the order of the data, from a matmul, another operation without one, or an
-  /// input.
+  /// The operations that lead to a tensor along their main operand (x; the gradient dy of an activation's backward
+  /// operation), in the order of the data, from a matmul, another operation without one, or an input.
   struct Path {
     std::vector<const graph::Operation*> steps;
     graph::Uid origin = 0;
   };
   Path path_to(graph::Uid uid) const;
 
-  /// Along reductions by ADD and products, scaled results and conversions, to the tensor that comes out of
-  /// it.
+  /// Along reductions by ADD and products, scaled results and conversions, to the tensor that comes out of it.
   graph::Uid follow(graph::Uid uid) const;
 
  private:

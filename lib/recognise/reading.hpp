@@ -27,15 +27,15 @@ struct Reading {
   ReadingChoice open;
 };
 
-/// The tensors that a spec's extents, types and layouts come from, each {b, h, s, d}: not transposed. Null:
-/// not in the graph.
+/// The tensors that a spec's extents, types and layouts come from,
+/// each {b, h, s, d}: not transposed. Null: not in the graph.
 struct AttentionPorts {
   const graph::Tensor *q = nullptr, *o = nullptr;
   std::optional<graph::Tensor> k, v;  ///< copies, since the graph may have them transposed
   const graph::Tensor *container_k = nullptr, *container_v = nullptr, *page_table = nullptr;
   const graph::Tensor *d_o = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
-  std::optional<int64_t> seqlen_kv;  ///< where neither K nor V says it
-  const graph::Tensor* rows = nullptr;      ///< statistics, maxima or sums
+  std::optional<int64_t> seqlen_kv;     ///< where neither K nor V says it
+  const graph::Tensor* rows = nullptr;  ///< statistics, maxima or sums
 };
 
 /// Extents, types, layouts, paging and raggedness. False if these are no tensors of an attention.
@@ -44,8 +44,8 @@ bool read_ports(Reading& reading, const AttentionPorts& ports, const GraphView& 
 /// With the last two axes swapped.
 std::optional<graph::Tensor> untransposed(const graph::Tensor* t);
 
-/// What is done to the scores, from `steps`. The first `before_statistics` of them stand before the
-/// statistics are subtracted, where the graph does that between them (16-bit backward).
+/// What is done to the scores, from `steps`. The first `before_statistics` of them stand before the statistics are
+/// subtracted, where the graph does that between them (16-bit backward).
 void read_scores(Reading& reading, const GraphView& view, const std::vector<const graph::Operation*>& steps,
                  std::optional<size_t> before_statistics, const ReadingChoice& choice);
 

@@ -28,8 +28,7 @@ std::optional<size_t> last_of(const Steps& steps, graph::PointwiseMode mode, siz
 }
 
 Steps part(const Steps& steps, size_t begin, size_t end) {
-  return {steps.begin() + static_cast<std::ptrdiff_t>(begin),
-          steps.begin() + static_cast<std::ptrdiff_t>(end)};
+  return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
 // Whether the factor behind a result is a value, not a tensor: cudnn-frontend's use for current scaling.
@@ -81,8 +80,7 @@ std::optional<SeenSoftmax> primitive_softmax(const GraphView& view, const Steps&
   for (const auto& use : view.uses(*divide->b))
     if (const auto* log = pointwise_of(use.operation, graph::PointwiseMode::LOG); log && log->y)
       for (const auto& next : view.uses(*log->y))
-        if (const auto* add = pointwise_of(next.operation, graph::PointwiseMode::ADD))
-          seen.stats = in_memory(add->y);
+        if (const auto* add = pointwise_of(next.operation, graph::PointwiseMode::ADD)) seen.stats = in_memory(add->y);
   return seen;
 }
 
@@ -188,8 +186,7 @@ class BackwardReader {
       }
   }
 
-  // dQ by way of a sum in f32 memory, or straight; and which tensors of the way have only the tokens that
-  // there are.
+  // dQ by way of a sum in f32 memory, or straight; and which tensors of the way have only the tokens that there are.
   void read_accumulation() {
     if (is_fp8(spec_)) return;
     const graph::Tensor* sum = view_.find(m_.d_q->c);

@@ -34,8 +34,8 @@ void read_dropout(Reading& reading, const GraphView& view, const std::vector<con
     if (op == nullptr) continue;
     if (const auto* rng = view.producer_as<graph::Rng>(op->b)) {
       const graph::Tensor* mask = view.find(rng->y);
-      reading.spec.dropout = drawn_dropout(complement(rng->probability.value_or(1.0)), view.find(rng->seed),
-                                           mask && !mask->is_virtual);
+      reading.spec.dropout =
+          drawn_dropout(complement(rng->probability.value_or(1.0)), view.find(rng->seed), mask && !mask->is_virtual);
     } else if (view.is_input(op->b) && !view.is_one_element(op->b)) {
       constexpr double usual = 0.1;
       attention::Dropout dropout;

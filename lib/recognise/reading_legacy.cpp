@@ -19,14 +19,12 @@ std::optional<LegacyMatmuls> forward_matmuls(const GraphView& view) {
   const auto all = view.all<graph::Matmul>();
   if (all.size() != 2) return std::nullopt;
   for (const size_t first : {size_t{0}, size_t{1}})
-    if (view.path_to(all[1 - first]->a).origin == all[first]->c)
-      return LegacyMatmuls{all[first], all[1 - first]};
+    if (view.path_to(all[1 - first]->a).origin == all[first]->c) return LegacyMatmuls{all[first], all[1 - first]};
   return std::nullopt;
 }
 
 // Padding compares indices with lengths, the diagonal with each other; LOGICAL_AND joins them.
-void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<graph::Uid> condition,
-                     int depth = 0) {
+void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<graph::Uid> condition, int depth = 0) {
   constexpr int longest_chain = 4;
   const auto* op = view.producer_as<graph::Pointwise>(condition);
   if (op == nullptr || depth > longest_chain) return;
@@ -130,8 +128,7 @@ void read_score_gradient(Reading& reading, const GraphView& view, graph::Uid d_s
   if (last != nullptr && last->b && view.is_one_element(last->b)) read_scale(reading, view, *last->b);
   for (const auto& use : view.uses(d_s))
     if (const auto* sum = std::get_if<graph::Reduction>(use.operation))
-      if (const graph::Tensor* d_bias = view.find(view.follow(sum->y));
-          d_bias != nullptr && d_bias->dims.size() == 4) {
+      if (const graph::Tensor* d_bias = view.find(view.follow(sum->y)); d_bias != nullptr && d_bias->dims.size() == 4) {
         read_bias(reading, *d_bias);
         spec.bias->grad = true;
       }
@@ -144,8 +141,7 @@ void read_dropout_scale(Reading& reading, const GraphView& view, graph::Uid p_tr
   const auto scale = product == nullptr ? std::nullopt : view.value(product->b);
   if (!scale) {
     reading.assumed.emplace_back(
-        "dropout: the backward graph of this pattern holds only its scale, and not the value; none is "
-        "assumed");
+        "dropout: the backward graph of this pattern holds only its scale, and not the value; none is assumed");
     return;
   }
   if (*scale <= 1) return;

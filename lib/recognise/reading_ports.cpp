@@ -73,8 +73,8 @@ ThreeLayouts three_layouts(const std::optional<SeenLayout>& q, const std::option
   for (const auto& axes : plain_axes(ragged))
     if (fits(axes, q) && fits(axes, k) && fits(axes, v)) return same(axes, axes);
   auto alike = [](const SeenLayout& x, const SeenLayout& y) {
-    return x.shape.heads == y.shape.heads && x.shape.seqlen == y.shape.seqlen &&
-           x.shape.head_dim == y.shape.head_dim && x.ragged == y.ragged;
+    return x.shape.heads == y.shape.heads && x.shape.seqlen == y.shape.seqlen && x.shape.head_dim == y.shape.head_dim &&
+           x.ragged == y.ragged;
   };
   if (k && v && alike(*k, *v)) {
     if (alike(*q, *k))
@@ -157,8 +157,7 @@ void read_paging(AttentionSpec& s, const AttentionPorts& p) {
 }
 
 void read_layouts(AttentionSpec& s, const AttentionPorts& p) {
-  const auto q = seen_layout(p.q), k = seen_layout(p.k ? &*p.k : nullptr),
-             v = seen_layout(p.v ? &*p.v : nullptr);
+  const auto q = seen_layout(p.q), k = seen_layout(p.k ? &*p.k : nullptr), v = seen_layout(p.v ? &*p.v : nullptr);
   const auto layouts = three_layouts(q, k, v);
   s.q = layouts[0];
   s.k = layouts[1];
@@ -177,8 +176,7 @@ void read_layouts(AttentionSpec& s, const AttentionPorts& p) {
     if (seen) seen->ragged = ragged;
     return seen;
   };
-  if (const auto d_o = strides_only(p.d_o, false); d_o && !as_default(*d_o, output_layout(s)))
-    s.d_o = layout_of(*d_o);
+  if (const auto d_o = strides_only(p.d_o, false); d_o && !as_default(*d_o, output_layout(s))) s.d_o = layout_of(*d_o);
   const auto dq = strides_only(p.dq, false), dk = strides_only(p.dk, false), dv = strides_only(p.dv, false);
   if (!dq || !dk || !dv || (as_default(*dq, s.q) && as_default(*dk, s.k) && as_default(*dv, s.v))) return;
   const auto gradients = three_layouts(dq, dk, dv);

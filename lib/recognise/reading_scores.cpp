@@ -76,8 +76,7 @@ class ScoreReader {
     if (i + 2 >= operations.size()) return false;
     const auto* divide = pointwise_of(operations[i], graph::PointwiseMode::DIV);
     const auto* multiply = pointwise_of(operations[i + 2], graph::PointwiseMode::MUL);
-    return divide != nullptr && multiply != nullptr && divide->b == multiply->b &&
-           view_.is_by_value(divide->b) &&
+    return divide != nullptr && multiply != nullptr && divide->b == multiply->b && view_.is_by_value(divide->b) &&
            pointwise_of(operations[i + 1], graph::PointwiseMode::TANH_FWD) != nullptr;
   }
 
@@ -92,9 +91,8 @@ class ScoreReader {
                 .bottom_right = band->seq_len_q.has_value(),
                 .shifted = band->shift_right_bound.has_value(),
                 .bound = view_.value(band->shift_right_bound)};
-      return {.kind = StepKind::left,
-              .bottom_right = band->seq_len_q.has_value(),
-              .bound = view_.value(band->left_bound)};
+      return {
+          .kind = StepKind::left, .bottom_right = band->seq_len_q.has_value(), .bound = view_.value(band->left_bound)};
     }
     const auto* op = std::get_if<graph::Pointwise>(&operation);
     if (op == nullptr) return {};
@@ -233,8 +231,7 @@ class ScoreReader {
     if (value && *value <= 0) value.reset();
     spec_.softcap = value ? shortest_value(*value) : usual;
     if (!value)
-      reading_.assumed.push_back(
-          fmt::format("softcap: the graph does not hold its value; {} is assumed", usual));
+      reading_.assumed.push_back(fmt::format("softcap: the graph does not hold its value; {} is assumed", usual));
   }
 
   void take_modifier(ScoreModifierKind kind, std::optional<graph::Uid> operand) {
@@ -243,23 +240,21 @@ class ScoreReader {
       reading_.open.modifier_without_grad = true;
       spec_.score_mod->grad = !choice_.modifier_without_grad;
     }
-    const bool scalars =
-        kind == ScoreModifierKind::arrow || (view_.is_by_value(operand) && !view_.value(operand));
+    const bool scalars = kind == ScoreModifierKind::arrow || (view_.is_by_value(operand) && !view_.value(operand));
     if (scalars)
-      reading_.assumed.push_back(
-          fmt::format("score_mod: the graph does not hold the scalars of \"{}\"; attnprobe's own are assumed",
-                      name_of(kind)));
+      reading_.assumed.push_back(fmt::format(
+          "score_mod: the graph does not hold the scalars of \"{}\"; attnprobe's own are assumed", name_of(kind)));
   }
 
   // By indices and without a shift, a causal mask and the score modifier of that name are wired alike.
   void take_right(size_t i) {
     const ScoreStep& step = steps_[i];
     if (step.by_indices && !step.bottom_right && !step.shifted) {
-      const bool decided = step.before_statistics ||
-                           std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps_.end(),
-                                       [](const ScoreStep& later) {
-                                         return later.kind != StepKind::left && later.kind != StepKind::other;
-                                       });
+      const bool decided =
+          step.before_statistics ||
+          std::any_of(steps_.begin() + static_cast<std::ptrdiff_t>(i) + 1, steps_.end(), [](const ScoreStep& later) {
+            return later.kind != StepKind::left && later.kind != StepKind::other;
+          });
       if (!decided) reading_.open.causal_is_modifier = true;
       if (decided || choice_.causal_is_modifier) {
         take_modifier(ScoreModifierKind::causal, {});
@@ -280,8 +275,8 @@ class ScoreReader {
   int64_t whole_width() const { return std::max(spec_.seqlen_q, spec_.seqlen_kv); }
 
   void note_window(const char* field, int64_t width) {
-    reading_.assumed.push_back(fmt::format(
-        "{}: the graph does not hold its value; {}, which hides nothing, is assumed", field, width));
+    reading_.assumed.push_back(
+        fmt::format("{}: the graph does not hold its value; {}, which hides nothing, is assumed", field, width));
   }
 
   void take_left(const ScoreStep& step) {

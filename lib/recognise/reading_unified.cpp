@@ -27,9 +27,8 @@ std::optional<int64_t> key_length(const GraphView& view, const graph::SdpaForwar
   const int64_t pages = p.page_table->dims[2], block = p.container_k->dims[2];
   if (pages < 1 || pages > (1 << 24) || block < 1 || block > (1 << 24)) return std::nullopt;
   if (block > 1 && !p.v)
-    reading.assumed.push_back(
-        fmt::format("seqlen_kv: {} blocks of {} tokens tell it up to a block; {} is assumed", pages, block,
-                    pages * block));
+    reading.assumed.push_back(fmt::format("seqlen_kv: {} blocks of {} tokens tell it up to a block; {} is assumed",
+                                          pages, block, pages * block));
   return pages * block;
 }
 
@@ -50,8 +49,7 @@ void read_features(Reading& reading, const GraphView& view, const Op& op, const 
   }
 }
 
-std::optional<Reading> read_forward(const GraphView& view, const graph::SdpaForward& op,
-                                    const ReadingChoice& choice) {
+std::optional<Reading> read_forward(const GraphView& view, const graph::SdpaForward& op, const ReadingChoice& choice) {
   Reading reading;
   AttentionSpec& spec = reading.spec;
   spec.pattern = Pattern::sdpa_unified;

@@ -7,10 +7,10 @@
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
-#include "recognise/reading.hpp"
-#include "graph/same_graph.hpp"
-#include "build/softmax.hpp"
 #include "base/text.hpp"
+#include "build/softmax.hpp"
+#include "graph/same_graph.hpp"
+#include "recognise/reading.hpp"
 
 namespace attnprobe::recognise {
 namespace {
@@ -29,11 +29,9 @@ void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphRe
   for (unsigned bits = 1; bits < choices; ++bits) {
     const ReadingChoice choice{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
     // The gradient of a modifier is asked about only where some reading has one.
-    const bool has_modifier =
-        open.modifier_without_grad || choice.causal_is_modifier || choice.factor_is_modifier;
+    const bool has_modifier = open.modifier_without_grad || choice.causal_is_modifier || choice.factor_is_modifier;
     if ((choice.causal_is_modifier && !open.causal_is_modifier) ||
-        (choice.factor_is_modifier && !open.factor_is_modifier) ||
-        (choice.modifier_without_grad && !has_modifier))
+        (choice.factor_is_modifier && !open.factor_is_modifier) || (choice.modifier_without_grad && !has_modifier))
       continue;
     if (auto reading = read(view, choice)) readings.push_back(std::move(*reading));
   }
@@ -74,7 +72,8 @@ struct Twin {
   std::map<graph::Uid, graph::Uid> uids;
 };
 
-std::optional<Twin> twin_of(const graph::OpGraph& graph, const AttentionSpec& spec, const build::BuildContext& context) {
+std::optional<Twin> twin_of(const graph::OpGraph& graph, const AttentionSpec& spec,
+                            const build::BuildContext& context) {
   graph::OpGraph built = build::build_graph(spec, context).graph;
   auto uids = same_graph(graph, built);
   if (!uids) return std::nullopt;
@@ -114,8 +113,8 @@ std::string no_attention(const graph::OpGraph& graph) {
   for (const auto* list : {&graph.operations, &graph.score_operations})
     for (const auto& operation : *list) {
       words.push_back(operation_name(operation));
-      const auto found = std::find_if(counts.begin(), counts.end(),
-                                      [&](const auto& entry) { return entry.first == words.back(); });
+      const auto found =
+          std::find_if(counts.begin(), counts.end(), [&](const auto& entry) { return entry.first == words.back(); });
       if (found == counts.end())
         counts.emplace_back(words.back(), 1);
       else
@@ -124,8 +123,7 @@ std::string no_attention(const graph::OpGraph& graph) {
   const size_t total = words.size();
   if (total > most_by_name) {
     words.clear();
-    for (const auto& [word, count] : counts)
-      words.push_back(count == 1 ? word : fmt::format("{} {}", count, word));
+    for (const auto& [word, count] : counts) words.push_back(count == 1 ? word : fmt::format("{} {}", count, word));
   }
   return fmt::format("{} operation{}{}{}; no attention that attnprobe knows", total, total == 1 ? "" : "s",
                      words.empty() ? "" : ": ", fmt::join(words, ", "));

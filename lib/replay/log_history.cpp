@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "base/text.hpp"
 #include "log/log_entries.hpp"
 #include "log/log_lines.hpp"
 #include "log/status.hpp"
 #include "replay/logged_graph.hpp"
-#include "base/text.hpp"
 
 namespace attnprobe::replay {
 namespace {
@@ -24,8 +24,7 @@ using log::LogEntry;
 using log::status_of;
 using log::value_of;
 
-// Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do
-// (docs/logs.md).
+// Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do (docs/logs.md).
 constexpr int64_t first_with_graph_json = 90200;
 constexpr size_t most_problems = 20;
 
@@ -144,8 +143,8 @@ class LogReader::State {
         if (const auto mode = integer_of(*value)) thread.mode = log::heuristic_mode_name(*mode);
   }
 
-  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one. A
-  // graph's text stands in a log hundreds of times and is read once.
+  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one. A graph's
+  // text stands in a log hundreds of times and is read once.
   std::optional<log::EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
     constexpr std::string_view engine_key = ",\"engine\":";
     const std::string_view text = json_of(entry);
@@ -169,10 +168,9 @@ class LogReader::State {
     }
     thread.graph_seen = true;
     if (graph_text.size() == text.size()) return std::nullopt;
-    auto config = log::parse_engine(Json::parse(
-        log::json_object_at_start(text.substr(graph_text.size() + engine_key.size())), nullptr, false));
-    if (config && config->sm_version > 0)
-      history_.graphs[*thread.graph].sm = static_cast<int>(config->sm_version / 10);
+    auto config = log::parse_engine(
+        Json::parse(log::json_object_at_start(text.substr(graph_text.size() + engine_key.size())), nullptr, false));
+    if (config && config->sm_version > 0) history_.graphs[*thread.graph].sm = static_cast<int>(config->sm_version / 10);
     return config;
   }
 
@@ -276,8 +274,8 @@ class LogReader::State {
     LoggedGraph found;
     found.from_tree = true;
     try {
-      found.imported = thread.from_calls ? std::exchange(thread.from_calls, std::nullopt)
-                                         : importers::import_log_tree(thread.tree);
+      found.imported =
+          thread.from_calls ? std::exchange(thread.from_calls, std::nullopt) : importers::import_log_tree(thread.tree);
       found.hash = hash(found.imported->graph);
       thread.is_part = importers::is_score_graph(found.imported->graph);
     } catch (const Error& e) {
@@ -331,14 +329,12 @@ class LogReader::State {
     for (size_t i = 0; i < thread.candidates.size(); ++i) {
       probe::EngineConfigFindings& config = engine_config(graph, thread.candidates[i]);
       note_mode(config, mode.mode, static_cast<int64_t>(i));
-      if (!log::has_config(thread.fallen, thread.candidates[i]))
-        config.check = {true, std::string(success)};
+      if (!log::has_config(thread.fallen, thread.candidates[i])) config.check = {true, std::string(success)};
     }
     for (const auto& logged : thread.fallen) {
       probe::EngineConfigFindings& config = engine_config(graph, logged);
       note_mode(config, mode.mode, std::nullopt);
-      config.check = {false,
-                      logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
+      config.check = {false, logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
       config.reasons = logged.reasons;
       if (graph.sm == 0) graph.sm = static_cast<int>(logged.sm_version / 10);
     }
@@ -390,8 +386,7 @@ class LogReader::State {
     if (const size_t at = words.find(frontend_graph); at != std::string_view::npos) {
       std::string text(log::json_object_at_start(words.substr(at)));
       auto& all = history_.frontend;
-      if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end())
-        all.push_back(std::move(text));
+      if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
       return;
     }
     for (const std::string_view telling :

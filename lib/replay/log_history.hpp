@@ -1,5 +1,5 @@
-// What a program's cuDNN log tells: which graphs it made, and for each what cuDNN said, in the form in which
-// a walk says it. Needs no cuDNN.
+// What a program's cuDNN log tells: which graphs it made, and for each
+// what cuDNN said, in the form in which a walk says it. Needs no cuDNN.
 #pragma once
 
 #include <map>
@@ -26,10 +26,10 @@ ATTNPROBE_JSON(LoggedExecution, engine, knobs, times)
 /// One operation graph of a log. The same graph made again is the same entry.
 struct LoggedGraph {
   std::optional<importers::ImportedGraph> imported;  ///< none where the log does not hold it
-  std::string hash;                              ///< of the imported graph
-  bool from_tree = false;                        ///< rebuilt from the indented tree, for want of JSON
-  std::string problem;                           ///< why there is no graph, where there is none
-  std::string kind;  ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
+  std::string hash;                                  ///< of the imported graph
+  bool from_tree = false;                            ///< rebuilt from the indented tree, for want of JSON
+  std::string problem;                               ///< why there is no graph, where there is none
+  std::string kind;           ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
   int64_t cudnn_version = 0;  ///< 91900
   std::string device;         ///< "NVIDIA H200"; "" where the log does not say
   int sm = 0;                 ///< 90
@@ -59,8 +59,8 @@ struct LogHistory {
   bool has_info() const { return severities.count('I') != 0; }
 };
 
-/// Takes a log as it comes, in pieces of any size. The memory it needs grows with the number of different
-/// graphs, not with the file.
+/// Takes a log as it comes, in pieces of any size. The memory it needs
+/// grows with the number of different graphs, not with the file.
 class LogReader {
  public:
   LogReader();

@@ -12,8 +12,7 @@ bool LoggedGraph::works() const {
   // A check that passes is not enough where no plan could be built.
   if (std::any_of(configs.begin(), configs.end(), [](const auto& config) { return config.plan.has_value(); }))
     return std::any_of(configs.begin(), configs.end(), [](const auto& config) { return is_built(config); });
-  return std::any_of(findings.modes.begin(), findings.modes.end(),
-                     [](const auto& mode) { return mode.viable > 0; });
+  return std::any_of(findings.modes.begin(), findings.modes.end(), [](const auto& mode) { return mode.viable > 0; });
 }
 
 bool LoggedGraph::refused() const {
@@ -31,8 +30,7 @@ probe::EngineConfigFindings& engine_config(LoggedGraph& graph, const log::Engine
 }
 
 void note_mode(probe::EngineConfigFindings& config, const std::string& mode, std::optional<int64_t> rank) {
-  if (std::find(config.modes.begin(), config.modes.end(), mode) == config.modes.end())
-    config.modes.push_back(mode);
+  if (std::find(config.modes.begin(), config.modes.end(), mode) == config.modes.end()) config.modes.push_back(mode);
   if (rank) config.rank.try_emplace(mode, *rank);
 }
 

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "cudnn/library_info.hpp"
-#include "importers/import.hpp"
-#include "importers/cudnn_frontend/import_frontend.hpp"
 #include "base/input.hpp"
-#include "probe/walk_difference.hpp"
-#include "gpu/catalogue.hpp"
 #include "base/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "gpu/catalogue.hpp"
+#include "importers/cudnn_frontend/import_frontend.hpp"
+#include "importers/import.hpp"
+#include "probe/walk_difference.hpp"
 
 namespace attnprobe::replay {
 namespace {
@@ -97,8 +97,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
     // What cuDNN was handed, score modifiers and all.
     graph.is_frontend = false;
-    graph.logged =
-        logged(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
+    graph.logged = logged(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
     graph.recognised = recognise::recognise_graph(graph.logged.imported->graph, context);
   } else if (found.spec) {
     const auto built = build::build_graph(*found.spec, context);
@@ -156,8 +155,7 @@ const gpu::Target* gpu_of(const replay::LoggedGraph& logged) {
   if (const gpu::Target* twin = gpu::twin(seen)) return twin;
   const gpu::Target* alike = nullptr;
   for (const auto& gpu : gpu::catalogue())
-    if (gpu.sm == logged.sm && (alike == nullptr || (gpu.representative && !alike->representative)))
-      alike = &gpu;
+    if (gpu.sm == logged.sm && (alike == nullptr || (gpu.representative && !alike->representative))) alike = &gpu;
   return alike;
 }
 
@@ -215,11 +213,9 @@ std::string why_no_graph(const Replay& replay) {
   if (!history.has_info())
     return with_advice("the log level was too low: warnings and errors alone show no operation graph");
   return fmt::format(
-      "{}: cuDNN's log, at a level that shows operation graphs, without one: cuDNN was not asked. What "
-      "refused "
-      "stands above it: a check of cudnn-frontend's, or the program's own. Its exception says which; "
-      "`attnprobe "
-      "explain -` reads it from standard input",
+      "{}: cuDNN's log, at a level that shows operation graphs, without one: cuDNN was not asked. What refused stands "
+      "above it: a check of cudnn-frontend's, or the program's own. Its exception says which; `attnprobe explain -` "
+      "reads it from standard input",
       input_name(replay.file));
 }
 
@@ -264,13 +260,12 @@ Agreement compare(const ReplayedGraph& graph, const campaign::Result& result) {
   else if (logged.cudnn_version != result.cudnn_version)
     agreement.why_not = fmt::format("the log is of cuDNN {}", cudnn::version_text(logged.cudnn_version));
   else if (logged.sm != result.target.sm)
-    agreement.why_not = fmt::format("the log is of {}",
-                                    logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
+    agreement.why_not =
+        fmt::format("the log is of {}", logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
   else if (result.crash)
     agreement.why_not = "the walk did not end";
   agreement.is_compared = agreement.why_not.empty();
-  if (agreement.is_compared)
-    agreement.differences = probe::walk_differences(logged.findings, result.findings);
+  if (agreement.is_compared) agreement.differences = probe::walk_differences(logged.findings, result.findings);
   return agreement;
 }
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "recognise/recognise.hpp"
-#include "replay/log_history.hpp"
 #include "campaign/question.hpp"
 #include "campaign/result.hpp"
+#include "recognise/recognise.hpp"
+#include "replay/log_history.hpp"
 
 namespace attnprobe::replay {
 
@@ -22,14 +22,14 @@ struct ReplayedGraph {
 
 struct Replay {
   std::string file;
-  replay::LogHistory history;          ///< its graphs are moved into `graphs`
+  replay::LogHistory history;         ///< its graphs are moved into `graphs`
   std::vector<ReplayedGraph> graphs;  ///< cuDNN's, then those that only cudnn-frontend's JSON shows
   std::string problem;                ///< of the file: its compression is cut off
 };
 
-/// Reads a cuDNN log (plain, gzip or xz; "-" is standard input), cudnn-frontend's JSON or serialized graph, a
-/// stored plan's JSON, or a graph of `--dump-graph json`; which of these it is, is seen. Throws Error(usage)
-/// for a file that cannot be read and for a JSON document that is broken.
+/// Reads a cuDNN log (plain, gzip or xz; "-" is standard input), cudnn-frontend's JSON or serialized graph, a stored
+/// plan's JSON, or a graph of `--dump-graph json`; which of these it is, is seen. Throws Error(usage) for a file that
+/// cannot be read and for a JSON document that is broken.
 Replay read_replay(const std::string& file);
 
 /// Throws Error(usage) that says what the file is and how to get a log with graphs, if it has none.

@@ -5,16 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rules/flat_problem.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "rules/flat_problem.hpp"
 
 namespace attnprobe::rules {
 namespace {
 
 const std::vector<std::string>& numeric_operators() {
-  static const std::vector<std::string> names{"min",   "max",         "above",
-                                              "below", "multiple_of", "not_multiple_of"};
+  static const std::vector<std::string> names{"min", "max", "above", "below", "multiple_of", "not_multiple_of"};
   return names;
 }
 
@@ -41,17 +40,14 @@ void check_value(const ProblemKey& key, const Json& value, const std::string& wh
   const bool fits = key.kind == KeyKind::boolean  ? value.is_boolean()
                     : key.kind == KeyKind::number ? value.is_number()
                                                   : value.is_string();
-  if (!fits)
-    fail(where, fmt::format("\"{}\" is a {}, not {}", key.name, name_of(key.kind), json_text(value)));
+  if (!fits) fail(where, fmt::format("\"{}\" is a {}, not {}", key.name, name_of(key.kind), json_text(value)));
   if (key.kind != KeyKind::text) return;
   const auto& allowed = key.values;
   if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
-    fail(where, fmt::format("\"{}\" is never {}; it is one of {}", key.name, json_text(value),
-                            quoted_list(allowed)));
+    fail(where, fmt::format("\"{}\" is never {}; it is one of {}", key.name, json_text(value), quoted_list(allowed)));
 }
 
-void check_numeric(const ProblemKey& key, const std::string& name, const Json& operand,
-                   const std::string& where) {
+void check_numeric(const ProblemKey& key, const std::string& name, const Json& operand, const std::string& where) {
   if (key.kind != KeyKind::number)
     fail(where, fmt::format("\"{}\" is no number: \"{}\" means nothing", key.name, name));
   if (operand.is_number()) return;
@@ -61,8 +57,7 @@ void check_numeric(const ProblemKey& key, const std::string& name, const Json& o
     fail(where, fmt::format("\"{}\" is no number", operand.get<std::string>()));
 }
 
-void check_operator(const ProblemKey& key, const std::string& name, const Json& operand,
-                    const std::string& where) {
+void check_operator(const ProblemKey& key, const std::string& name, const Json& operand, const std::string& where) {
   const auto& numeric = numeric_operators();
   if (std::find(numeric.begin(), numeric.end(), name) != numeric.end()) {
     check_numeric(key, name, operand, where);
@@ -77,8 +72,8 @@ void check_operator(const ProblemKey& key, const std::string& name, const Json& 
   } else if (name == "set") {
     if (!operand.is_boolean()) fail(where, "\"set\" wants true or false");
   } else {
-    fail(where, fmt::format("unknown operator \"{}\" of \"{}\"{}", name, key.name,
-                            did_you_mean(name, all_operators())));
+    fail(where,
+         fmt::format("unknown operator \"{}\" of \"{}\"{}", name, key.name, did_you_mean(name, all_operators())));
   }
 }
 
@@ -124,8 +119,7 @@ void check_condition(const Json& condition, const std::string& where) {
   if (!condition.is_object() || condition.empty()) fail(where, "a condition is an object that is not empty");
   for (const auto& [name, value] : condition.items()) {
     if (name == "all" || name == "any") {
-      if (!value.is_array() || value.empty())
-        fail(where, fmt::format("\"{}\" wants an array of conditions", name));
+      if (!value.is_array() || value.empty()) fail(where, fmt::format("\"{}\" wants an array of conditions", name));
       for (const Json& part : value) check_condition(part, where);
     } else if (name == "not") {
       check_condition(value, where);

@@ -20,8 +20,7 @@
 
 namespace attnprobe::rules {
 
-/// Throws Error(internal) naming `where` if the condition has a key, an operator or a value that means
-/// nothing.
+/// Throws Error(internal) naming `where` if the condition has a key, an operator or a value that means nothing.
 void check_condition(const Json& condition, const std::string& where);
 
 /// Preconditions: check_condition(condition) passed; `problem` is of describe_problem.

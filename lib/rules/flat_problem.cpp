@@ -54,8 +54,7 @@ void add_shape(std::vector<Entry>& all) {
   };
   all.push_back(text<attention::Pattern>("pattern", "which operation graph was asked for",
                                          [](const Context& c) { return std::optional(c.spec.pattern); }));
-  all.push_back(
-      text<attention::Pass>("pass", "the pass", [](const Context& c) { return std::optional(c.spec.pass); }));
+  all.push_back(text<attention::Pass>("pass", "the pass", [](const Context& c) { return std::optional(c.spec.pass); }));
   size("batch", "batch entries", &AttentionSpec::batch);
   size("heads_q", "heads of Q", &AttentionSpec::heads_q);
   size("heads_kv", "heads of K", &AttentionSpec::heads_kv);
@@ -65,18 +64,15 @@ void add_shape(std::vector<Entry>& all) {
   }));
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
   size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
-  all.push_back(
-      boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
+  all.push_back(boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
   size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);
   size("head_dim_v", "head dimension of V and O", &AttentionSpec::head_dim_v);
 }
 
 void add_types_and_layouts(std::vector<Entry>& all) {
   using Type = std::optional<DataType>;
-  all.push_back(
-      text<DataType>("dtype", "type of Q, K and V", [](const Context& c) { return Type(c.spec.dtype); }));
-  all.push_back(
-      text<DataType>("o_dtype", "type of O", [](const Context& c) { return Type(output_type(c.spec)); }));
+  all.push_back(text<DataType>("dtype", "type of Q, K and V", [](const Context& c) { return Type(c.spec.dtype); }));
+  all.push_back(text<DataType>("o_dtype", "type of O", [](const Context& c) { return Type(output_type(c.spec)); }));
   all.push_back(text<DataType>("do_dtype", "type of dO; null but for bprop", [](const Context& c) {
     return is_bprop(c.spec) ? Type(d_output_type(c.spec)) : Type();
   }));
@@ -89,22 +85,19 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
+  all.push_back(boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
   all.push_back(
-      boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
-  all.push_back(text<DataType>(
-      "ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
-      [](const Context& c) { return is_ragged(c.spec) ? Type(c.spec.ragged_offsets) : Type(); }));
+      text<DataType>("ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
+                     [](const Context& c) { return is_ragged(c.spec) ? Type(c.spec.ragged_offsets) : Type(); }));
   all.push_back(boolean("ragged_stats", "the softmax statistics are ragged too",
                         [](const Context& c) { return c.spec.q.ragged() && c.spec.ragged_stats; }));
-  all.push_back(boolean(
-      "interleaved_ragged", "Q, K and V of a token side by side and ragged (t3hd)",
-      [](const Context& c) { return c.spec.q.ragged() && c.spec.q.axes.find('3') != std::string::npos; }));
   all.push_back(
-      boolean("max_total_seqlen", "the number of tokens of all sequences is given", [](const Context& c) {
-        return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
-      }));
-  all.push_back(
-      boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
+      boolean("interleaved_ragged", "Q, K and V of a token side by side and ragged (t3hd)",
+              [](const Context& c) { return c.spec.q.ragged() && c.spec.q.axes.find('3') != std::string::npos; }));
+  all.push_back(boolean("max_total_seqlen", "the number of tokens of all sequences is given", [](const Context& c) {
+    return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
+  }));
+  all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("packed_table", "the page table is ragged",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));
 }
@@ -116,40 +109,37 @@ void add_mask(std::vector<Entry>& all) {
                        [](const Context& c) { return or_null(c.spec.mask.window_left); }));
   all.push_back(number("window_right", "keys after the diagonal; null: all of them",
                        [](const Context& c) { return or_null(c.spec.mask.window_right); }));
-  all.push_back(boolean("bottom_right", "the diagonal ends at the last key", [](const Context& c) {
-    return c.spec.mask.alignment == attention::Alignment::bottom_right;
-  }));
-  all.push_back(boolean("padding", "sequence lengths vary (padding mask)",
-                        [](const Context& c) { return c.spec.mask.padding; }));
+  all.push_back(boolean("bottom_right", "the diagonal ends at the last key",
+                        [](const Context& c) { return c.spec.mask.alignment == attention::Alignment::bottom_right; }));
+  all.push_back(
+      boolean("padding", "sequence lengths vary (padding mask)", [](const Context& c) { return c.spec.mask.padding; }));
 }
 
 void add_scores(std::vector<Entry>& all) {
-  all.push_back(boolean("bias", "a bias is added to the scores",
-                        [](const Context& c) { return c.spec.bias.has_value(); }));
+  all.push_back(
+      boolean("bias", "a bias is added to the scores", [](const Context& c) { return c.spec.bias.has_value(); }));
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
   }));
-  all.push_back(boolean("bias_grad", "dBias is an output",
-                        [](const Context& c) { return c.spec.bias && c.spec.bias->grad; }));
+  all.push_back(
+      boolean("bias_grad", "dBias is an output", [](const Context& c) { return c.spec.bias && c.spec.bias->grad; }));
   all.push_back(boolean("alibi", "ALiBi slopes", [](const Context& c) { return c.spec.alibi; }));
-  all.push_back(boolean("softcap", "the scores are capped by tanh",
-                        [](const Context& c) { return c.spec.softcap.has_value(); }));
+  all.push_back(
+      boolean("softcap", "the scores are capped by tanh", [](const Context& c) { return c.spec.softcap.has_value(); }));
   all.push_back(text<attention::ScoreModifierKind>(
-      "score_mod", "the score modifier; null without one", [](const Context& c) {
-        return c.spec.score_mod ? std::optional(c.spec.score_mod->kind) : std::nullopt;
-      }));
+      "score_mod", "the score modifier; null without one",
+      [](const Context& c) { return c.spec.score_mod ? std::optional(c.spec.score_mod->kind) : std::nullopt; }));
   all.push_back(boolean("modifier", "a score modifier in cudnn-frontend's sense: score_mod or softcap",
                         [](const Context& c) { return c.spec.score_mod || c.spec.softcap; }));
   all.push_back(boolean("sink", "an attention sink", [](const Context& c) { return c.spec.sink; }));
   all.push_back(boolean("block_mask", "a block mask", [](const Context& c) { return c.spec.block_mask; }));
-  all.push_back(boolean("dropout", "dropout of either form",
-                        [](const Context& c) { return c.spec.dropout.has_value(); }));
+  all.push_back(
+      boolean("dropout", "dropout of either form", [](const Context& c) { return c.spec.dropout.has_value(); }));
   all.push_back(text<attention::DropoutForm>(
       "dropout_form", "who draws the dropout mask; null without dropout",
       [](const Context& c) { return c.spec.dropout ? std::optional(c.spec.dropout->form) : std::nullopt; }));
-  all.push_back(number("dropout_probability", "of being dropped; null without dropout", [](const Context& c) {
-    return c.spec.dropout ? Json(c.spec.dropout->probability) : Json();
-  }));
+  all.push_back(number("dropout_probability", "of being dropped; null without dropout",
+                       [](const Context& c) { return c.spec.dropout ? Json(c.spec.dropout->probability) : Json(); }));
   all.push_back(text<attention::SeedForm>(
       "dropout_seed", "form of the seed; null unless cuDNN draws the mask", [](const Context& c) {
         const auto& dropout = c.spec.dropout;
@@ -163,14 +153,12 @@ void add_scores(std::vector<Entry>& all) {
 void add_rest(std::vector<Entry>& all) {
   all.push_back(boolean("stats", "softmax statistics are an output",
                         [](const Context& c) { return !is_bprop(c.spec) && wants_stats(c.spec); }));
+  all.push_back(boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
   all.push_back(
-      boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
-  all.push_back(boolean("sum_exp", "row sums of exponentials are an output",
-                        [](const Context& c) { return c.spec.sum_exp; }));
+      boolean("sum_exp", "row sums of exponentials are an output", [](const Context& c) { return c.spec.sum_exp; }));
   all.push_back(boolean("deterministic", "bprop without atomic accumulation",
                         [](const Context& c) { return c.spec.deterministic; }));
-  all.push_back(
-      number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn; }));
+  all.push_back(number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn; }));
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
 }
 
@@ -200,8 +188,7 @@ const std::vector<ProblemKey>& problem_keys() {
 
 const ProblemKey* find_problem_key(const std::string& name) {
   const auto& keys = problem_keys();
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
   return found == keys.end() ? nullptr : &*found;
 }
 

@@ -25,9 +25,8 @@ const std::vector<ProblemKey>& problem_keys();
 /// Null if there is no such key.
 const ProblemKey* find_problem_key(const std::string& name);
 
-/// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as
-/// cudnnGetVersion gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no
-/// contradictions.
+/// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as cudnnGetVersion
+/// gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no contradictions.
 Json describe_problem(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
 
 }  // namespace attnprobe::rules

@@ -28,8 +28,7 @@ std::string what_this_is(bool version_met, bool gpu_met, int64_t version, int sm
 
 }  // namespace
 
-std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version,
-                                            int sm) {
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
   const Json problem = describe_problem(spec, cudnn_version, sm);
   std::vector<Requirement> unmet;
   for (const auto& rule : requirement_rules()) {
@@ -61,12 +60,10 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t c
   return bugs;
 }
 
-std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version,
-                                              int sm) {
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
   using attention::Pattern;
   const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
-  if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward)
-    return std::nullopt;
+  if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
   for (const auto& rule : frontend_rules())
     if (holds(rule.when, problem)) return rule.entry;

@@ -1,7 +1,7 @@
-// Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by
-// itself. All three are data, built into the library: requirements.json, known_bugs.json and
-// frontend_rules.json. Their conditions (condition.hpp) speak of a flat problem (problem.hpp). Nothing here
-// decides a verdict: that is cuDNN's. docs/versions.md says how to add an entry.
+// Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by itself.
+// All three are data, built into the library: requirements.json, known_bugs.json and frontend_rules.json. Their
+// conditions (condition.hpp) speak of a flat problem (problem.hpp). Nothing here decides a verdict: that is cuDNN's.
+// docs/versions.md says how to add an entry.
 #pragma once
 
 #include <optional>
@@ -54,8 +54,7 @@ ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source)
 
 /// What the problem needs and this cuDNN (as cudnnGetVersion: 91900) or GPU (compute capability: 90) lacks.
 /// Precondition, here and below: the spec has no contradictions.
-std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version,
-                                            int sm);
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
 
 /// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
 bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
@@ -63,13 +62,12 @@ bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, i
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
 
 /// None for patterns that cudnn-frontend has not. It is taken to be compiled against the cuDNN that runs.
-std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version,
-                                              int sm);
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
 
 // ---- the data as it is read
 
-/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm` over a base that the
-/// reader of the examples chooses; members of `unaffected` lie over `affected`.
+/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm` over a base that the reader of
+/// the examples chooses; members of `unaffected` lie over `affected`.
 struct Examples {
   Json affected;                 ///< null where no config leads there
   std::vector<Json> unaffected;  ///< not empty where affected is there
@@ -96,8 +94,8 @@ struct FrontendRule {
   Examples examples;
 };
 
-/// Each throws Error(internal) naming file, entry and what is wrong: a member, key, operator or value that is
-/// unknown, one that is missing, an id that is there twice.
+/// Each throws Error(internal) naming file, entry and what is wrong: a member, key, operator or value that is unknown,
+/// one that is missing, an id that is there twice.
 std::vector<RequirementRule> parse_requirements(std::string_view text);
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
 std::vector<FrontendRule> parse_frontend_rules(std::string_view text);

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <set>
 
-#include "rules/condition.hpp"
-#include "rules/requirements.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "rules/condition.hpp"
+#include "rules/requirements.hpp"
 
 namespace attnprobe {
 extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_rules;
@@ -45,8 +45,7 @@ Json parse_unique(std::string_view text, const std::string& file) {
 }
 
 // Every required member is there and no other than these.
-void check_members(const Json& entry, const Names& required, const Names& optional,
-                   const std::string& where) {
+void check_members(const Json& entry, const Names& required, const Names& optional, const std::string& where) {
   if (!entry.is_object()) bad_entry(where, "an object is wanted");
   for (const auto& name : required)
     if (!entry.contains(name)) bad_entry(where, fmt::format("\"{}\" is missing", name));
@@ -139,8 +138,7 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
     const Json& needs = entry.at("needs");
     check_members(needs, {}, {"cudnn", "below", "sm", "sm_text"}, where + ", needs");
     if (needs.empty()) bad_entry(where, "\"needs\" is empty");
-    if (needs.contains("sm") != needs.contains("sm_text"))
-      bad_entry(where, "\"sm\" and \"sm_text\" go together");
+    if (needs.contains("sm") != needs.contains("sm_text")) bad_entry(where, "\"sm\" and \"sm_text\" go together");
     RequirementRule rule;
     rule.when = condition_of(entry, where);
     rule.cudnn_from = version_of(needs, "cudnn", where);
@@ -168,8 +166,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
   std::vector<KnownBugRule> rules;
   std::set<std::string> ids;
   for (const auto& [where, entry] : entries_of(json.at("known_bugs"), file, ids)) {
-    check_members(entry, {"id", "what", "when", "advice", "source"}, {"fixed_in", "affected", "unaffected"},
-                  where);
+    check_members(entry, {"id", "what", "when", "advice", "source"}, {"fixed_in", "affected", "unaffected"}, where);
     const bool fixed = version_of(entry, "fixed_in", where) > 0;
     rules.push_back({{entry.at("id"), text_of(entry, "what", where), text_of(entry, "advice", where),
                       fixed ? text_of(entry, "fixed_in", where) : "", source_of(entry, where)},
@@ -184,8 +181,8 @@ std::vector<FrontendRule> parse_frontend_rules(std::string_view text) {
   const Json json = parse_unique(text, file);
   check_members(json, {"comment", "version", "base_url", "groups"}, {}, file);
   const std::string version = text_of(json, "version", file), base = text_of(json, "base_url", file);
-  const Names statuses{"GRAPH_NOT_SUPPORTED", "ATTRIBUTE_NOT_SET", "INVALID_VALUE",
-                       "CUDNN_BACKEND_API_FAILED", "exception"};
+  const Names statuses{"GRAPH_NOT_SUPPORTED", "ATTRIBUTE_NOT_SET", "INVALID_VALUE", "CUDNN_BACKEND_API_FAILED",
+                       "exception"};
   std::vector<FrontendRule> rules;
   std::set<std::string> ids;
   for (const Json& group : json.at("groups")) {
@@ -193,8 +190,8 @@ std::vector<FrontendRule> parse_frontend_rules(std::string_view text) {
     const Json applies = condition_of(group, file + ", a group");
     const std::string source_file = text_of(group, "file", file);
     for (const auto& [where, entry] : entries_of(group.at("rules"), file, ids)) {
-      check_members(entry, {"id", "line", "status", "message", "when"},
-                    {"affected", "unaffected", "unreachable"}, where);
+      check_members(entry, {"id", "line", "status", "message", "when"}, {"affected", "unaffected", "unreachable"},
+                    where);
       const std::string status = text_of(entry, "status", where);
       if (std::find(statuses.begin(), statuses.end(), status) == statuses.end())
         bad_entry(where, fmt::format("unknown status; it is one of {}", quoted_list(statuses)));

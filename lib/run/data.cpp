@@ -17,8 +17,8 @@ using graph::OpGraph;
 using graph::Tensor;
 using graph::Uid;
 
-// Powers of two, so that scaling and its undoing are exact. P is at most 1 and e4m3 ends at 448; outputs and
-// gradients of standard normal data are well below 8, those through dP below 1.
+// Powers of two, so that scaling and its undoing are exact. P is at most 1 and e4m3 ends at 448; outputs and gradients
+// of standard normal data are well below 8, those through dP below 1.
 constexpr double scale_of_p = 256, scale_of_outputs = 32, scale_of_d_p = 128;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
@@ -29,8 +29,7 @@ bool starts_with(const std::string& text, std::string_view start) {
 
 class Planner {
  public:
-  Planner(const OpGraph& graph, const RunOptions& options)
-      : graph_(graph), options_(options), random_(options.seed) {
+  Planner(const OpGraph& graph, const RunOptions& options) : graph_(graph), options_(options), random_(options.seed) {
     const auto regime = parse_enum<DataRegime>(options.data);
     if (!regime)
       throw Error(ErrorKind::usage, fmt::format("--data: there is no \"{}\"; allowed: {}", options.data,
@@ -70,8 +69,8 @@ class Planner {
     return nullptr;
   }
 
-  // Elements of one tensor that lie together where its strides leave room for one or two more of its kind
-  // ("bs2hd", "bsh3d"); 0 where they don't. `parts`: how many there is room for.
+  // Elements of one tensor that lie together where its strides leave room for one or two more of its kind ("bs2hd",
+  // "bsh3d"); 0 where they don't. `parts`: how many there is room for.
   static int64_t interleaved(const Tensor& t, int64_t& parts) {
     if (t.dims.size() != 4) return 0;
     auto dims = t.dims, strides = t.strides;
@@ -88,8 +87,8 @@ class Planner {
     return 0;
   }
 
-  // Frameworks give interleaved tensors as pointers into one buffer, and cuDNN's legacy engine counts on it:
-  // it takes the first pointer for all three (measured, 9.19).
+  // Frameworks give interleaved tensors as pointers into one buffer, and cuDNN's legacy engine counts on it: it takes
+  // the first pointer for all three (measured, 9.19).
   void share(std::initializer_list<const char*> q_names, std::initializer_list<const char*> k_names,
              std::initializer_list<const char*> v_names) {
     std::vector<const Tensor*> group{named(q_names), named(k_names), named(v_names)};
@@ -108,8 +107,7 @@ class Planner {
   void find_shape() {
     for (const auto& operation : graph_.operations) {
       if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
-        set_shape(at(f->q).dims,
-                  f->page_table_k ? at(*f->page_table_k).dims[2] * at(f->k).dims[2] : at(f->k).dims[2]);
+        set_shape(at(f->q).dims, f->page_table_k ? at(*f->page_table_k).dims[2] * at(f->k).dims[2] : at(f->k).dims[2]);
         return;
       }
       if (const auto* b = std::get_if<graph::SdpaBackward>(&operation)) {
@@ -132,8 +130,7 @@ class Planner {
                             [&](const Tensor& t) { return t.name == "dO" && !t.is_virtual; });
   }
   void set_shape(const std::vector<int64_t>& q, int64_t kv) {
-    if (q.size() != 4)
-      throw Error(ErrorKind::internal, fmt::format("Q has {} dims; attention has four", q.size()));
+    if (q.size() != 4) throw Error(ErrorKind::internal, fmt::format("Q has {} dims; attention has four", q.size()));
     batch_ = q[0];
     seqlen_q_ = q[2];
     seqlen_kv_ = kv;
@@ -143,10 +140,8 @@ class Planner {
     std::vector<int32_t> all(static_cast<size_t>(batch_), static_cast<int32_t>(most));
     if (!given.empty()) {
       if (given.size() != all.size() || *std::max_element(given.begin(), given.end()) > most)
-        throw Error(ErrorKind::usage,
-                    fmt::format("{}: {} lengths of at most {} expected", name, batch_, most));
-      std::transform(given.begin(), given.end(), all.begin(),
-                     [](int64_t n) { return static_cast<int32_t>(n); });
+        throw Error(ErrorKind::usage, fmt::format("{}: {} lengths of at most {} expected", name, batch_, most));
+      std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
       return all;
     }
     // The first sequence is whole, so that every row and column is used by one.
@@ -186,20 +181,19 @@ class Planner {
     if (is_scratch(t.name)) d.role = Role::scratch;
     if (made_.count(t.uid) > 0 && d.role != Role::scratch) d.role = Role::output;
     const bool has_rows = t.dims.size() == 4 && (padded_ || t.ragged_offset);
-    const bool by_row =
-        has_rows && !starts_with(t.name, "page") && t.name != "dBias" && t.name != "dropout mask";
+    const bool by_row = has_rows && !starts_with(t.name, "page") && t.name != "dBias" && t.name != "dropout mask";
     d.sequence_axis =
         t.strides.size() == 4 && t.dims.size() == 4 && t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2;
     const int64_t length = t.dims.size() == 4 ? t.dims[static_cast<size_t>(d.sequence_axis)] : 0;
-    if (by_row && t.dims[0] == batch_ && d.role == Role::output &&
-        length == (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) && length > 1)
+    if (by_row && t.dims[0] == batch_ && d.role == Role::output && length == (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) &&
+        length > 1)
       d.rows = is_kv(t.name) ? data_.lengths.kv : data_.lengths.q;
     if (d.role == Role::input) fill(t, d);
     data_.tensors.push_back(std::move(d));
   }
 
-  // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of
-  // the longest batch, four bytes an element whatever the type.
+  // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of the longest
+  // batch, four bytes an element whatever the type.
   int64_t extent(const Tensor& t) const {
     if (t.ragged_offset && is_scratch(t.name))
       return batch_ * (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
@@ -217,9 +211,7 @@ class Planner {
     return last + 1;
   }
 
-  void integers(TensorData& d, const std::vector<int32_t>& values) {
-    d.integers.assign(values.begin(), values.end());
-  }
+  void integers(TensorData& d, const std::vector<int32_t>& values) { d.integers.assign(values.begin(), values.end()); }
 
   // Tokens before each sequence, times the elements from one token to the next.
   void offsets_of(Uid uid, TensorData& d) {
@@ -230,8 +222,7 @@ class Planner {
         d.integers.assign(1, 0);
         const int64_t pages = t.dims[2];
         const int64_t block = (seqlen_kv_ + pages - 1) / pages;
-        for (const int32_t n : data_.lengths.kv)
-          d.integers.push_back(d.integers.back() + (n + block - 1) / block);
+        for (const int32_t n : data_.lengths.kv) d.integers.push_back(d.integers.back() + (n + block - 1) / block);
         return;
       }
       const size_t axis = t.strides[3] > t.strides[2] ? 3 : 2;
@@ -250,8 +241,7 @@ class Planner {
     // The same order for K and V is what caches have, and any other is as good.
     std::mt19937_64 order(options_.seed);
     std::shuffle(blocks.begin(), blocks.end(), order);
-    for (int64_t i = 0; i < d.elements; ++i)
-      d.integers.push_back(blocks[static_cast<size_t>(i) % blocks.size()]);
+    for (int64_t i = 0; i < d.elements; ++i) d.integers.push_back(blocks[static_cast<size_t>(i) % blocks.size()]);
   }
 
   void fill(const Tensor& t, TensorData& d) {
@@ -323,9 +313,8 @@ class Planner {
     int64_t n = 1;
     while (2 * n <= heads) n *= 2;
     for (int64_t i = 0; i < heads; ++i) {
-      const double power = i < n
-                               ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(n)
-                               : -8.0 * (2.0 * static_cast<double>(i - n) + 1) * 0.5 / static_cast<double>(n);
+      const double power = i < n ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(n)
+                                 : -8.0 * (2.0 * static_cast<double>(i - n) + 1) * 0.5 / static_cast<double>(n);
       d.reals.push_back(std::exp2(power));
     }
   }
@@ -362,8 +351,8 @@ int bits_of(DataType type) {
       return 8;
     case DataType::fp4_e2m1:
       return 4;
-    // Packed: the boolean of a byte has a type of its own, CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend
-    // pull request 302).
+    // Packed: the boolean of a byte has a type of its own,
+    // CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend pull request 302).
     case DataType::boolean:
       return 1;
   }
@@ -383,8 +372,7 @@ double factor_of(const std::string& name, double keep) {
   if (name == "scale dP") return scale_of_d_p;
   if (name == "descale dP") return 1 / scale_of_d_p;
   if (name == "descale O") return 1 / scale_of_outputs;
-  if (name == "scale O" || name == "scale dQ" || name == "scale dK" || name == "scale dV")
-    return scale_of_outputs;
+  if (name == "scale O" || name == "scale dQ" || name == "scale dK" || name == "scale dV") return scale_of_outputs;
   return 1;  // Q, K, V and dO are as they are
 }
 

@@ -1,5 +1,5 @@
-// What the tensors of a graph hold before a run: lengths, offsets, page tables, random values of realistic
-// scale. Decided from the graph alone, by the names that attnprobe's builders give; plain data, no device.
+// What the tensors of a graph hold before a run: lengths, offsets, page tables, random values of realistic scale.
+// Decided from the graph alone, by the names that attnprobe's builders give; plain data, no device.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// A backward graph wants the statistics and the output of its forward pass. They follow from the graph
-// itself: its scores, masked as it masks them, up to the exponential that makes P; then softmax and P V.
+// A backward graph wants the statistics and the output of its forward pass. They follow from the graph itself: its
+// scores, masked as it masks them, up to the exponential that makes P; then softmax and P V.
 #include <algorithm>
 #include <set>
 
@@ -41,9 +41,8 @@ std::vector<Operation> needed_for(const OpGraph& graph, Uid uid) {
   std::vector<Operation> operations;
   for (auto it = graph.operations.rbegin(); it != graph.operations.rend(); ++it) {
     const auto all = ports(*it);
-    const bool makes = std::any_of(all.begin(), all.end(), [&](const graph::Port& port) {
-      return port.is_output && wanted.count(port.uid) > 0;
-    });
+    const bool makes = std::any_of(
+        all.begin(), all.end(), [&](const graph::Port& port) { return port.is_output && wanted.count(port.uid) > 0; });
     if (!makes) continue;
     for (const auto& port : all)
       if (!port.is_output) wanted.insert(port.uid);
@@ -59,9 +58,8 @@ const Pointwise* exponential(const OpGraph& graph, Uid stats) {
     const auto* op = std::get_if<Pointwise>(&operation);
     if (op == nullptr || op->mode != PointwiseMode::EXP) continue;
     const auto before = needed_for(graph, op->x.value());
-    const bool scores = std::any_of(before.begin(), before.end(), [](const Operation& o) {
-      return std::holds_alternative<graph::Matmul>(o);
-    });
+    const bool scores = std::any_of(before.begin(), before.end(),
+                                    [](const Operation& o) { return std::holds_alternative<graph::Matmul>(o); });
     const bool shifted = std::any_of(before.begin(), before.end(), [&](const Operation& o) {
       const auto* sub = std::get_if<Pointwise>(&o);
       return sub != nullptr && sub->mode == PointwiseMode::SUB && sub->b == stats;
@@ -74,8 +72,7 @@ const Pointwise* exponential(const OpGraph& graph, Uid stats) {
 }  // namespace
 
 std::optional<OpGraph> forward_of(const OpGraph& backward) {
-  const Tensor *stats = named(backward, {"Stats"}), *o = named(backward, {"O"}),
-               *d_o = named(backward, {"dO"});
+  const Tensor *stats = named(backward, {"Stats"}), *o = named(backward, {"O"}), *d_o = named(backward, {"dO"});
   const Tensor* v = named(backward, {"V^T", "V"});
   if (stats == nullptr || o == nullptr || d_o == nullptr || v == nullptr) return std::nullopt;
   const Pointwise* exp = exponential(backward, stats->uid);
@@ -91,10 +88,9 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
   }
   const auto rows = [&] { return g.virtual_tensor("", DataType::f32, build::Dims(g.at(stats->uid).dims)); };
   const Tensor* sink = named(backward, {"sink"});
-  const auto parts = build::add_softmax(g, shifted, rows(), rows(),
-                                        sink == nullptr ? std::nullopt : std::optional(sink->uid));
-  g.pointwise(PointwiseMode::ADD, parts.row_max, g.pointwise(PointwiseMode::LOG, parts.row_sum),
-              {.into = stats->uid});
+  const auto parts =
+      build::add_softmax(g, shifted, rows(), rows(), sink == nullptr ? std::nullopt : std::optional(sink->uid));
+  g.pointwise(PointwiseMode::ADD, parts.row_max, g.pointwise(PointwiseMode::LOG, parts.row_sum), {.into = stats->uid});
   g.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
 
   // From P to what multiplies dO: dropout and, in fp8, the scale of P.
@@ -110,8 +106,8 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
       const auto* made = std::get_if<Pointwise>(&step);
       return made != nullptr && made->y == p;
     });
-    const bool has_gradient = std::any_of(before.begin(), before.end(),
-                                          [&](const Operation& step) { return uses(step, d_o->uid); });
+    const bool has_gradient =
+        std::any_of(before.begin(), before.end(), [&](const Operation& step) { return uses(step, d_o->uid); });
     if (!from_p || has_gradient) continue;
     std::set<Uid> chain{p};
     for (const Operation& any : before) {

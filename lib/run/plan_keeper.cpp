@@ -2,8 +2,8 @@
 
 namespace attnprobe::run {
 
-const probe::BuiltPlan& PlanKeeper::plan(const graph::OpGraph& graph, int64_t engine,
-                                         const probe::Knobs& knobs, const Stage& stage) {
+const probe::BuiltPlan& PlanKeeper::plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                                         const Stage& stage) {
   const std::string text = to_json(graph).dump();
   if (text != graph_) {
     plans_.clear();
@@ -14,8 +14,7 @@ const probe::BuiltPlan& PlanKeeper::plan(const graph::OpGraph& graph, int64_t en
   const auto place = std::pair(engine, knobs);
   if (const auto it = plans_.find(place); it != plans_.end()) return it->second;
   stage(probe::stage_of("plan", engine, knobs));
-  return plans_.emplace(place, probe::build_plan(device_, lowered_->operation_graph(), engine, knobs))
-      .first->second;
+  return plans_.emplace(place, probe::build_plan(device_, lowered_->operation_graph(), engine, knobs)).first->second;
 }
 
 }  // namespace attnprobe::run

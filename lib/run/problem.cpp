@@ -41,8 +41,8 @@ double element(Device& device, View from, const kernels::Place& p) {
   for (size_t axis = 0; axis < 4; ++axis) {
     if (from.dims[axis] == 1) continue;
     if (axis == 0 && from.offsets != nullptr)
-      from.offsets = static_cast<const char*>(from.offsets) +
-                     p.i[0] * element_size(static_cast<DataType>(from.offsets_type));
+      from.offsets =
+          static_cast<const char*>(from.offsets) + p.i[0] * element_size(static_cast<DataType>(from.offsets_type));
     else
       from.data += p.i[axis] * from.strides[axis] * element_size(static_cast<DataType>(from.type));
     from.dims[axis] = 1;
@@ -54,8 +54,8 @@ double element(Device& device, View from, const kernels::Place& p) {
   return value;
 }
 
-// The largest of many values is one that rounding has added to: two roundings of e4m3 (cudnn-frontend's tests
-// allow 5 % of the larger of it and 1).
+// The largest of many values is one that rounding has added to: two roundings
+// of e4m3 (cudnn-frontend's tests allow 5 % of the larger of it and 1).
 constexpr double amax_l2 = 0.125;
 bool is_amax(const Tensor& t, DataType coarsest) {
   return is_fp8(coarsest) && t.data_type == DataType::f32 && t.dims == std::vector<int64_t>{1, 1, 1, 1};
@@ -68,9 +68,9 @@ std::optional<double> finite(double x) {
 // How many words of two memories differ.
 int64_t differing_words(Device& device, const Memory& a, const Memory& b) {
   const auto counts = counted<kernels::Index>(device, [&](kernels::Index* places, int64_t threads) {
-    const kernels::DifferenceArgs args{
-        reinterpret_cast<const unsigned*>(a.data()), reinterpret_cast<const unsigned*>(b.data()),
-        static_cast<int64_t>(std::min(a.bytes(), b.bytes()) / sizeof(unsigned)), places};
+    const kernels::DifferenceArgs args{reinterpret_cast<const unsigned*>(a.data()),
+                                       reinterpret_cast<const unsigned*>(b.data()),
+                                       static_cast<int64_t>(std::min(a.bytes(), b.bytes()) / sizeof(unsigned)), places};
     device.launch(Kernel::difference, args, threads);
   });
   return std::accumulate(counts.begin(), counts.end(), int64_t{0});
@@ -108,8 +108,8 @@ void Problem::allocate(size_t workspace) {
   for (const auto& [uid, size] : sizes) total += static_cast<size_t>(size) + 2 * guard_bytes;
   if (total > device_.free_bytes())
     throw Error(ErrorKind::environment,
-                fmt::format("the GPU is too small for this: {} MiB of tensors and workspace, {} MiB free",
-                            total >> 20, device_.free_bytes() >> 20));
+                fmt::format("the GPU is too small for this: {} MiB of tensors and workspace, {} MiB free", total >> 20,
+                            device_.free_bytes() >> 20));
   lengths_q_ = memory_of(device_, data_.lengths.q);
   lengths_kv_ = memory_of(device_, data_.lengths.kv);
   for (const auto& [uid, size] : sizes) {
@@ -234,9 +234,9 @@ void Problem::fill_as(const char* name, int kind, double a, int64_t start, int64
   device_.launch(Kernel::fill, args, device_.threads_for(kernels::elements(args.y)));
 }
 
-// The mask that the plan itself uses, whatever generator it has: with equal scores every visible P is the
-// same, and with an identity for V (backward: for dO) the output shows which of them were kept, a head
-// dimension's worth of columns (rows) at a time.
+// The mask that the plan itself uses, whatever generator it has: with equal scores
+// every visible P is the same, and with an identity for V (backward: for dO) the output
+// shows which of them were kept, a head dimension's worth of columns (rows) at a time.
 void Problem::find_mask(Uid mask, const Execute& execute) {
   const Shape dims = four(tensor(expanded_, mask).dims);
   if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
@@ -282,8 +282,7 @@ void Problem::make_reference(const Execute& execute) {
       mask_known_ = true;
       if (data_.backward) derive_forward();
     } else if (mask) {
-      // The graph has the mask as an output: it is what the plan says it used, and O shows whether that is
-      // so.
+      // The graph has the mask as an output: it is what the plan says it used, and O shows whether that is so.
       reset_outputs();
       execute();
       device_.wait();
@@ -326,16 +325,15 @@ void Problem::check_memory(const TensorData& d, probe::OutputFindings& findings)
       if (other.uid != d.uid && places_.at(other.uid).buffer == place.buffer) mark(other, true);
     mark(d, false);
   }
-  const auto counts =
-      counted<kernels::MemoryCount>(device_, [&](kernels::MemoryCount* places, int64_t threads) {
-        kernels::CheckMemoryArgs args{};
-        args.memory = reinterpret_cast<const unsigned char*>(buffer.memory.data());
-        args.map = reinterpret_cast<const unsigned char*>(map.data());
-        args.count = total;
-        args.counts = places;
-        args.element_size = static_cast<int>(size);
-        device_.launch(Kernel::check_memory, args, threads);
-      });
+  const auto counts = counted<kernels::MemoryCount>(device_, [&](kernels::MemoryCount* places, int64_t threads) {
+    kernels::CheckMemoryArgs args{};
+    args.memory = reinterpret_cast<const unsigned char*>(buffer.memory.data());
+    args.map = reinterpret_cast<const unsigned char*>(map.data());
+    args.count = total;
+    args.counts = places;
+    args.element_size = static_cast<int>(size);
+    device_.launch(Kernel::check_memory, args, threads);
+  });
   for (const auto& count : counts) {
     if (d.role == Role::output) findings.unwritten += count.unwritten;
     findings.outside += count.outside;
@@ -458,15 +456,14 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
     for (const auto& output : findings.outputs)
       if (!output.right && findings.message.empty())
         findings.message =
-            output.outside > 0 ? fmt::format("{}: {} elements outside of the tensor were written",
-                                             output.tensor, output.outside)
+            output.outside > 0
+                ? fmt::format("{}: {} elements outside of the tensor were written", output.tensor, output.outside)
             : output.unwritten > 0
                 ? fmt::format("{}: {} of its elements were not written", output.tensor, output.unwritten)
-            : output.wrong > 0
-                ? fmt::format("{}: {} of {} elements are wrong, first at [{}]", output.tensor, output.wrong,
-                              output.elements, fmt::join(output.first_wrong, ", "))
-                : fmt::format("{}: the error is {:.2g} of the reference's norm, {:.2g} allowed",
-                              output.tensor, output.relative_l2.value_or(0), output.allowed_l2);
+            : output.wrong > 0 ? fmt::format("{}: {} of {} elements are wrong, first at [{}]", output.tensor,
+                                             output.wrong, output.elements, fmt::join(output.first_wrong, ", "))
+                               : fmt::format("{}: the error is {:.2g} of the reference's norm, {:.2g} allowed",
+                                             output.tensor, output.relative_l2.value_or(0), output.allowed_l2);
   if (repeats <= 0) return findings;
 
   findings.deterministic = repeats_alike(execute, repeats);
@@ -474,11 +471,11 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
   return findings;
 }
 
-// cudnn-frontend's own tests (test/python/test_mhas_v2.py of 1.23, graphs.md 9.1) allow an element 2e-2 in 16
-// bits (dK, dV in bf16 7e-2) and 0.08 + 20 % in fp8, absolutely. That lets an output of zeros pass where long
-// rows average to little, so here the absolute part is in units of the output's own size, and the norm of the
-// whole error is held to some roundings of the type: 2^-11 in f16, 2^-8 in bf16, 2^-4 in e4m3, 2^-3 in e5m2,
-// 2^-11 for f32 data, which goes through TF32. Measured on an H200: docs/results.
+// cudnn-frontend's own tests (test/python/test_mhas_v2.py of 1.23, graphs.md 9.1) allow an element 2e-2 in 16 bits (dK,
+// dV in bf16 7e-2) and 0.08 + 20 % in fp8, absolutely. That lets an output of zeros pass where long rows average to
+// little, so here the absolute part is in units of the output's own size, and the norm of the whole error is held to
+// some roundings of the type: 2^-11 in f16, 2^-8 in bf16, 2^-4 in e4m3, 2^-3 in e5m2, 2^-11 for f32 data, which goes
+// through TF32. Measured on an H200: docs/results.
 Tolerance tolerance(DataType coarsest, bool backward) {
   const double more = backward ? 2 : 1;
   switch (coarsest) {

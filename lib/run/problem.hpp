@@ -1,5 +1,5 @@
-// A graph with its data on a device: buffers between guard zones, inputs filled, outputs poisoned, and what
-// the outputs must be.
+// A graph with its data on a device: buffers between guard zones,
+// inputs filled, outputs poisoned, and what the outputs must be.
 #pragma once
 
 #include <functional>
@@ -16,10 +16,9 @@ using Execute = std::function<void()>;
 
 class Problem {
  public:
-  /// Allocates and fills. Throws Error(environment) naming both sizes if the GPU is too small; `workspace`:
-  /// bytes that plans will want beside.
-  Problem(Device& device, const OpGraph& graph, const RunOptions& options, int64_t cudnn_version,
-          size_t workspace = 0);
+  /// Allocates and fills. Throws Error(environment) naming both sizes if
+  /// the GPU is too small; `workspace`: bytes that plans will want beside.
+  Problem(Device& device, const OpGraph& graph, const RunOptions& options, int64_t cudnn_version, size_t workspace = 0);
 
   /// Where each real tensor lies, by-value scalars excepted.
   std::map<Uid, void*> pointers() const;
@@ -31,9 +30,9 @@ class Problem {
   /// Poisons outputs and clears what an old cuDNN wants cleared: before every run whose outputs count.
   void reset_outputs();
 
-  /// Runs the plan, compares every output with the reference (made at the first call, and again for a plan
-  /// with another dropout mask), and looks for elements that were not written or do not belong to the tensor.
-  /// Then `repeats` runs more, compared bit for bit. Throws what `execute` throws.
+  /// Runs the plan, compares every output with the reference (made at the first call, and again for a plan with another
+  /// dropout mask), and looks for elements that were not written or do not belong to the tensor. Then `repeats` runs
+  /// more, compared bit for bit. Throws what `execute` throws.
   probe::RunFindings verify(const Execute& execute, int64_t repeats);
 
   const GraphData& data() const { return data_; }
@@ -88,8 +87,8 @@ struct Tolerance {
 /// By the coarser of the types that data goes through, and the pass. Sources in the definition.
 Tolerance tolerance(DataType coarsest, bool backward);
 
-/// A forward graph that computes the Stats and O that a backward graph (expanded) takes as inputs, from its
-/// other inputs: std::nullopt where the graph has no such inputs or another form.
+/// A forward graph that computes the Stats and O that a backward graph (expanded) takes as inputs, from its other
+/// inputs: std::nullopt where the graph has no such inputs or another form.
 std::optional<OpGraph> forward_of(const OpGraph& backward);
 
 }  // namespace attnprobe::run

@@ -32,8 +32,8 @@ struct RunOptions {
   std::string data_type = "f16";               ///< of the matrix products, for the peak
   std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
 };
-ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type,
-               seqlens_q, seqlens_kv)
+ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type, seqlens_q,
+               seqlens_kv)
 
 }  // namespace attnprobe::run
 

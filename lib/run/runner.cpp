@@ -39,8 +39,8 @@ class GpuRunner : public Runner {
           gpu_, [&] { execution(); }, options);
     });
     if (probe::ran(*outcome.run)) return outcome;
-    // cuDNN, too, may be the one to notice that a kernel went wrong: the context is asked, so that the next
-    // plan is not blamed.
+    // cuDNN, too, may be the one to notice that a kernel went wrong:
+    // the context is asked, so that the next plan is not blamed.
     if (!outcome.run->context_lost) {
       probe::RunFindings afterwards;
       guarded(afterwards, [&] { gpu_.wait(); });

@@ -19,8 +19,8 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
   virtual ~Runner() = default;
   /// Builds the plan if it is not there yet, executes, verifies and times it. What goes wrong is a finding.
-  virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine,
-                      const probe::Knobs& knobs, const RunOptions& options, const Stage& stage) = 0;
+  virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                      const RunOptions& options, const Stage& stage) = 0;
 };
 
 /// Of the GPU that `device` is a handle on. Throws Error(environment), Error(cuda).

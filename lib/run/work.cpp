@@ -50,9 +50,9 @@ struct Rate {
   bool bf16, fp8;  // whether the tensor cores take them; fp8 at twice the rate
 };
 
-// From NVIDIA's datasheets and architecture whitepapers: dense TFLOPS = multiprocessors × boost clock × 2 ×
-// rate, here for the boards that the rates were computed from. No boost clock is published for B200 and GB10:
-// theirs is the one that gives the datasheet's TFLOPS.
+// From NVIDIA's datasheets and architecture whitepapers: dense TFLOPS = multiprocessors × boost clock × 2 × rate, here
+// for the boards that the rates were computed from. No boost clock is published for B200 and GB10: theirs is the one
+// that gives the datasheet's TFLOPS.
 constexpr Rate rates[] = {
     {75, 512, 64, false, false},   // T4: 40 × 1.59 GHz: 65 f16, 8.1 f32
     {80, 1024, 64, true, false},   // A100: 108 × 1.41 GHz: 312 f16, 19.5 f32
@@ -80,9 +80,8 @@ double unmasked_pairs(const AttentionSpec& spec, std::span<const int64_t> seqlen
                       std::span<const int64_t> seqlens_kv) {
   double pairs = 0;
   for (size_t entry = 0; entry < static_cast<size_t>(spec.batch); ++entry)
-    pairs +=
-        static_cast<double>(count_pairs(spec, length_of(seqlens_q, spec.mask.seqlens_q, spec.seqlen_q, entry),
-                                        length_of(seqlens_kv, spec.mask.seqlens_kv, spec.seqlen_kv, entry)));
+    pairs += static_cast<double>(count_pairs(spec, length_of(seqlens_q, spec.mask.seqlens_q, spec.seqlen_q, entry),
+                                             length_of(seqlens_kv, spec.mask.seqlens_kv, spec.seqlen_kv, entry)));
   return pairs;
 }
 
@@ -107,8 +106,8 @@ double least_bytes(const graph::OpGraph& graph, const TokenShare& share) {
 }
 
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type) {
-  const auto rate = std::find_if(std::begin(rates), std::end(rates),
-                                 [&](const Rate& candidate) { return candidate.sm == gpu.sm; });
+  const auto rate =
+      std::find_if(std::begin(rates), std::end(rates), [&](const Rate& candidate) { return candidate.sm == gpu.sm; });
   if (rate == std::end(rates) || gpu.multiprocessors <= 0 || gpu.sm_clock_mhz <= 0) return std::nullopt;
   const auto per_clock = multiply_adds(*rate, type, gpu.geforce);
   if (!per_clock) return std::nullopt;
@@ -119,8 +118,7 @@ double peak_gbytes_per_s(const GpuLimits& gpu) {
   return 2 * (gpu.memory_clock_mhz * 1e6) * gpu.memory_bus_bits / 8 / 1e9;
 }
 
-void add_rates(probe::TimeFindings& findings, double flop, double bytes, const GpuLimits& gpu,
-               DataType type) {
+void add_rates(probe::TimeFindings& findings, double flop, double bytes, const GpuLimits& gpu, DataType type) {
   if (!findings.median_ms || *findings.median_ms <= 0) return;
   const double seconds = *findings.median_ms / 1e3;
   const auto peak = peak_tflops(gpu, type);
@@ -129,8 +127,7 @@ void add_rates(probe::TimeFindings& findings, double flop, double bytes, const G
   findings.gbytes_per_s = bytes / seconds / 1e9;
   if (peak) findings.percent_of_peak = 100 * *findings.tflops / *peak;
   if (bandwidth > 0) findings.percent_of_bandwidth = 100 * *findings.gbytes_per_s / bandwidth;
-  if (peak && bandwidth > 0)
-    findings.bound = flop / (*peak * 1e12) >= bytes / (bandwidth * 1e9) ? "compute" : "memory";
+  if (peak && bandwidth > 0) findings.bound = flop / (*peak * 1e12) >= bytes / (bandwidth * 1e9) ? "compute" : "memory";
 }
 
 }  // namespace attnprobe::run

@@ -1,5 +1,5 @@
-// How much an attention problem computes and moves at least, and what a GPU does at most: the two roofs under
-// which a measured time stands.
+// How much an attention problem computes and moves at least, and what a
+// GPU does at most: the two roofs under which a measured time stands.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,21 @@
 
 namespace attnprobe::run {
 
-/// (query, key) pairs of one head that the mask lets through, summed over the batch. Counted exactly for
-/// causal masks and windows of either alignment and for sequence lengths; a causal score modifier counts as
-/// the mask that it is. Not looked at, for it depends on data: block masks, mask tensors and the score
-/// modifiers arrow and document, under which every other pair counts.
+/// (query, key) pairs of one head that the mask lets through, summed over the batch. Counted exactly
+/// for causal masks and windows of either alignment and for sequence lengths; a causal score
+/// modifier counts as the mask that it is. Not looked at, for it depends on data: block masks, mask
+/// tensors and the score modifiers arrow and document, under which every other pair counts.
 ///
-/// `seqlens_q` and `seqlens_kv`: lengths at run time, one for each batch entry; empty: those of the spec's
-/// mask, or else the full ones. As in the graphs, the bottom-right diagonal of an entry ends in its own last
-/// query and key.
+/// `seqlens_q` and `seqlens_kv`: lengths at run time, one for each batch entry; empty: those of the spec's mask, or
+/// else the full ones. As in the graphs, the bottom-right diagonal of an entry ends in its own last query and key.
 double unmasked_pairs(const attention::AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 
-/// Floating point operations of the matmuls, an addition and a multiplication being two: heads_q · pairs · 2
-/// · k with k = d_qk + d_v forward, 3 d_qk + 2 d_v backward (five matmuls: S = Q Kᵀ over again, dP, dV, dQ,
-/// dK). That is how cudnn-frontend's benchmark counts (benchmark/sdpa_benchmark_training). Not counted:
-/// softmax, masks, bias, dropout, scaling; blocks that a kernel computes although they are masked; what it
-/// computes twice. Pattern::mha reads S backward and has one matmul less, but counts the same.
+/// Floating point operations of the matmuls, an addition and a multiplication being two: heads_q · pairs · 2 · k with k
+/// = d_qk + d_v forward, 3 d_qk + 2 d_v backward (five matmuls: S = Q Kᵀ over again, dP, dV, dQ, dK). That is how
+/// cudnn-frontend's benchmark counts (benchmark/sdpa_benchmark_training). Not counted: softmax, masks, bias, dropout,
+/// scaling; blocks that a kernel computes although they are masked; what it computes twice. Pattern::mha reads S
+/// backward and has one matmul less, but counts the same.
 double attention_flop(const attention::AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 
@@ -37,36 +36,36 @@ struct TokenShare {
   double q = 1, kv = 1;
 };
 
-/// Bytes between GPU and memory if every tensor that is not virtual and no host value moves once. Elements
-/// along an axis of stride 0 are one. A tensor whose sequence is that of Q, or of K and V (pages included),
-/// counts for its share of tokens.
+/// Bytes between GPU and memory if every tensor that is not virtual and no host value
+/// moves once. Elements along an axis of stride 0 are one. A tensor whose sequence is
+/// that of Q, or of K and V (pages included), counts for its share of tokens.
 double least_bytes(const graph::OpGraph& graph, const TokenShare& share = {});
 
 /// What of a GPU its peaks depend on.
 struct GpuLimits {
   int sm = 0;  ///< 90
   int multiprocessors = 0;
-  /// The boost clock gives the datasheet's peak; the highest clock, which CUDA's properties have, a higher
-  /// one (H100 SXM: 1830 and 1980 MHz, 8 %).
+  /// The boost clock gives the datasheet's peak; the highest clock, which
+  /// CUDA's properties have, a higher one (H100 SXM: 1830 and 1980 MHz, 8 %).
   double sm_clock_mhz = 0;
   double memory_clock_mhz = 0;  ///< as CUDA's memoryClockRate: half the transfers per second
   int memory_bus_bits = 0;
-  /// GeForce boards accumulate in f32 at half the rate of tensor cores that other boards with the same chip
-  /// have, and attention does accumulate in f32.
+  /// GeForce boards accumulate in f32 at half the rate of tensor cores that other boards with the same chip have, and
+  /// attention does accumulate in f32.
   bool geforce = false;
 };
 
-/// Dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations a second: tensor
-/// cores for f16, bf16 and fp8, CUDA cores for f32 (a kernel that computes f32 in TF32 may exceed it).
-/// std::nullopt for an architecture or a type that the table in work.cpp lacks, for a type that the
-/// architecture lacks, and where multiprocessors or clock are unknown (0).
+/// Dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations a second: tensor cores for
+/// f16, bf16 and fp8, CUDA cores for f32 (a kernel that computes f32 in TF32 may exceed it). std::nullopt for an
+/// architecture or a type that the table in work.cpp lacks, for a type that the architecture lacks, and where
+/// multiprocessors or clock are unknown (0).
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type);
 
 /// 2 × memory clock × bus width, in 10^9 bytes a second; 0 where either is unknown (0).
 double peak_gbytes_per_s(const GpuLimits& gpu);
 
-/// Fills tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth and bound from median_ms. Does nothing
-/// where that is null; what depends on an unknown peak stays null or "".
+/// Fills tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth and bound from median_ms. Does nothing where that
+/// is null; what depends on an unknown peak stays null or "".
 void add_rates(probe::TimeFindings& findings, double flop, double bytes, const GpuLimits& gpu, DataType type);
 
 }  // namespace attnprobe::run

@@ -53,8 +53,7 @@ void unpack(const std::string& bytes, Values&... values) {
     cereal::BinaryInputArchive archive(in);
     archive(values...);
   } catch (const std::exception& e) {
-    throw Error(ErrorKind::internal,
-                std::string("parent and worker are not of the same program: ") + e.what());
+    throw Error(ErrorKind::internal, std::string("parent and worker are not of the same program: ") + e.what());
   }
 }
 

@@ -72,8 +72,8 @@ Message Client::ask(const std::string& request, const std::string& first_stage,
     if (!announced_.empty()) answer("a walk that nobody waits for any more");
     process_->send(request);  // a child that is gone shows in the read below
   }
-  // The next request is there before the worker is done with this one. A long one waits: the socket might not
-  // hold it, and each side would wait for the other to read.
+  // The next request is there before the worker is done with this one. A long one waits: the socket might not hold it,
+  // and each side would wait for the other to read.
   constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
   if (announced_.size() > longest_ahead) announced_.clear();
@@ -89,8 +89,8 @@ Message Client::ask(const std::string& request, const std::string& first_stage,
 }
 
 Message Client::answer(const std::string& first_stage) {
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
   Message message;
   const Process::Read read = process_->receive(message, deadline);
   if (read == Process::Read::message) return message;
@@ -116,9 +116,8 @@ gpu::DriverInfo Client::inspect_driver() {
 
 cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const gpu::Target& target) {
   const bool simulated = target.kind == gpu::Kind::simulated;
-  const Json answer =
-      request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
-              start_stage);
+  const Json answer = request(
+      {{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}}, start_stage);
   return answer["library"].get<cudnn::LibraryInfo>();
 }
 
@@ -139,11 +138,9 @@ probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe
   return answer["plan"].get<probe::PlanFindings>();
 }
 
-run::Outcome Client::run(const Json& graph, int64_t engine, const probe::Knobs& knobs,
-                         const run::RunOptions& options) {
-  const Json answer =
-      request({{"do", "run"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}, {"options", options}},
-              "start of a run");
+run::Outcome Client::run(const Json& graph, int64_t engine, const probe::Knobs& knobs, const run::RunOptions& options) {
+  const Json answer = request(
+      {{"do", "run"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}, {"options", options}}, "start of a run");
   return answer["outcome"].get<run::Outcome>();
 }
 

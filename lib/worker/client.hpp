@@ -7,19 +7,18 @@
 #include <string>
 
 #include "cudnn/library_info.hpp"
+#include "gpu/driver.hpp"
+#include "gpu/target.hpp"
 #include "graph/op_graph.hpp"
 #include "probe/findings.hpp"
 #include "probe/walk_options.hpp"
 #include "run/outcome.hpp"
 #include "run/run_options.hpp"
-#include "gpu/driver.hpp"
-#include "gpu/target.hpp"
 #include "worker/process.hpp"
 
 namespace attnprobe::worker {
 
-/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the
-/// installed one.
+/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the installed one.
 std::string worker_program();
 
 /// A worker that died or hung instead of answering.
@@ -28,10 +27,9 @@ class WorkerLost : public std::runtime_error {
   WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output,
              std::optional<probe::WalkFindings> findings);
   bool timed_out;
-  ProcessEnd end;  ///< after a timeout: the SIGKILL that ended it
-  std::string
-      stage;  ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
-  std::string output;                           ///< the last of its stderr
+  ProcessEnd end;      ///< after a timeout: the SIGKILL that ended it
+  std::string stage;   ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
+  std::string output;  ///< the last of its stderr
   std::optional<probe::WalkFindings> findings;  ///< of a walk, so far
 };
 
@@ -51,16 +49,15 @@ class Client {
   gpu::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const gpu::Target& target);
   /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
-  /// the walk_request() of it or "": that is begun before this one's answer is read. Any other request waits
-  /// for its end.
+  /// the walk_request() of it or "": that is begun before this
+  /// one's answer is read. Any other request waits for its end.
   probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
                            const std::function<std::string()>& next = {});
   static std::string walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options);
   /// Builds the plan of one engine config and keeps it in the worker.
   probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs);
   /// Builds it if need be, executes, verifies and times it.
-  run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs,
-                   const run::RunOptions& options);
+  run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs, const run::RunOptions& options);
   std::string device_properties();
 
  private:

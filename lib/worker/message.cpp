@@ -16,8 +16,7 @@ std::optional<Message> MessageBuffer::take() {
   if (!begun_) {
     const size_t end = bytes_.find('\n');
     if (end == std::string::npos) return std::nullopt;
-    Json line =
-        Json::parse(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    Json line = Json::parse(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     if (!line.is_object())
       throw Error(ErrorKind::internal,
                   "between parent and worker came something that is no message: " + bytes_.substr(0, 200));

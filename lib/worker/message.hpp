@@ -1,5 +1,5 @@
-// What goes through a worker's socket: a line of JSON, and behind it bytes where it says so. Graphs and
-// findings are such bytes: as JSON they would cost a tenth of what cuDNN's answer takes.
+// What goes through a worker's socket: a line of JSON, and behind it bytes where it says so. Graphs and findings are
+// such bytes: as JSON they would cost a tenth of what cuDNN's answer takes.
 #pragma once
 
 #include <optional>

@@ -30,8 +30,7 @@ std::vector<std::string> changed_environment(
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string variable = *entry;
     const std::string name = variable.substr(0, variable.find('='));
-    if (std::none_of(changes.begin(), changes.end(),
-                     [&](const auto& change) { return change.first == name; }))
+    if (std::none_of(changes.begin(), changes.end(), [&](const auto& change) { return change.first == name; }))
       variables.push_back(variable);
   }
   for (const auto& [name, value] : changes)
@@ -55,8 +54,7 @@ int moved(int descriptor) {
 }
 
 [[noreturn]] void fail(const std::string& what, int error) {
-  throw Error(ErrorKind::internal,
-              fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
+  throw Error(ErrorKind::internal, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
 }
 
 }  // namespace
@@ -98,8 +96,8 @@ Process::Process(const std::vector<std::string>& arguments,
 
   std::vector<std::string> words = arguments;
   std::vector<std::string> variables = changed_environment(environment);
-  const int error = posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(),
-                                pointers(variables).data());
+  const int error =
+      posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   close(output[1]);
   close(child_end);
@@ -179,8 +177,7 @@ void Notes::write(const std::string& text) const {
         pwrite(descriptor_, text.data() + written, text.size() - written, static_cast<off_t>(written));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0)
-      throw Error(ErrorKind::internal,
-                  fmt::format("the worker cannot write its notes: {}", std::strerror(errno)));
+      throw Error(ErrorKind::internal, fmt::format("the worker cannot write its notes: {}", std::strerror(errno)));
     written += static_cast<size_t>(count);
   }
 }

@@ -30,8 +30,8 @@ class Process {
   /// Descriptors in the child: of the socket, and of the file in memory for its notes.
   static constexpr int child_socket = 3, child_notes = 4;
 
-  /// Starts `arguments[0]`; `environment` changes the parent's: a value sets, std::nullopt unsets. Throws
-  /// Error(internal).
+  /// Starts `arguments[0]`; `environment` changes the parent's:
+  /// a value sets, std::nullopt unsets. Throws Error(internal).
   Process(const std::vector<std::string>& arguments,
           const std::vector<std::pair<std::string, std::optional<std::string>>>& environment);
   /// Kills the child if it is still there.
@@ -64,8 +64,8 @@ class Process {
   std::optional<ProcessEnd> end_;
 };
 
-/// In the child: one message that the parent reads after the child's death, if need be. Nobody is woken for
-/// it, as for one through the socket.
+/// In the child: one message that the parent reads after the child's death,
+/// if need be. Nobody is woken for it, as for one through the socket.
 class Notes {
  public:
   explicit Notes(int descriptor) : descriptor_(descriptor) {}

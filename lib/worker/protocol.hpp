@@ -8,8 +8,8 @@
 //          -> {"answer": "ran", "outcome": Outcome}; plans that were built are kept
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
-// Before each step that may take it down the worker notes {"stage": TEXT}, and in a walk the findings so far
-// as bytes (Notes in process.hpp): the parent reads them if the worker is lost.
+// Before each step that may take it down the worker notes {"stage": TEXT}, and in a walk the findings so far as bytes
+// (Notes in process.hpp): the parent reads them if the worker is lost.
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is
 // {"answer": "error", "kind": ErrorKind, "message": TEXT}.

@@ -17,8 +17,7 @@ constexpr size_t plans_a_builder = 4;
 std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
   std::vector<EngineConfigFindings*> configs;
   for (auto& config : findings.engine_configs)
-    if (config.check.supported && !config.run && (!config.plan || probe::is_built(config)))
-      configs.push_back(&config);
+    if (config.check.supported && !config.run && (!config.plan || probe::is_built(config))) configs.push_back(&config);
   return configs;
 }
 
@@ -43,8 +42,8 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
   }
 }
 
-void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
-         const StartWorker& start, const run::RunOptions& options) {
+void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client, const StartWorker& start,
+         const run::RunOptions& options) {
   if (config.plan && !probe::is_built(config)) return;  // a builder was told why
   // That no fresh worker starts is no fault of this plan's.
   if (!client) client = start();
@@ -90,17 +89,16 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
   const Json json = to_json(graph);
   findings.plans_built = findings.plans_run = true;
   const auto configs = waiting(findings);
-  const size_t builders =
-      std::clamp<size_t>(configs.size() / plans_a_builder, 1, std::max<size_t>(plan.builders, 1));
+  const size_t builders = std::clamp<size_t>(configs.size() / plans_a_builder, 1, std::max<size_t>(plan.builders, 1));
   const auto stopped = [&] { return plan.stop && plan.stop(); };
   if (builders == 1) {
     for (auto* config : configs)
       if (!stopped()) run(*config, json, client, start, plan.options);
     return;
   }
-  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. They
-  // are started here: a worker ends with the thread that started it (PR_SET_PDEATHSIG), so that one that is
-  // lost among the builders is not replaced before its turn.
+  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. They are
+  // started here: a worker ends with the thread that started it (PR_SET_PDEATHSIG), so that one that is lost among the
+  // builders is not replaced before its turn.
   std::vector<std::unique_ptr<Client>> clients(builders);
   clients[0] = std::move(client);
   for (auto& each : clients)

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "worker/client.hpp"
 #include "campaign/result.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::worker {
 
@@ -18,9 +18,9 @@ struct RunPlan {
   std::function<bool()> stop;  ///< asked before each plan
 };
 
-/// Builds (in parallel where there are many) and runs (one at a time) every engine config of the findings
-/// that passed its check and has no run yet. `client` is used and, after a loss, replaced; it may be empty
-/// afterwards. A plan that takes its process down costs itself alone.
+/// Builds (in parallel where there are many) and runs (one at a time) every engine config of the findings that passed
+/// its check and has no run yet. `client` is used and, after a loss, replaced; it may be empty afterwards. A plan that
+/// takes its process down costs itself alone.
 void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
                const StartWorker& start, const RunPlan& plan);
 

@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "cudnn/device_context.hpp"
-#include "probe/walk.hpp"
 #include "gpu/driver.hpp"
+#include "probe/walk.hpp"
 #include "worker/archive.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"
@@ -48,8 +48,8 @@ class Channel {
   MessageBuffer messages_;
 };
 
-// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>. A
-// stage that ends in * stands for all that begin so.
+// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>. A stage
+// that ends in * stands for all that begin so.
 void inject_fault(const std::string& stage) {
   const char* fault = std::getenv("ATTNPROBE_TEST_FAULT");
   if (fault == nullptr) return;
@@ -96,8 +96,7 @@ class Server {
     inject_fault(what);
     if (what == "inspect_driver") return {{{"answer", "driver"}, {"driver", gpu::inspect_driver()}}, ""};
     if (what == "open") return {open(request), ""};
-    if (!library_)
-      throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
+    if (!library_) throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
     if (what == "walk") return walk(message.payload);
     if (what == "build" || what == "run") return {run(request, what == "build"), ""};
     if (what == "device_properties")
@@ -127,8 +126,8 @@ class Server {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
-      // Through cuDNN's C functions (9.19: a format_error): any other program would have died of it, and what
-      // it left half done is no ground for further answers.
+      // Through cuDNN's C functions (9.19: a format_error): any other program would have died of it, and what it left
+      // half done is no ground for further answers.
       fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
       std::abort();
     }
@@ -140,8 +139,7 @@ class Server {
     const auto knobs = request.at("knobs").get<probe::Knobs>();
     const auto stage = [&](const std::string& text) { reach(text, ""); };
     if (!plans_) plans_.emplace(*device_);
-    if (only_build)
-      return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
+    if (only_build) return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
     if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
     const auto options = request.at("options").get<run::RunOptions>();
     return {{"answer", "ran"}, {"outcome", runner_->run(*plans_, graph, engine, knobs, options, stage)}};

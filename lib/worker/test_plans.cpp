@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/error.hpp"
-#include "run/problem.hpp"
 #include "base/text.hpp"
+#include "run/problem.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -18,9 +18,8 @@ class TestRunner : public run::Runner {
     if (words.size() > 1) faulty_engine_ = std::atoll(words[1].c_str());
   }
 
-  run::Outcome run(run::PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine,
-                   const probe::Knobs& knobs, const run::RunOptions& options,
-                   const run::Stage& stage) override {
+  run::Outcome run(run::PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
+                   const run::RunOptions& options, const run::Stage& stage) override {
     run::Outcome outcome;
     outcome.plan = plans.plan(graph, engine, knobs, stage).findings;
     if (outcome.plan.status != "CUDNN_STATUS_SUCCESS") return outcome;

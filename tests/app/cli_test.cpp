@@ -42,12 +42,11 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
       {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16",
-       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", "
-       "\"fp8_e5m2\" (did you mean \"f16\"?)"},
+       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", \"fp8_e5m2\" (did "
+       "you mean \"f16\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is no heuristic mode"},
-      {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json",
-       "/nowhere/r.json: cannot be written"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json", "/nowhere/r.json: cannot be written"},
       {"--heads 8 --seqlen 128 --head-dim 64 --report xml=r.xml", "allowed formats"},
       {"probe", "nothing to probe"},
       {"--no-such-option", "--no-such-option"},
@@ -61,8 +60,8 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
 }
 
 TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported", "[cli]") {
-  const Run run = run_attnprobe(problem + " --target h200,l40s --format json",
-                                {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}});
+  const Run run =
+      run_attnprobe(problem + " --target h200,l40s --format json", {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}});
   CHECK(run.exit_code == 4);
   CHECK(run.json()["results"].size() == 2);
   CHECK(run.json()["results"][0]["verdict"] == "crashed");
@@ -101,8 +100,7 @@ TEST_CASE("the schema refuses a report that lacks its verdict", "[cli]") {
 }
 
 TEST_CASE("the report says what was asked, what was found and how to ask again", "[cli]") {
-  const Json report =
-      run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
+  const Json report = run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
   CHECK(report["schema"] == "attnprobe/report/1");
   CHECK(report["results"].size() == 1);
   const Json& result = report["results"][0];
@@ -134,19 +132,16 @@ TEST_CASE("JSON lines: one result a line", "[cli]") {
   CHECK(lines == 8);
 }
 
-TEST_CASE("several reports at once: a bad path among them stops before the work and leaves nothing",
-          "[cli]") {
+TEST_CASE("several reports at once: a bad path among them stops before the work and leaves nothing", "[cli]") {
   const TemporaryFolder folder;
   const std::string good = folder.path() / "good.json";
-  CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x")
-            .exit_code == 2);
+  CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x").exit_code == 2);
   CHECK(std::filesystem::is_empty(folder.path()));
   const Run run = run_attnprobe(problem + " --target h200 --report json=" + good);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "supported"));
   CHECK(std::filesystem::exists(good));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) ==
-        1);  // no temporary file is left
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file is left
 }
 
 TEST_CASE("config from standard input, fields overridden by options", "[cli]") {
@@ -210,8 +205,8 @@ TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary f
   // Enough work for many seconds; the signal comes after two.
   const Run run =
       shell(program() + " " + problem +
-            " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all"
-            " --report json=" +
+            " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all --report "
+            "json=" +
             report + " & pid=$!; sleep 2; kill -INT $pid; wait $pid");
   CHECK(run.exit_code == 130);
   CHECK(contains(run.err, "stopped: "));

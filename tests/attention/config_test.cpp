@@ -152,15 +152,14 @@ TEST_CASE("A config's layout of O replaces the o_layout of the defaults", "[conf
 
 TEST_CASE("Arrays make the cross product, the last field fastest", "[config]") {
   const auto configs = parse(config(R"("name": "n", "dtype": ["f16", "bf16"], "mask": ["none", "causal"])"));
-  CHECK(names(configs) == Names{"n[dtype=f16,mask=none]", "n[dtype=f16,mask=causal]",
-                                "n[dtype=bf16,mask=none]", "n[dtype=bf16,mask=causal]"});
+  CHECK(names(configs) == Names{"n[dtype=f16,mask=none]", "n[dtype=f16,mask=causal]", "n[dtype=bf16,mask=none]",
+                                "n[dtype=bf16,mask=causal]"});
   CHECK(configs[2].spec.dtype == DataType::bf16);
   CHECK(mask_name(configs[2].spec.mask) == "none");
 }
 
 TEST_CASE("A cross product without a name is called by its pattern", "[config]") {
-  CHECK(names(parse(config(R"("pattern": "mha", "batch": [1, 2])"))) ==
-        Names{"mha[batch=1]", "mha[batch=2]"});
+  CHECK(names(parse(config(R"("pattern": "mha", "batch": [1, 2])"))) == Names{"mha[batch=1]", "mha[batch=2]"});
 }
 
 TEST_CASE("A cross product over a shorthand sets both fields together", "[config]") {
@@ -178,15 +177,13 @@ TEST_CASE("Objects may be values of a cross product", "[config]") {
 TEST_CASE("A cross product too large is refused", "[config]") {
   Json many = Json::array();
   for (int i = 1; i <= 400; ++i) many.push_back(i);
-  const std::string text =
-      R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
+  const std::string text = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
   CHECK(refusal(text) == "bert.json: /seqlen: the cross product has more than 100000 configs");
 }
 
 TEST_CASE("An error in an array names the element", "[config]") {
   CHECK_THAT(refusal(config(R"("batch": [1, 0])")), StartsWith("bert.json: /batch/1: 0 is out of range"));
-  CHECK(refusal(config(R"("batch": [[1, 2]])")) ==
-        "bert.json: /batch/0: [1,2] is not an integer from 1 to 2147483647");
+  CHECK(refusal(config(R"("batch": [[1, 2]])")) == "bert.json: /batch/0: [1,2] is not an integer from 1 to 2147483647");
 }
 
 TEST_CASE("An empty array of values is refused", "[config]") {
@@ -204,8 +201,7 @@ TEST_CASE("An option replaces the file's field", "[config][options]") {
 }
 
 TEST_CASE("An option's shorthand replaces the file's fields", "[config][options]") {
-  const AttentionSpec spec =
-      one(R"({"heads_q": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8})", {{"heads", 6}});
+  const AttentionSpec spec = one(R"({"heads_q": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8})", {{"heads", 6}});
   CHECK(spec.heads_q == 6);
   CHECK(spec.heads_kv == 6);
 }
@@ -244,15 +240,13 @@ TEST_CASE("Free text stays text on the command line", "[config][options]") {
 }
 
 TEST_CASE("Broken JSON in an option is refused", "[config][options]") {
-  CHECK(usage_error([] { parse_override("mask", "{\"causal\""); }) ==
-        "--mask: {\"causal\" is not valid JSON");
+  CHECK(usage_error([] { parse_override("mask", "{\"causal\""); }) == "--mask: {\"causal\" is not valid JSON");
 }
 
 TEST_CASE("Errors of options name the option", "[config][options]") {
   CHECK_THAT(option_refusal({{"dtype", "fp16"}}), StartsWith("--dtype: \"fp16\" is not a known value"));
   CHECK_THAT(option_refusal({{"heads_kv", 0}}), StartsWith("--heads-kv: 0 is out of range"));
-  CHECK_THAT(option_refusal({{"mask", Json({{"causal", 1}})}}),
-             StartsWith("--mask at /causal: 1 is not a boolean"));
+  CHECK_THAT(option_refusal({{"mask", Json({{"causal", 1}})}}), StartsWith("--mask at /causal: 1 is not a boolean"));
   CHECK(option_refusal({{"seqlenn", 1}}) == "--seqlenn: no such field (did you mean \"seqlen\"?)");
   CHECK_THAT(refusal(config(), {{"batch", Json{1, -1}}}), StartsWith("--batch: -1 is out of range"));
 }
@@ -276,9 +270,8 @@ TEST_CASE("Bytes that are no UTF-8 in an option are refused, not a crash", "[con
 
 TEST_CASE("An unknown key is named with its place and the nearest known one", "[config][errors]") {
   const std::string message = refusal("[" + config() + "," + config(R"("dtyp": "f16")") + "]");
-  CHECK_THAT(
-      message,
-      StartsWith(R"(bert.json: /1/dtyp: unknown key "dtyp" (did you mean "dtype"?); allowed: "name", )"));
+  CHECK_THAT(message,
+             StartsWith(R"(bert.json: /1/dtyp: unknown key "dtyp" (did you mean "dtype"?); allowed: "name", )"));
   CHECK_THAT(message, EndsWith(R"("fp8", "softmax")"));
 }
 
@@ -314,8 +307,7 @@ TEST_CASE("A number out of range is refused", "[config][errors]") {
   CHECK(refusal(config(R"("batch": 0)")) == "bert.json: /batch: 0" + range);
   CHECK(refusal(config(R"("batch": -3)")) == "bert.json: /batch: -3" + range);
   CHECK(refusal(config(R"("batch": 2147483648)")) == "bert.json: /batch: 2147483648" + range);
-  CHECK(refusal(config(R"("batch": 18446744073709551615)")) ==
-        "bert.json: /batch: 18446744073709551615" + range);
+  CHECK(refusal(config(R"("batch": 18446744073709551615)")) == "bert.json: /batch: 18446744073709551615" + range);
 }
 
 TEST_CASE("A number that no double holds is a usage error", "[config][errors]") {
@@ -361,8 +353,7 @@ TEST_CASE("A document that holds no config is refused", "[config][errors]") {
 
 TEST_CASE("A missing field is named with the config's place", "[config][errors]") {
   CHECK(refusal(R"({"heads": 2, "seqlen": 8})") == "bert.json: \"head_dim\" is missing");
-  CHECK(refusal(R"([{"heads_q": 2, "seqlen": 8, "head_dim": 64}])") ==
-        "bert.json: /0: \"heads_kv\" is missing");
+  CHECK(refusal(R"([{"heads_q": 2, "seqlen": 8, "head_dim": 64}])") == "bert.json: /0: \"heads_kv\" is missing");
 }
 
 // ---- contradictions
@@ -374,9 +365,8 @@ TEST_CASE("Statistics turned off contradict the training pass", "[config][errors
 
 TEST_CASE("A packed layout needs equal heads, lengths and head dimensions", "[config][errors]") {
   CHECK(refusal(config(R"("layout": "bs3hd", "heads_kv": 4)")) ==
-        "bert.json: /layout: \"bs3hd\" interleaves Q, K and V, so they need equal heads and lengths; heads "
-        "are 12 and 4, "
-        "lengths 512 and 512");
+        "bert.json: /layout: \"bs3hd\" interleaves Q, K and V, so they need equal heads and lengths; heads are 12 and "
+        "4, lengths 512 and 512");
   CHECK_THAT(refusal(config(R"("layout": "bs3hd", "seqlen_q": 1)")),
              StartsWith("bert.json: /layout: \"bs3hd\" interleaves"));
   CHECK(refusal(config(R"("layout": "bshd_bs2hd", "head_dim_v": 32)")) ==
@@ -396,13 +386,12 @@ TEST_CASE("Two matmuls have no mask, no scale, no statistics", "[config][errors]
 TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statistics", "[config][errors]") {
   auto mha = [](const std::string& more) { return refusal(config(R"("pattern": "mha", )" + more)); };
   const std::string mask =
-      "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it takes none, "
-      "causal, padding, padding_causal";
+      "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it takes none, causal, padding, "
+      "padding_causal";
   CHECK(mha(R"("mask": {"window_left": 3})") == mask);
   CHECK(mha(R"("mask": {"window_right": 3})") == mask);
   CHECK(mha(R"("mask": "causal_bottom_right")") == mask);
-  const std::string stats =
-      "bert.json: /stats: pattern \"mha\" has no softmax statistics; fprop_train stores S itself";
+  const std::string stats = "bert.json: /stats: pattern \"mha\" has no softmax statistics; fprop_train stores S itself";
   CHECK(mha(R"("stats": true)") == stats);
   CHECK(mha(R"("stats": true, "pass": "fprop_train")") == stats);
   CHECK(mha(R"("pass": "fprop_train")") == "no error");
@@ -410,16 +399,13 @@ TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statisti
   CHECK(mha(R"("mask": "padding_causal")") == "no error");
 }
 
-TEST_CASE("The single SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say",
-          "[config]") {
+TEST_CASE("The single SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say", "[config]") {
   for (const auto& [name, mask] : named_masks())
     CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": ")" + name + "\"")) == "no error");
-  CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) ==
-        "no error");
+  CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) == "no error");
 }
 
 TEST_CASE("A contradiction with a default names the default's place", "[config][errors]") {
-  CHECK_THAT(refusal(R"({"defaults": {"mask": "causal"}, "configs": [)" +
-                     config(R"("pattern": "two_matmul")") + "]}"),
+  CHECK_THAT(refusal(R"({"defaults": {"mask": "causal"}, "configs": [)" + config(R"("pattern": "two_matmul")") + "]}"),
              StartsWith("bert.json: /defaults/mask: pattern \"two_matmul\""));
 }

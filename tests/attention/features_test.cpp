@@ -1,5 +1,5 @@
-// What a config may ask beside sizes, types and masks: every form of every field, its normalised form, cross
-// products, and what is refused with which words.
+// What a config may ask beside sizes, types and masks: every form of every field, its normalised form, cross products,
+// and what is refused with which words.
 #include <algorithm>
 #include <map>
 
@@ -14,9 +14,9 @@ using namespace attnprobe::test;
 namespace {
 
 std::vector<AttentionConfig> parse(const std::string& members) {
-  return parse_configs(R"({"batch": 2, "heads": 6, "seqlen": 8, "head_dim": 16)" +
-                           (members.empty() ? "" : ", " + members) + "}",
-                       "f.json");
+  return parse_configs(
+      R"({"batch": 2, "heads": 6, "seqlen": 8, "head_dim": 16)" + (members.empty() ? "" : ", " + members) + "}",
+      "f.json");
 }
 
 AttentionSpec one(const std::string& members) {
@@ -57,13 +57,12 @@ const Reading readings[] = {
     // layouts
     {R"("pass": "bprop")", "do_layout", "absent"},
     {R"("pass": "bprop", "do_layout": "bhsd")", "do_layout", R"("bhsd")"},
-    {R"("pass": "bprop", "do_layout": {"strides": [768, 16, 96, 1]})", "do_layout",
-     R"({"strides":[768,16,96,1]})"},
+    {R"("pass": "bprop", "do_layout": {"strides": [768, 16, 96, 1]})", "do_layout", R"({"strides":[768,16,96,1]})"},
     {R"("pass": "bprop", "dqkv_layout": "bshd_bs2hd")", "dqkv_layout", R"("bshd_bs2hd")"},
     {R"("pass": "bprop", "dqkv_layout": {"q": "bhsd", "k": "bhsd", "v": "sbhd"})", "dqkv_layout",
      R"("bhsd_bhsd_sbhd")"},
-    {R"("pass": "bprop", "dqkv_layout": {"q": {"strides": [1, 2, 3, 1]}, "k": "bhsd", "v": "sbhd"})",
-     "dqkv_layout", R"({"q":{"strides":[1,2,3,1]},"k":"bhsd","v":"sbhd"})"},
+    {R"("pass": "bprop", "dqkv_layout": {"q": {"strides": [1, 2, 3, 1]}, "k": "bhsd", "v": "sbhd"})", "dqkv_layout",
+     R"({"q":{"strides":[1,2,3,1]},"k":"bhsd","v":"sbhd"})"},
     {R"("layout": "thd")", "layout", R"("thd")"},
     {R"("layout": "thd")", "o_layout", R"("thd")"},
     {R"("layout": "t3hd")", "o_layout", R"("thd")"},
@@ -90,8 +89,7 @@ const Reading readings[] = {
     {R"("bias": "none")", "bias", "absent"},
     {R"("bias": "b1ss")", "bias", R"({"shape":"b1ss","grad":false})"},
     {R"("bias": {})", "bias", R"({"shape":"1hss","grad":false})"},
-    {R"("bias": {"shape": "b11s", "dtype": "f32"})", "bias",
-     R"({"shape":"b11s","dtype":"f32","grad":false})"},
+    {R"("bias": {"shape": "b11s", "dtype": "f32"})", "bias", R"({"shape":"b11s","dtype":"f32","grad":false})"},
     {R"("bias": {"shape": "b1ss", "strides": [0, 64, 8, 1]})", "bias",
      R"({"shape":"b1ss","strides":[0,64,8,1],"grad":false})"},
     {R"("bias": {"dtype": "bf16", "grad": true})", "bias", R"({"shape":"1hss","dtype":"bf16","grad":true})"},
@@ -127,10 +125,8 @@ const Reading readings[] = {
     // paged
     {R"("paged": "none")", "paged", "absent"},
     {R"("paged": {"k": false, "v": false})", "paged", "absent"},
-    {R"("paged": 16)", "paged",
-     R"({"block_size":16,"k":true,"v":true,"layout":"bhsd","packed_table":false})"},
-    {R"("paged": {})", "paged",
-     R"({"block_size":64,"k":true,"v":true,"layout":"bhsd","packed_table":false})"},
+    {R"("paged": 16)", "paged", R"({"block_size":16,"k":true,"v":true,"layout":"bhsd","packed_table":false})"},
+    {R"("paged": {})", "paged", R"({"block_size":64,"k":true,"v":true,"layout":"bhsd","packed_table":false})"},
     {R"("paged": {"layout": "sbhd"})", "paged",
      R"({"block_size":64,"k":true,"v":true,"layout":"sbhd","packed_table":false})"},
     {R"("paged": {"block_size": 4, "v": false, "layout": "bshd", "packed_table": true})", "paged",
@@ -166,8 +162,7 @@ const Refusal bad_values[] = {
      R"(/dqkv_layout/o: unknown key "o"; allowed: "q", "k", "v" (did you mean "q"?))"},
     {R"("ragged_offsets": "u8")", R"(/ragged_offsets: "u8" is not a known value; allowed: "i32", "i64")"},
     {R"("ragged_stats": "no")", R"(/ragged_stats: "no" is not a boolean; allowed: true, false)"},
-    {R"("max_total_seqlen_q": 0)",
-     "/max_total_seqlen_q: 0 is out of range; allowed: an integer from 1 to 2147483647"},
+    {R"("max_total_seqlen_q": 0)", "/max_total_seqlen_q: 0 is out of range; allowed: an integer from 1 to 2147483647"},
     {R"("max_total_seqlen_kv": "8")", R"(/max_total_seqlen_kv: "8" is not an integer from 1 to 2147483647)"},
     {R"("scale": "by_value")", R"(/scale: "by_value" is not a scale; allowed: a number, "tensor", "none")"},
     {R"("scale": true)", R"(/scale: true is not a scale; allowed: a number, "tensor", "none")"},
@@ -182,16 +177,15 @@ const Refusal bad_values[] = {
     {R"("bias": {"dtype": "fp8_e4m3"})",
      R"(/bias/dtype: "fp8_e4m3" is not a known value; allowed: "f16", "bf16", "f32")"},
     {R"("bias": {"grad": 1})", "/bias/grad: 1 is not a boolean; allowed: true, false"},
-    {R"("bias": {"dims": "1hss"})",
-     R"(/bias/dims: unknown key "dims"; allowed: "shape", "dtype", "strides", "grad")"},
+    {R"("bias": {"dims": "1hss"})", R"(/bias/dims: unknown key "dims"; allowed: "shape", "dtype", "strides", "grad")"},
     {R"("bias": {"strides": [0, 1]})",
      "/bias/strides: [0,1] is not four strides, in the order batch, heads, seqlen_q, seqlen_kv"},
     {R"("layout": {"q": {"strides": [1, 2, 3, 1], "axes": "bshd"}, "k": "bshd", "v": "bshd"})",
      R"(/layout/q/axes: "bshd" is no ragged layout; allowed beside strides: "thd", …)"},
     {R"("ragged_shared": true)", R"(/ragged_shared: given without a ragged layout ("thd"))"},
     {R"("ragged_shared": true, "layout": {"q": "thd", "k": "thd", "v": "thd", "o": "bshd"})",
-     "/ragged_shared: Q and O, and K and V, have one tensor of offsets only where both are ragged and their "
-     "tokens have equally many elements"},
+     "/ragged_shared: Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
+     "have equally many elements"},
     {R"("alibi": 1)", "/alibi: 1 is not a boolean; allowed: true, false"},
     {R"("softcap": 0)", "/softcap: 0 is out of range; allowed: above 0"},
     {R"("softcap": -1.5)", "/softcap: -1.5 is out of range; allowed: above 0"},
@@ -202,12 +196,10 @@ const Refusal bad_values[] = {
     {R"("sum_exp": 1)", "/sum_exp: 1 is not a boolean; allowed: true, false"},
     {R"("deterministic": "true")", R"(/deterministic: "true" is not a boolean; allowed: true, false)"},
     {R"("score_mod": {"grad": true})", R"(/score_mod: the key "kind" is missing)"},
-    {R"("score_mod": {"kind": "relu", "grad": 0})",
-     "/score_mod/grad: 0 is not a boolean; allowed: true, false"},
+    {R"("score_mod": {"kind": "relu", "grad": 0})", "/score_mod/grad: 0 is not a boolean; allowed: true, false"},
     {R"("score_mod": {"kind": "relu", "scale": 2})",
      R"(/score_mod/scale: unknown key "scale"; allowed: "kind", "grad")"},
-    {R"("dropout": 1)",
-     "/dropout: 1 is out of range; allowed: a probability of being dropped, from 0 to below 1"},
+    {R"("dropout": 1)", "/dropout: 1 is out of range; allowed: a probability of being dropped, from 0 to below 1"},
     {R"("dropout": -0.1)",
      "/dropout: -0.1 is out of range; allowed: a probability of being dropped, from 0 to below 1"},
     {R"("dropout": true)", "/dropout: true is not a number"},
@@ -218,16 +210,13 @@ const Refusal bad_values[] = {
      R"(/dropout/form: "rng" is not a known value; allowed: "philox", "mask")"},
     {R"("dropout": {"probability": 0.5, "seed": 7})",
      R"(/dropout/seed: 7 is not a known value; allowed: "i64", "i32", "by_value", "constant")"},
-    {R"("dropout": {"probability": 0.5, "dump": "x"})",
-     R"(/dropout/dump: "x" is not a boolean; allowed: true, false)"},
-    {R"("dropout": {"p": 0.5})",
-     R"(/dropout/p: unknown key "p"; allowed: "probability", "form", "seed", "dump")"},
+    {R"("dropout": {"probability": 0.5, "dump": "x"})", R"(/dropout/dump: "x" is not a boolean; allowed: true, false)"},
+    {R"("dropout": {"p": 0.5})", R"(/dropout/p: unknown key "p"; allowed: "probability", "form", "seed", "dump")"},
     {R"("paged": 0)", "/paged: 0 is out of range; allowed: an integer from 1 to 2147483647"},
     {R"("paged": "16")", R"(/paged: "16" is not an integer from 1 to 2147483647)"},
     {R"("paged": {"block_size": 1.5})", "/paged/block_size: 1.5 is not an integer from 1 to 2147483647"},
     {R"("paged": {"k": 1})", "/paged/k: 1 is not a boolean; allowed: true, false"},
-    {R"("paged": {"layout": "thd"})",
-     R"(/paged/layout: "thd" is not a known value; allowed: "bhsd", "bshd", "sbhd")"},
+    {R"("paged": {"layout": "thd"})", R"(/paged/layout: "thd" is not a known value; allowed: "bhsd", "bshd", "sbhd")"},
     {R"("paged": {"layout": 3})", "/paged/layout: 3 is not text"},
     {R"("paged": {"packed_table": 1})", "/paged/packed_table: 1 is not a boolean; allowed: true, false"},
     {R"("paged": {"blocks": 8})",
@@ -248,10 +237,8 @@ const Refusal bad_together[] = {
      "/block_mask: only the forward pass of cuDNN's single SDPA operation takes one"},
     {R"("fp8": "delayed")", R"(/fp8: given with dtype "f16", which is not fp8)"},
     {R"("fp8": "mxfp8", "dtype": "bf16")", R"(/fp8: given with dtype "bf16", which is not fp8)"},
-    {R"("pass": "bprop", "max_total_seqlen_q": 8)",
-     R"(/max_total_seqlen_q: given without a ragged layout ("thd"))"},
-    {R"("pass": "bprop", "max_total_seqlen_kv": 8)",
-     R"(/max_total_seqlen_kv: given without a ragged layout ("thd"))"},
+    {R"("pass": "bprop", "max_total_seqlen_q": 8)", R"(/max_total_seqlen_q: given without a ragged layout ("thd"))"},
+    {R"("pass": "bprop", "max_total_seqlen_kv": 8)", R"(/max_total_seqlen_kv: given without a ragged layout ("thd"))"},
     {R"("softmax": false)", R"(/softmax: false is for pattern "mha" only; "two_matmul" never has one)"},
     {R"("softmax": false, "pattern": "sdpa_unified")",
      R"(/softmax: false is for pattern "mha" only; "two_matmul" never has one)"},
@@ -302,16 +289,14 @@ TEST_CASE("The normalised form of every field reads as itself", "[config][featur
 }
 
 TEST_CASE("A feature that is asked for in bits is in the spec", "[config][features]") {
-  const AttentionSpec dropout =
-      one(R"("dropout": {"probability": 0.25, "form": "mask", "seed": "constant"})");
+  const AttentionSpec dropout = one(R"("dropout": {"probability": 0.25, "form": "mask", "seed": "constant"})");
   REQUIRE(dropout.dropout);
   CHECK(dropout.dropout->probability == 0.25);
   CHECK(dropout.dropout->form == DropoutForm::mask);
   CHECK(seed_form(dropout) == SeedForm::constant);
   CHECK(seed_form(one(R"("dropout": 0.5)")) == SeedForm::i64);
   CHECK(seed_form(one(R"("dropout": 0.5, "pattern": "mha")")) == SeedForm::constant);
-  CHECK(seed_form(one(R"("dropout": {"probability": 0.5, "seed": "i32"}, "pattern": "mha")")) ==
-        SeedForm::i32);
+  CHECK(seed_form(one(R"("dropout": {"probability": 0.5, "seed": "i32"}, "pattern": "mha")")) == SeedForm::i32);
   CHECK(heads_v(one("")) == 6);
   CHECK(heads_v(one(R"("heads_kv": 3)")) == 3);
   CHECK(heads_v(one(R"("heads_v": 2)")) == 2);
@@ -321,9 +306,9 @@ TEST_CASE("A feature that is asked for in bits is in the spec", "[config][featur
 
 TEST_CASE("A bias is broadcast where its shape says 1", "[config][features]") {
   using Dims = std::array<int64_t, 4>;
-  const std::pair<const char*, Dims> cases[] = {
-      {"bhss", {2, 6, 4, 8}}, {"1hss", {1, 6, 4, 8}}, {"b1ss", {2, 1, 4, 8}}, {"11ss", {1, 1, 4, 8}},
-      {"b11s", {2, 1, 1, 8}}, {"1hs1", {1, 6, 4, 1}}, {"1111", {1, 1, 1, 1}}};
+  const std::pair<const char*, Dims> cases[] = {{"bhss", {2, 6, 4, 8}}, {"1hss", {1, 6, 4, 8}}, {"b1ss", {2, 1, 4, 8}},
+                                                {"11ss", {1, 1, 4, 8}}, {"b11s", {2, 1, 1, 8}}, {"1hs1", {1, 6, 4, 1}},
+                                                {"1111", {1, 1, 1, 1}}};
   for (const auto& [shape, dims] : cases) {
     INFO(shape);
     CHECK(bias_dims(one(std::string(R"("seqlen_q": 4, "bias": ")") + shape + "\"")) == dims);
@@ -357,19 +342,17 @@ TEST_CASE("Features make the cross product too, words and objects", "[config][fe
       {R"("dropout": [0, 0.5, {"probability": 0.5, "form": "mask"}])",
        {"n[dropout=0]", "n[dropout=0.5]", R"(n[dropout={"probability":0.5,"form":"mask"}])"}},
       {R"("paged": ["none", 16], "alibi": [false, true])",
-       {"n[paged=none,alibi=false]", "n[paged=none,alibi=true]", "n[paged=16,alibi=false]",
-        "n[paged=16,alibi=true]"}},
+       {"n[paged=none,alibi=false]", "n[paged=none,alibi=true]", "n[paged=16,alibi=false]", "n[paged=16,alibi=true]"}},
       {R"("scale": ["none", "tensor", 0.5])", {"n[scale=none]", "n[scale=tensor]", "n[scale=0.5]"}},
       {R"("layout": ["bshd", "thd"], "score_mod": ["relu", {"kind": "exp"}])",
-       {"n[layout=bshd,score_mod=relu]", R"(n[layout=bshd,score_mod={"kind":"exp"}])",
-        "n[layout=thd,score_mod=relu]", R"(n[layout=thd,score_mod={"kind":"exp"}])"}},
+       {"n[layout=bshd,score_mod=relu]", R"(n[layout=bshd,score_mod={"kind":"exp"}])", "n[layout=thd,score_mod=relu]",
+        R"(n[layout=thd,score_mod={"kind":"exp"}])"}},
       {R"("dtype": ["fp8_e4m3", "fp8_e5m2"], "fp8": ["current", "mxfp8"])",
        {"n[dtype=fp8_e4m3,fp8=current]", "n[dtype=fp8_e4m3,fp8=mxfp8]", "n[dtype=fp8_e5m2,fp8=current]",
         "n[dtype=fp8_e5m2,fp8=mxfp8]"}}};
   for (const auto& [members, names] : products) {
     std::vector<std::string> found;
-    for (const auto& config : parse(std::string(R"("name": "n", )") + members))
-      found.push_back(config.spec.name);
+    for (const auto& config : parse(std::string(R"("name": "n", )") + members)) found.push_back(config.spec.name);
     CHECK(found == names);
   }
   const auto biased = parse(R"("bias": ["none", "b1ss"])");
@@ -378,17 +361,14 @@ TEST_CASE("Features make the cross product too, words and objects", "[config][fe
 }
 
 TEST_CASE("A cross product that holds a contradiction is refused at its element", "[config][features]") {
-  CHECK(refusal(R"("pass": "bprop", "paged": ["none", 16])") ==
-        "f.json: /paged/1: a paged cache has no backward pass");
-  CHECK(
-      refusal(R"("dropout": [0.5, 1.5])") ==
-      "f.json: /dropout/1: 1.5 is out of range; allowed: a probability of being dropped, from 0 to below 1");
+  CHECK(refusal(R"("pass": "bprop", "paged": ["none", 16])") == "f.json: /paged/1: a paged cache has no backward pass");
+  CHECK(refusal(R"("dropout": [0.5, 1.5])") ==
+        "f.json: /dropout/1: 1.5 is out of range; allowed: a probability of being dropped, from 0 to below 1");
 }
 
 // ---- refusals
 
-TEST_CASE("A bad value of a feature is refused with place, value and what is allowed",
-          "[config][features][errors]") {
+TEST_CASE("A bad value of a feature is refused with place, value and what is allowed", "[config][features][errors]") {
   for (const auto& [members, message] : bad_values) {
     INFO(members);
     CHECK(refusal(members) == std::string("f.json: ") + message);
@@ -429,9 +409,8 @@ TEST_CASE("What only flash attention has is taken there", "[config][features][er
 }
 
 TEST_CASE("Legacy attention has bias, dropout and a backward pass", "[config][features]") {
-  for (const char* members :
-       {R"("bias": "1hss")", R"("dropout": 0.5)", R"("pass": "bprop")", R"("softmax": false)",
-        R"("pass": "bprop", "mask": "padding_causal", "bias": {"grad": true}, "dropout": 0.5)"}) {
+  for (const char* members : {R"("bias": "1hss")", R"("dropout": 0.5)", R"("pass": "bprop")", R"("softmax": false)",
+                              R"("pass": "bprop", "mask": "padding_causal", "bias": {"grad": true}, "dropout": 0.5)"}) {
     INFO(members);
     CHECK(refusal(std::string(R"("pattern": "mha", )") + members) == "no error");
   }

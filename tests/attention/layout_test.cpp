@@ -1,5 +1,4 @@
-// Layouts and masks by name or spelt out, expectations, and a spec's way back to JSON, options and the
-// schema.
+// Layouts and masks by name or spelt out, expectations, and a spec's way back to JSON, options and the schema.
 #include "attention/layout.hpp"
 
 #include <algorithm>
@@ -11,8 +10,8 @@
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"
-#include "gpu/catalogue.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
@@ -128,13 +127,12 @@ std::vector<bool> valid_under_schema(const std::vector<Json>& documents) {
   const auto schema = folder.file("schema.json", config_schema().dump());
   const auto list = folder.file("documents.json", Json(documents).dump());
   const auto out = folder.path() / "out.json";
-  const auto script =
-      folder.file("validate.py",
-                  "import json, sys, jsonschema\n"
-                  "schema, documents = (json.load(open(p)) for p in sys.argv[1:3])\n"
-                  "jsonschema.Draft202012Validator.check_schema(schema)\n"
-                  "validator = jsonschema.Draft202012Validator(schema)\n"
-                  "json.dump([validator.is_valid(d) for d in documents], open(sys.argv[3], 'w'))\n");
+  const auto script = folder.file("validate.py",
+                                  "import json, sys, jsonschema\n"
+                                  "schema, documents = (json.load(open(p)) for p in sys.argv[1:3])\n"
+                                  "jsonschema.Draft202012Validator.check_schema(schema)\n"
+                                  "validator = jsonschema.Draft202012Validator(schema)\n"
+                                  "json.dump([validator.is_valid(d) for d in documents], open(sys.argv[3], 'w'))\n");
   const std::string command =
       "python3 " + script.string() + " " + schema.string() + " " + list.string() + " " + out.string();
   REQUIRE(std::system(command.c_str()) == 0);
@@ -169,8 +167,8 @@ TEST_CASE("A ragged tensor has the strides of a padded batch", "[layout]") {
 }
 
 TEST_CASE("Axes that are no layout have no strides", "[layout]") {
-  for (const char* axes : {"", "bshdd", "bsh", "bsdh", "bbhd", "bs4hd", "bs33hd", "bshd3", "BSHD", "bs-hd",
-                           "td", "tsd", "bthd", "tshd", "htd", "tthd", "t4hd", "THD"}) {
+  for (const char* axes : {"", "bshdd", "bsh", "bsdh", "bbhd", "bs4hd", "bs33hd", "bshd3", "BSHD", "bs-hd", "td", "tsd",
+                           "bthd", "tshd", "htd", "tthd", "t4hd", "THD"}) {
     INFO(axes);
     CHECK_FALSE(strides_of(axes, shape));
   }
@@ -190,8 +188,8 @@ TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
 }
 
 TEST_CASE("A digit in the wrong group is no layout name", "[layout]") {
-  for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_",
-                           "_bshd", "bshd_bshd_bshd_bshd", "t2hd", "thd_t3hd", "t3hd_t3hd", "thd_t2hd_thd"})
+  for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_", "_bshd",
+                           "bshd_bshd_bshd_bshd", "t2hd", "thd_t3hd", "t3hd_t3hd", "thd_t2hd_thd"})
     CHECK_FALSE(split_layout_name(name));
 }
 
@@ -216,13 +214,12 @@ TEST_CASE("O follows Q without its interleaving, unless it has a layout", "[layo
   CHECK(q_strides(packed) == Strides{3 * 3 * 16, 8, 3 * 16, 1});
   CHECK(o_strides(packed) == Strides{3 * 16, 8, 16, 1});
   CHECK(o_strides(spec_with(R"("layout": "bhsd")")) == Strides{6 * 4 * 16, 4 * 16, 16, 1});
-  CHECK(o_strides(spec_with(R"("layout": "bhsd", "o_layout": "sbhd")")) ==
-        Strides{6 * 16, 16, 2 * 6 * 16, 1});
+  CHECK(o_strides(spec_with(R"("layout": "bhsd", "o_layout": "sbhd")")) == Strides{6 * 16, 16, 2 * 6 * 16, 1});
 }
 
 TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layout]") {
-  // The formulas of generateMatrixStrides in TransformerEngine's common/fused_attn/utils.cu, by hand for b 2,
-  // h 3, s_q 4, s_kv 5, d 8: h·d = 24. "bshd" is also JAX's BTNH and "bhsd" its BNTH
+  // The formulas of generateMatrixStrides in TransformerEngine's common/fused_attn/utils.cu, by hand for b 2, h 3, s_q
+  // 4, s_kv 5, d 8: h·d = 24. "bshd" is also JAX's BTNH and "bhsd" its BNTH
   // (jax/_src/cudnn/fused_attention_stablehlo.py); Q, K, V as "bhsd" beside O as "sbhd" is what
   // samples/cpp/sdpa/fp16_fwd.cpp of cudnn-frontend builds.
   struct Case {
@@ -281,17 +278,9 @@ TEST_CASE("Gradients may have layouts of their own", "[layout]") {
        {192, 8, 48, 1},
        {120, 8, 24, 1},
        {240, 16, 48, 1}},
-      {R"("do_layout": {"strides": [9, 8, 7, 1]})",
-       {9, 8, 7, 1},
-       {192, 8, 48, 1},
-       {120, 8, 24, 1},
-       {240, 16, 48, 1}},
+      {R"("do_layout": {"strides": [9, 8, 7, 1]})", {9, 8, 7, 1}, {192, 8, 48, 1}, {120, 8, 24, 1}, {240, 16, 48, 1}},
       {R"("dqkv_layout": "bhsd")", {384, 16, 96, 1}, {192, 32, 8, 1}, {120, 40, 8, 1}, {240, 80, 16, 1}},
-      {R"("dqkv_layout": "bshd_bhsd_sbhd")",
-       {384, 16, 96, 1},
-       {192, 8, 48, 1},
-       {120, 40, 8, 1},
-       {48, 16, 96, 1}},
+      {R"("dqkv_layout": "bshd_bhsd_sbhd")", {384, 16, 96, 1}, {192, 8, 48, 1}, {120, 40, 8, 1}, {48, 16, 96, 1}},
       {R"("layout": "bhsd", "dqkv_layout": {"q": "sbhd", "k": {"strides": [5, 4, 3, 1]}, "v": "thd"})",
        {384, 64, 16, 1},
        {48, 8, 96, 1},
@@ -308,8 +297,7 @@ TEST_CASE("Gradients may have layouts of their own", "[layout]") {
 }
 
 TEST_CASE("Strides may be spelt out", "[layout]") {
-  const AttentionSpec spec =
-      spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
+  const AttentionSpec spec = spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
   CHECK(q_strides(spec) == Strides{900, 30, 60, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 5 * 8, 8, 1});
   CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing of O
@@ -318,17 +306,15 @@ TEST_CASE("Strides may be spelt out", "[layout]") {
 TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {
   CHECK(refusal(R"("layout": "bshdd")") ==
         "x.json: /layout: \"bshdd\" is not a known value; allowed: \"bshd\", \"bhsd\", \"sbhd\", \"bs3hd\", "
-        "\"bsh3d\", "
-        "\"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\", \"thd\", "
+        "\"bsh3d\", \"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\", \"thd\", "
         "\"t3hd\", \"th3d\", \"thd_t2hd\", \"thd_th2d\" (did you mean \"bshd\"?)");
   CHECK(refusal(R"("layout": {"q": "bshd", "k": "bshd"})") == "x.json: /layout: the key \"v\" is missing");
   CHECK_THAT(refusal(R"("o_layout": "bshd_bshd")"),
              StartsWith("x.json: /o_layout: \"bshd_bshd\" is not the layout of one tensor"));
   CHECK_THAT(refusal(R"("layout": {"q": "bshd", "k": {"stride": [1]}, "v": "bshd"})"),
              StartsWith("x.json: /layout/k/stride: unknown key \"stride\"; allowed: \"strides\""));
-  CHECK(
-      refusal(R"("o_layout": {"strides": [1, 2, 3]})") ==
-      "x.json: /o_layout/strides: [1,2,3] is not four strides, in the order batch, heads, seqlen, head_dim");
+  CHECK(refusal(R"("o_layout": {"strides": [1, 2, 3]})") ==
+        "x.json: /o_layout/strides: [1,2,3] is not four strides, in the order batch, heads, seqlen, head_dim");
   CHECK_THAT(refusal(R"("o_layout": {"strides": [1, 2, -3, 1]})"),
              StartsWith("x.json: /o_layout/strides/2: -3 is out of range"));
 }
@@ -378,8 +364,7 @@ TEST_CASE("Masks with wrong members are refused", "[mask]") {
   CHECK_THAT(refusal(R"("mask": "casual")"), EndsWith("(did you mean \"causal\"?)"));
   CHECK_THAT(refusal(R"("mask": {"window": 3})"),
              StartsWith("x.json: /mask/window: unknown key \"window\"; allowed: \"causal\""));
-  CHECK_THAT(refusal(R"("mask": {"window_left": -1})"),
-             StartsWith("x.json: /mask/window_left: -1 is out of range"));
+  CHECK_THAT(refusal(R"("mask": {"window_left": -1})"), StartsWith("x.json: /mask/window_left: -1 is out of range"));
   CHECK_THAT(refusal(R"("mask": {"alignment": "left"})"),
              StartsWith("x.json: /mask/alignment: \"left\" is not a known value"));
   CHECK(refusal(R"("mask": {"padding": "yes"})") ==
@@ -397,8 +382,7 @@ TEST_CASE("An expectation holds for all targets or by target", "[config]") {
   CHECK(expect.otherwise == ExpectedVerdict::supported);
   CHECK(expect.by_target == std::map<std::string, ExpectedVerdict>{{"t4", ExpectedVerdict::unsupported},
                                                                    {"l40s", ExpectedVerdict::supported}});
-  CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise ==
-        ExpectedVerdict::unsupported);
+  CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise == ExpectedVerdict::unsupported);
   CHECK(refusal(R"("expect": {"t4": "no"})") ==
         "x.json: /expect/t4: \"no\" is not a known value; allowed: \"supported\", \"unsupported\", \"any\"");
 }
@@ -429,8 +413,8 @@ TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
     INFO(to_options(spec));
     std::vector<Override> overrides;
     for (size_t i = 0; i + 1 < words.size(); i += 2) {
-      const auto field = std::find_if(fields().begin(), fields().end(),
-                                      [&](const Field& f) { return option_of(f.name) == words[i]; });
+      const auto field =
+          std::find_if(fields().begin(), fields().end(), [&](const Field& f) { return option_of(f.name) == words[i]; });
       REQUIRE(field != fields().end());
       overrides.push_back(parse_override(field->name, words[i + 1]));
     }
@@ -442,12 +426,10 @@ TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
 
 TEST_CASE("Options say equal pairs by their shorthand and leave out what is the default", "[config]") {
   const auto configs = parse_configs(
-      R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})",
-      "x.json");
-  CHECK(
-      to_options(configs.at(0).spec) ==
-      R"(--pattern sdpa --pass fprop --batch 1 --seqlen-q 1 --seqlen-kv 512 --dtype f16 --layout bshd --mask )"
-      R"('{"window_left":3,"alignment":"top_left","padding":false}' --heads 12 --head-dim 64)");
+      R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})", "x.json");
+  CHECK(to_options(configs.at(0).spec) ==
+        R"(--pattern sdpa --pass fprop --batch 1 --seqlen-q 1 --seqlen-kv 512 --dtype f16 --layout bshd --mask )"
+        R"('{"window_left":3,"alignment":"top_left","padding":false}' --heads 12 --head-dim 64)");
 }
 
 TEST_CASE("Shipped configs have names of their own and expect of known targets", "[config][shipped]") {

@@ -1,6 +1,6 @@
-// The backward graphs: operations, tensors and wiring of flash attention in 16 bits and in fp8, of the legacy
-// pattern and of the single operation, and what cudnn-frontend changes of them. Counts and rules follow
-// shared/graphs.md, sections 3, 4.2, 4.3 and 5; what cuDNN says of the graphs is tested elsewhere.
+// The backward graphs: operations, tensors and wiring of flash attention in 16 bits and in fp8, of the legacy pattern
+// and of the single operation, and what cudnn-frontend changes of them. Counts and rules follow shared/graphs.md,
+// sections 3, 4.2, 4.3 and 5; what cuDNN says of the graphs is tested elsewhere.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,9 +27,7 @@ AttentionSpec spec_with(const std::string& members) {
   const std::string defaults =
       R"("pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 6, "seqlen_q": 5, "seqlen_kv": 7,
          "head_dim_qk": 16, "head_dim_v": 8)";
-  return parse_configs(R"({"defaults": {)" + defaults + R"(}, "configs": {)" + members + "}}", "x.json")
-      .at(0)
-      .spec;
+  return parse_configs(R"({"defaults": {)" + defaults + R"(}, "configs": {)" + members + "}}", "x.json").at(0).spec;
 }
 
 OpGraph graph_of(const std::string& members, int64_t version = 91900) {
@@ -144,11 +142,11 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
         "reshape", "matmul",                // dK
         "reshape", "matmul", "identity"}},  // dQ
       {R"("deterministic": true)",
-       {"mul", "reduce_add", "mul", "matmul", "mul", "sub", "exp", "reshape", "matmul", "matmul", "sub",
-        "mul", "mul", "reshape", "matmul", "reshape", "matmul"}},
+       {"mul", "reduce_add", "mul", "matmul", "mul", "sub", "exp", "reshape", "matmul", "matmul", "sub", "mul", "mul",
+        "reshape", "matmul", "reshape", "matmul"}},
       {R"("bias": {"grad": true})",
-       {"mul", "reduce_add", "mul", "matmul", "mul", "add", "sub", "exp", "reshape", "matmul", "matmul",
-        "sub", "mul", "reduce_add", "mul", "reshape", "matmul", "reshape", "matmul"}},
+       {"mul", "reduce_add", "mul", "matmul", "mul", "add", "sub", "exp", "reshape", "matmul", "matmul", "sub", "mul",
+        "reduce_add", "mul", "reshape", "matmul", "reshape", "matmul"}},
       // Padding before the statistics are subtracted, the diagonal after it.
       {R"("mask": "padding_causal")",
        {"mul",    "reduce_add",    "mul",         "matmul",        "mul",     "gen_index", "gen_index",
@@ -161,9 +159,9 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
       {R"("sink": true)", {"mul", "reduce_add", "sub",    "exp",     "mul",    "reduce_add", "mul", "matmul",
                            "mul", "sub",        "exp",    "reshape", "matmul", "matmul",     "sub", "mul",
                            "mul", "reshape",    "matmul", "reshape", "matmul", "identity"}},
-      {R"("heads_kv": 3)", {"mul",     "reduce_add", "mul",        "matmul",  "mul",    "sub",     "exp",
-                            "reshape", "matmul",     "reduce_add", "matmul",  "sub",    "mul",     "mul",
-                            "reshape", "matmul",     "reduce_add", "reshape", "matmul", "identity"}},
+      {R"("heads_kv": 3)",
+       {"mul",    "reduce_add", "mul", "matmul", "mul",     "sub",    "exp",        "reshape", "matmul", "reduce_add",
+        "matmul", "sub",        "mul", "mul",    "reshape", "matmul", "reduce_add", "reshape", "matmul", "identity"}},
       {R"("softcap": 30)",
        {"mul",      "reduce_add", "mul",     "matmul",  "mul",    "div",     "tanh_fwd", "mul",
         "sub",      "exp",        "reshape", "matmul",  "matmul", "sub",     "mul",      "mul",
@@ -173,17 +171,16 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
         "matmul",  "mul",        "mul",    "mul", "sub", "exp",                                // P
         "mul",     "reshape",    "matmul", "mul", "mul", "mul",         "reduce_amax",         // dV
         "matmul",  "mul",        "mul",    "sub", "mul", "mul",         "reduce_amax", "mul",  // dS
-        "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax",    // dQ, here before dK
-        "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax"}},  // dK
+        "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax",                        // dQ, here before dK
+        "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax"}},                      // dK
       // In fp8 the diagonal is before the subtraction too; a sink without dropout needs a factor of 1.
       {R"("dtype": "fp8_e4m3", "mask": "causal", "sink": true)",
-       {"mul",        "reduce_add", "mul",           "mul",        "sub",         "exp",     "mul",
-        "reduce_add", "mul",        "matmul",        "mul",        "mul",         "mul",     "gen_index",
-        "gen_index",  "cmp_ge",     "binary_select", "sub",        "exp",         "mul",     "reshape",
-        "matmul",     "mul",        "mul",           "mul",        "reduce_amax", "matmul",  "mul",
-        "mul",        "sub",        "mul",           "mul",        "reduce_amax", "mul",     "reshape",
-        "matmul",     "mul",        "mul",           "mul",        "reduce_amax", "reshape", "matmul",
-        "mul",        "mul",        "mul",           "reduce_amax"}},
+       {"mul",           "reduce_add",  "mul",     "mul",    "sub",     "exp",        "mul",       "reduce_add",
+        "mul",           "matmul",      "mul",     "mul",    "mul",     "gen_index",  "gen_index", "cmp_ge",
+        "binary_select", "sub",         "exp",     "mul",    "reshape", "matmul",     "mul",       "mul",
+        "mul",           "reduce_amax", "matmul",  "mul",    "mul",     "sub",        "mul",       "mul",
+        "reduce_amax",   "mul",         "reshape", "matmul", "mul",     "mul",        "mul",       "reduce_amax",
+        "reshape",       "matmul",      "mul",     "mul",    "mul",     "reduce_amax"}},
       {R"("dtype": "fp8_e4m3", "fp8": "mxfp8", "o_dtype": "bf16")",
        {"block_scale_dequantize",
         "block_scale_dequantize",
@@ -251,8 +248,8 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
     // Behind them: the scale, and six operations for dK and dQ.
     const auto end = all.end() - 6;
     CHECK(Words(end - static_cast<std::ptrdiff_t>(words.size()), end) == words);
-    CHECK(Words(end - static_cast<std::ptrdiff_t>(words.size()) - 2,
-                end - static_cast<std::ptrdiff_t>(words.size())) == Words{"sub", "mul"});
+    CHECK(Words(end - static_cast<std::ptrdiff_t>(words.size()) - 2, end - static_cast<std::ptrdiff_t>(words.size())) ==
+          Words{"sub", "mul"});
     const Words without =
         operations(graph_of(R"("score_mod": {"kind": ")" + std::string(kind) + R"(", "grad": false})"));
     CHECK(without.size() + words.size() == all.size());
@@ -263,8 +260,7 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
     std::vector<double> values;
     for (const auto& op : graph.operations)
       for (const auto& port : ports(op))
-        if (const Tensor& t = tensor(graph, port.uid); t.by_value && t.name != "one")
-          values.push_back(*t.value);
+        if (const Tensor& t = tensor(graph, port.uid); t.by_value && t.name != "one") values.push_back(*t.value);
     return values;
   };
   CHECK(scalars("pow") == std::vector<double>{2, 1, 2});  // x^2, then 2 x^1
@@ -282,9 +278,9 @@ TEST_CASE("Matmuls of the backward pass have these operands and lengths", "[back
         Words{"Q x K^T -> S m:seq_len_q n:seq_len_kv", "[f16] x dO -> dV m:seq_len_kv k:seq_len_q",
               "dO x V^T -> dP m:seq_len_q n:seq_len_kv", "[f16] x Q -> dK m:seq_len_kv k:seq_len_q",
               "[f32] x K -> dQ sum m:seq_len_q k:seq_len_kv"});
-  CHECK(matmuls(graph_of(R"("deterministic": true, "heads_kv": 3)")) ==
-        Words{"Q x K^T -> S", "[f16] x dO -> all heads", "dO x V^T -> dP", "[f16] x Q -> all heads",
-              "[f32] x K -> dQ"});
+  CHECK(
+      matmuls(graph_of(R"("deterministic": true, "heads_kv": 3)")) ==
+      Words{"Q x K^T -> S", "[f16] x dO -> all heads", "dO x V^T -> dP", "[f16] x Q -> all heads", "[f32] x K -> dQ"});
   CHECK(matmuls(graph_of(R"("dtype": "fp8_e4m3", "do_dtype": "fp8_e5m2", "mask": "padding")")) ==
         Words{"Q x K^T -> S m:seq_len_q n:seq_len_kv", "[fp8_e4m3] x dO -> [f32] m:seq_len_kv k:seq_len_q",
               "dO x V^T -> dP m:seq_len_q n:seq_len_kv", "[fp8_e5m2] x K -> [f32] m:seq_len_q k:seq_len_kv",
@@ -307,10 +303,8 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
   const char* const thd = R"("layout": "thd", "mask": "padding")";
   const char* const thd_totals =
       R"("layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)";
-  const char* const thd_gqa =
-      R"("layout": "thd", "mask": "padding", "max_total_seqlen_kv": 11, "heads_kv": 3)";
-  const char* const own_types =
-      R"("dtype": "bf16", "o_dtype": "f16", "do_dtype": "f32", "dqkv_dtype": "f32")";
+  const char* const thd_gqa = R"("layout": "thd", "mask": "padding", "max_total_seqlen_kv": 11, "heads_kv": 3)";
+  const char* const own_types = R"("dtype": "bf16", "o_dtype": "f16", "do_dtype": "f32", "dqkv_dtype": "f32")";
   const Case cases[] = {
       {"", "Q", "f16 2x6x5x16 480,16,96,1"},
       {"", "K^T", "f16 2x6x16x7 672,16,1,96"},
@@ -368,8 +362,7 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
       {R"("dropout": {"probability": 0.5, "form": "mask"})", "dropout mask", "f16 2x6x5x7 210,35,7,1"},
       {R"("dropout": 0.5)", "seed", "i64 1x1x1x1 1,1,1,1"},
       // fp8
-      {R"("dtype": "fp8_e4m3", "do_dtype": "fp8_e5m2", "dqkv_dtype": "fp8_e5m2")", "dO",
-       "fp8_e5m2 2x6x5x8 240,8,48,1"},
+      {R"("dtype": "fp8_e4m3", "do_dtype": "fp8_e5m2", "dqkv_dtype": "fp8_e5m2")", "dO", "fp8_e5m2 2x6x5x8 240,8,48,1"},
       {R"("dtype": "fp8_e4m3", "dqkv_dtype": "fp8_e5m2")", "dQ", "fp8_e5m2 2x6x5x16 480,16,96,1"},
       {R"("dtype": "fp8_e4m3")", "descale O", "f32 1x1x1x1 1,1,1,1"},
       {R"("dtype": "fp8_e4m3", "o_dtype": "bf16")", "descale O", "f32 1x1x1x1 1,1,1,1 = 1"},
@@ -403,15 +396,14 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
 }
 
 TEST_CASE("The sums over heads are two: one for dV, one for dK", "[backward]") {
-  const OpGraph graph =
-      graph_of(R"("layout": "thd", "mask": "padding", "max_total_seqlen_kv": 11, "heads_kv": 3)");
+  const OpGraph graph = graph_of(R"("layout": "thd", "mask": "padding", "max_total_seqlen_kv": 11, "heads_kv": 3)");
   CHECK(text(graph, named_tensor(graph, "all heads", 0)) == "f16 2x6x7x8 336,8,48,1 at offsets of V");
   CHECK(text(graph, named_tensor(graph, "all heads", 1)) == "f16 2x6x7x16 672,16,96,1 at offsets of K");
 }
 
 TEST_CASE("MXFP8 backward has both quantisations of Q, K and dO", "[backward]") {
-  // b 2, h 6/3, s 200/300, d 160/136. Along d, blocks of 32 padded to 4 and rows to 128; along s the other
-  // way round. cudnn-frontend's node/sdpa_fp8_bwd.h gives the scales of Q and K along s strides of their own:
+  // b 2, h 6/3, s 200/300, d 160/136. Along d, blocks of 32 padded to 4 and rows to 128; along s the other way round.
+  // cudnn-frontend's node/sdpa_fp8_bwd.h gives the scales of Q and K along s strides of their own:
   // {h n 128, n 128, b h n 128, 1} with n = ceil(s / 128) 4.
   const OpGraph graph = graph_of(
       R"("dtype": "fp8_e4m3", "do_dtype": "fp8_e5m2", "o_dtype": "bf16", "fp8": "mxfp8", "heads_kv": 3,
@@ -439,8 +431,7 @@ TEST_CASE("MXFP8 backward has both quantisations of Q, K and dO", "[backward]") 
     INFO(name);
     CHECK(text(graph, name) == description);
   }
-  for (const char* name : {"scale S", "descale S", "amax dP", "scale dQ"})
-    CHECK_FALSE(has_tensor(graph, name));
+  for (const char* name : {"scale S", "descale S", "amax dP", "scale dQ"}) CHECK_FALSE(has_tensor(graph, name));
 }
 
 TEST_CASE("dQ is accumulated in memory, unless determinism or dBias forbids it", "[backward]") {
@@ -542,8 +533,7 @@ TEST_CASE("The fp8 scales of the backward pass stand where cudnn-frontend puts t
     CHECK(operation<Pointwise>(graph, index).b == named_tensor(graph, name).uid);
   }
   // The largest value of each gradient is taken before its scale.
-  for (const auto& [index, name] :
-       {std::pair(16, "amax dV"), std::pair(30, "amax dQ"), std::pair(36, "amax dK")}) {
+  for (const auto& [index, name] : {std::pair(16, "amax dV"), std::pair(30, "amax dQ"), std::pair(36, "amax dK")}) {
     const auto at = static_cast<size_t>(index);
     CHECK(operation<Reduction>(graph, at).y == named_tensor(graph, name).uid);
     CHECK(operation<Reduction>(graph, at).x == *operation<Pointwise>(graph, at - 2).y);
@@ -561,16 +551,13 @@ TEST_CASE("The single backward operation has a port for each feature", "[backwar
       {R"("mask": "padding")", "q k v o d_o stats scale seq_len_q seq_len_kv dq! dk! dv!", {}},
       {R"("sink": true)", "q k v o d_o stats scale sink dq! dk! dv! d_sink!", {}},
       {R"("dropout": 0.25)", "q k v o d_o stats scale seed offset dq! dk! dv!", {}},
-      {R"("mask": "causal")",
-       "q k v o d_o stats scale score_output dq! dk! dv! score_input!",
-       {"diagonal_band_mask"}},
+      {R"("mask": "causal")", "q k v o d_o stats scale score_output dq! dk! dv! score_input!", {"diagonal_band_mask"}},
       {R"("bias": {"grad": true}, "softcap": 30)",
        "q k v o d_o stats scale score_output dq! dk! dv! d_bias! score_input!",
        {"div", "tanh_fwd", "mul", "add"}}};
   for (const auto& [members, expected_ports, score_operations] : cases) {
     INFO(members);
-    const OpGraph graph =
-        graph_of(R"("pattern": "sdpa_unified")" + (*members ? ", " + std::string(members) : ""));
+    const OpGraph graph = graph_of(R"("pattern": "sdpa_unified")" + (*members ? ", " + std::string(members) : ""));
     REQUIRE(operations(graph) == Words{"sdpa_backward"});
     CHECK(ports_text(graph.operations[0]) == expected_ports);
     Words names;
@@ -590,8 +577,7 @@ TEST_CASE("The single backward operation has a port for each feature", "[backwar
 // ---- by version
 
 TEST_CASE("Padding is applied a second time for cuDNN 9.0 to 9.9", "[backward][choice]") {
-  const std::pair<int64_t, size_t> counts[] = {
-      {89700, 24}, {90000, 30}, {90900, 30}, {91000, 24}, {91900, 24}};
+  const std::pair<int64_t, size_t> counts[] = {{89700, 24}, {90000, 30}, {90900, 30}, {91000, 24}, {91900, 24}};
   for (const auto& [version, operations] : counts) {
     INFO(version);
     CHECK(count(graph_of(R"("mask": "padding")", version)) == operations);
@@ -689,8 +675,7 @@ TEST_CASE("cudnn-frontend drops token counts that cuDNN cannot use", "[backward]
   CHECK(choice(R"("layout": "thd", "mask": "padding")", 90500).choice.find("drops") == std::string::npos);
 }
 
-TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of Blackwell",
-          "[backward][choice]") {
+TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of Blackwell", "[backward][choice]") {
   struct Case {
     const char* members;
     int64_t version;

@@ -1,6 +1,5 @@
-// The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and
-// rules follow shared/graphs.md, sections 1.1 to 1.4, 2 and 5; what cuDNN says of the graphs is tested
-// elsewhere.
+// The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and rules
+// follow shared/graphs.md, sections 1.1 to 1.4, 2 and 5; what cuDNN says of the graphs is tested elsewhere.
 #include "build/build.hpp"
 
 #include <fmt/format.h>
@@ -57,9 +56,7 @@ AttentionSpec spec_with(const std::string& members) {
   const std::string defaults =
       R"("pattern": "sdpa_composite", "batch": 2, "heads_q": 6, "heads_kv": 3, "seqlen_q": 5, "seqlen_kv": 7,
          "head_dim_qk": 16, "head_dim_v": 8)";
-  return parse_configs(R"({"defaults": {)" + defaults + R"(}, "configs": {)" + members + "}}", "x.json")
-      .at(0)
-      .spec;
+  return parse_configs(R"({"defaults": {)" + defaults + R"(}, "configs": {)" + members + "}}", "x.json").at(0).spec;
 }
 
 AttentionSpec sdpa_with(const std::string& members) {
@@ -128,38 +125,33 @@ std::vector<std::string> every_feature() {
         R"("dtype": "f32")",
         R"("mask": {"window_left": 2, "window_right": 1, "alignment": "bottom_right", "padding": true})"})
     all.emplace_back(members);
-  for (const std::string& kind : names_of<ScoreModifierKind>())
-    all.push_back(R"("score_mod": ")" + kind + "\"");
+  for (const std::string& kind : names_of<ScoreModifierKind>()) all.push_back(R"("score_mod": ")" + kind + "\"");
   for (const auto& [name, mask] : named_masks()) all.push_back(R"("mask": ")" + name + "\"");
   const std::vector<std::string> forward = all;
   for (const std::string& members : forward) {
     if (members.find("paged") == std::string::npos) all.push_back(R"("pass": "bprop", )" + members);
     // Neither fp8 nor a dropout mask of the caller's nor a constant seed is for the single operation.
-    const bool unified = members.find("fp8") == std::string::npos &&
-                         members.find("mask\"}") == std::string::npos &&
+    const bool unified = members.find("fp8") == std::string::npos && members.find("mask\"}") == std::string::npos &&
                          members.find("constant") == std::string::npos;
     if (unified) all.push_back(R"("pattern": "sdpa_unified", )" + members);
   }
-  for (
-      const char* members :
-      {R"("pattern": "sdpa_unified", "block_mask": true)", R"("pattern": "two_matmul")",
-       R"("pattern": "mha")", R"("pattern": "mha", "scale": "none")",
-       R"("pattern": "mha", "mask": "padding_causal", "bias": "1hss")",
-       R"("pattern": "mha", "pass": "fprop_train")", R"("pattern": "mha", "softmax": false)",
-       R"("pattern": "mha", "dropout": 0.5, "pass": "fprop_train")",
-       R"("pattern": "mha", "pass": "bprop", "mask": "padding_causal", "dropout": 0.5, "bias": {"grad": true})",
-       R"("pass": "bprop", "deterministic": true)", R"("pass": "bprop", "bias": {"grad": true})",
-       R"("pass": "bprop", "pattern": "sdpa_unified", "bias": {"grad": true}, "sink": true, "dropout": 0.5)",
-       R"("pass": "bprop", "layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)"})
+  for (const char* members :
+       {R"("pattern": "sdpa_unified", "block_mask": true)", R"("pattern": "two_matmul")", R"("pattern": "mha")",
+        R"("pattern": "mha", "scale": "none")", R"("pattern": "mha", "mask": "padding_causal", "bias": "1hss")",
+        R"("pattern": "mha", "pass": "fprop_train")", R"("pattern": "mha", "softmax": false)",
+        R"("pattern": "mha", "dropout": 0.5, "pass": "fprop_train")",
+        R"("pattern": "mha", "pass": "bprop", "mask": "padding_causal", "dropout": 0.5, "bias": {"grad": true})",
+        R"("pass": "bprop", "deterministic": true)", R"("pass": "bprop", "bias": {"grad": true})",
+        R"("pass": "bprop", "pattern": "sdpa_unified", "bias": {"grad": true}, "sink": true, "dropout": 0.5)",
+        R"("pass": "bprop", "layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)"})
     all.emplace_back(members);
   return all;
 }
 
 // Tensors that have memory and that the graph writes.
 bool is_result(const std::string& name) {
-  for (const char* word :
-       {"O", "Stats", "row_max", "row_sum", "Max", "Sum_exp", "dQ", "dK", "dV", "dSink", "dBias", "dQ sum",
-        "softmax_sum", "all heads", "S output", "P", "dS", "dropout mask"})
+  for (const char* word : {"O", "Stats", "row_max", "row_sum", "Max", "Sum_exp", "dQ", "dK", "dV", "dSink", "dBias",
+                           "dQ sum", "softmax_sum", "all heads", "S output", "P", "dS", "dropout mask"})
     if (name == word) return true;
   return name.rfind("amax ", 0) == 0;
 }
@@ -174,8 +166,8 @@ TEST_CASE("The composite graph has the ten operations of flash attention", "[bui
 }
 
 TEST_CASE("Each mask adds its own operations to the composite graph", "[builders]") {
-  const Mask none, causal = named("causal"), bottom_right = named("causal_bottom_right"),
-                   padding = named("padding"), padded_bottom_right = named("padding_causal_bottom_right");
+  const Mask none, causal = named("causal"), bottom_right = named("causal_bottom_right"), padding = named("padding"),
+                   padded_bottom_right = named("padding_causal_bottom_right");
   CHECK(count(composite(none)) == 10);
   CHECK(count(composite(causal)) == 14);
   CHECK(count(composite(bottom_right)) == 16);
@@ -207,8 +199,8 @@ TEST_CASE("Masks come in cudnn-frontend's order, each with indices of its own", 
 
 TEST_CASE("The legacy graph has 14 operations with padding, 16 with padding and causal", "[builders]") {
   CHECK(operations(mha("padding")) == Words{"mul", "matmul", "gen_index", "gen_index", "cmp_lt", "cmp_lt",
-                                            "logical_and", "binary_select", "reduce_max", "sub", "exp",
-                                            "reduce_add", "div", "matmul"});
+                                            "logical_and", "binary_select", "reduce_max", "sub", "exp", "reduce_add",
+                                            "div", "matmul"});
   CHECK(count(mha("padding_causal")) == 16);
   CHECK(count(mha("causal")) == 12);
   CHECK(count(mha("none")) == 8);
@@ -450,8 +442,8 @@ TEST_CASE("Each feature adds its own operations to the composite graph", "[build
     INFO(members);
     CHECK(count(graph_of(members)) == operations);
   }
-  for (const char* kind : {"head_factor", "score_factor", "mask_boolean", "mask_i8", "relu", "tanh",
-                           "sigmoid", "gelu", "swish", "abs", "sqrt", "sin", "exp", "pow", "max"}) {
+  for (const char* kind : {"head_factor", "score_factor", "mask_boolean", "mask_i8", "relu", "tanh", "sigmoid", "gelu",
+                           "swish", "abs", "sqrt", "sin", "exp", "pow", "max"}) {
     INFO(kind);
     CHECK(count(graph_of(R"("score_mod": ")" + std::string(kind) + "\"")) == 11);
   }
@@ -460,32 +452,30 @@ TEST_CASE("Each feature adds its own operations to the composite graph", "[build
 TEST_CASE("Operations of a feature come in cudnn-frontend's order", "[builders][features]") {
   const std::pair<const char*, Words> cases[] = {
       {R"("scale": "none", "softcap": 30, "bias": "1hss", "alibi": true)",
-       {"matmul", "div", "tanh_fwd", "mul", "add", "gen_index", "gen_index", "sub", "mul", "add",
-        "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div", "matmul"}},
+       {"matmul", "div", "tanh_fwd", "mul", "add", "gen_index", "gen_index", "sub", "mul", "add", "reduce_max", "sub",
+        "exp", "reduce_add", "log", "add", "div", "matmul"}},
       {R"("sink": true)",
-       {"matmul", "mul", "reduce_max", "max", "sub", "exp", "sub", "exp", "reduce_add", "add", "log", "add",
-        "div", "matmul"}},
+       {"matmul", "mul", "reduce_max", "max", "sub", "exp", "sub", "exp", "reduce_add", "add", "log", "add", "div",
+        "matmul"}},
       {R"("max_logit": true, "sum_exp": true)",
        {"matmul", "mul", "reduce_max", "sub", "exp", "reduce_add", "div", "matmul"}},
       {R"("dropout": 0.5)",
-       {"matmul", "mul", "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div", "rng", "mul", "mul",
-        "matmul"}},
+       {"matmul", "mul", "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div", "rng", "mul", "mul", "matmul"}},
       {R"("paged": 4)",
        {"paged_cache_load", "matmul", "mul", "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div",
         "paged_cache_load", "matmul"}},
       {R"("dtype": "fp8_e4m3")",
-       {"matmul", "mul", "mul", "mul", "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div",
-        "reduce_amax", "mul", "matmul", "mul", "mul", "mul", "reduce_amax"}},
+       {"matmul", "mul", "mul", "mul", "reduce_max", "sub", "exp", "reduce_add", "log", "add", "div", "reduce_amax",
+        "mul", "matmul", "mul", "mul", "mul", "reduce_amax"}},
       {R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
-       {"block_scale_dequantize", "block_scale_dequantize", "matmul", "mul", "reduce_max", "sub", "exp",
-        "reduce_add", "log", "add", "div", "block_scale_dequantize", "matmul", "reduce_amax"}},
+       {"block_scale_dequantize", "block_scale_dequantize", "matmul", "mul", "reduce_max", "sub", "exp", "reduce_add",
+        "log", "add", "div", "block_scale_dequantize", "matmul", "reduce_amax"}},
       {R"("score_mod": "arrow", "scale": "none", "max_logit": true)",
-       {"matmul", "gen_index", "gen_index", "cmp_lt", "cmp_lt", "sub", "cmp_ge", "cmp_le", "logical_and",
-        "logical_or", "logical_or", "binary_select", "reduce_max", "sub", "exp", "reduce_add", "div",
-        "matmul"}},
+       {"matmul", "gen_index", "gen_index", "cmp_lt", "cmp_lt", "sub", "cmp_ge", "cmp_le", "logical_and", "logical_or",
+        "logical_or", "binary_select", "reduce_max", "sub", "exp", "reduce_add", "div", "matmul"}},
       {R"("pattern": "mha", "bias": "1hss", "mask": "causal", "dropout": 0.5)",
-       {"mul", "matmul", "add", "gen_index", "gen_index", "cmp_ge", "binary_select", "reduce_max", "sub",
-        "exp", "reduce_add", "div", "rng", "mul", "mul", "matmul"}}};
+       {"mul", "matmul", "add", "gen_index", "gen_index", "cmp_ge", "binary_select", "reduce_max", "sub", "exp",
+        "reduce_add", "div", "rng", "mul", "mul", "matmul"}}};
   for (const auto& [members, words] : cases) {
     INFO(members);
     CHECK(operations(graph_of(members)) == words);
@@ -517,8 +507,7 @@ TEST_CASE("The softmax operation has the outputs that are asked for", "[builders
       {R"("stats": true)", "x y! stats!"},
       {R"("sink": true)", "x sink y!"},
       {R"("max_logit": true)", "x y! max!"},
-      {R"("stats": true, "max_logit": true, "sum_exp": true, "sink": true)",
-       "x sink y! stats! max! sum_exp!"}};
+      {R"("stats": true, "max_logit": true, "sum_exp": true, "sink": true)", "x sink y! stats! max! sum_exp!"}};
   for (const auto& [members, expected] : cases) {
     const OpGraph graph = graph_of(members, 92100);
     CHECK(ports_text(graph.operations.at(2)) == expected);
@@ -528,8 +517,7 @@ TEST_CASE("The softmax operation has the outputs that are asked for", "[builders
   }
 }
 
-TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gives them",
-          "[builders][features]") {
+TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gives them", "[builders][features]") {
   struct Case {
     const char* mask;
     size_t index;
@@ -593,10 +581,7 @@ TEST_CASE("The single operation has a port for each feature", "[builders][featur
       {R"("max_logit": true)", 92100, "q k v scale softmax_x o! max! softmax_y!", {}},
       {R"("sum_exp": true, "stats": true)", 92100, "q k v scale softmax_x o! stats! sum_exp! softmax_y!", {}},
       {R"("dropout": 0.25)", 92200, "q k v scale seed offset o!", {}},
-      {R"("dropout": {"probability": 0.25, "dump": true})",
-       92200,
-       "q k v scale seed offset o! rng_dump!",
-       {}},
+      {R"("dropout": {"probability": 0.25, "dump": true})", 92200, "q k v scale seed offset o! rng_dump!", {}},
       {R"("mask": "causal")", 92100, "q k v scale score_output o! score_input!", {"diagonal_band_mask"}},
       // An older cuDNN is asked with the newer operations too, and names what it lacks.
       {R"("mask": "padding_causal")",
@@ -627,8 +612,8 @@ TEST_CASE("The single operation has a port for each feature", "[builders][featur
     CHECK(tensor(graph, *op.score_input).dims == Dims{2, 6, 5, 7});
     CHECK(tensor(graph, *op.score_output).is_virtual);
   }
-  CHECK(operation<SdpaForward>(graph_of(R"("pattern": "sdpa_unified", "dropout": 0.25)"), 0)
-            .dropout_probability == 0.25);  // here of being dropped
+  CHECK(operation<SdpaForward>(graph_of(R"("pattern": "sdpa_unified", "dropout": 0.25)"), 0).dropout_probability ==
+        0.25);  // here of being dropped
 }
 
 TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builders][features]") {
@@ -644,12 +629,10 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("layout": "thd")", "offsets of Q", "i32 3x1x1x1 1,1,1,1"},
       {R"("layout": "thd", "ragged_offsets": "i64")", "offsets of V", "i64 3x1x1x1 1,1,1,1"},
       {R"("layout": "thd", "stats": true)", "Stats", "f32 2x6x5x1 30,1,6,1 at offsets of Stats"},
-      {R"("layout": "thd", "stats": true, "ragged_offsets": "i64")", "offsets of Stats",
-       "i64 3x1x1x1 1,1,1,1"},
+      {R"("layout": "thd", "stats": true, "ragged_offsets": "i64")", "offsets of Stats", "i64 3x1x1x1 1,1,1,1"},
       {R"("layout": "thd", "stats": true, "ragged_stats": false)", "Stats", "f32 2x6x5x1 30,5,1,1"},
       {R"("layout": "thd", "max_logit": true)", "row_max", "f32 2x6x5x1 30,1,6,1 at offsets of Stats"},
-      {R"("layout": "thd", "sum_exp": true, "max_logit": true)", "row_sum",
-       "f32 2x6x5x1 30,1,6,1 at offsets of Stats"},
+      {R"("layout": "thd", "sum_exp": true, "max_logit": true)", "row_sum", "f32 2x6x5x1 30,1,6,1 at offsets of Stats"},
       {R"("layout": "thd_bshd_bshd", "stats": true)", "K^T", "f16 2x3x16x7 336,16,1,48"},
       {R"("layout": "thd_bshd_bshd", "stats": true)", "Stats", "f32 2x6x5x1 30,1,6,1 at offsets of Stats"},
       {R"("layout": {"q": "bshd", "k": "thd", "v": "thd"}, "stats": true)", "Stats", "f32 2x6x5x1 30,5,1,1"},
@@ -674,8 +657,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("paged": 1)", "page table of V", "i32 2x1x7x1 7,7,1,1"},
       {R"("paged": {"block_size": 4, "packed_table": true})", "page table of K",
        "i32 2x1x2x1 2,2,1,1 at offsets of page table of K"},
-      {R"("paged": {"block_size": 4, "packed_table": true})", "offsets of page table of V",
-       "i32 3x1x1x1 1,1,1,1"},
+      {R"("paged": {"block_size": 4, "packed_table": true})", "offsets of page table of V", "i32 3x1x1x1 1,1,1,1"},
       {R"("paged": 4)", "seq_len_kv", "i32 2x1x1x1 1,1,1,1"},
       {R"("paged": 4, "layout": "thd")", "Q", "f16 2x6x5x16 480,16,96,1 at offsets of Q"},
       {R"("paged": 4, "pattern": "sdpa_unified")", "K container", "f16 4x3x4x16 192,64,16,1"},
@@ -722,8 +704,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {"", "P", "f16 2x6x5x7 210,35,7,1 virtual"},
       {R"("dropout": 0.5)", "P", "f32 2x6x5x7 210,35,7,1 virtual"},
       {R"("dtype": "fp8_e4m3")", "P", "f32 2x6x5x7 210,35,7,1 virtual"},
-      {R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")", "P",
-       "fp8_e4m3 2x6x5x7 210,35,7,1 virtual"},
+      {R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")", "P", "fp8_e4m3 2x6x5x7 210,35,7,1 virtual"},
       // fp8
       {R"("dtype": "fp8_e5m2")", "Q", "fp8_e5m2 2x6x5x16 480,16,96,1"},
       {R"("dtype": "fp8_e4m3")", "O", "fp8_e4m3 2x6x5x8 240,8,48,1"},
@@ -749,8 +730,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
        "f16 2x6x5x7 210,35,7,1"},
       {R"("pattern": "mha", "softmax": false)", "S", "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "softmax": false, "mask": "causal")", "S", "f32 2x6x5x7 210,35,7,1 virtual"},
-      {R"("pattern": "mha", "softmax": false, "mask": "causal")", "masked",
-       "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
+      {R"("pattern": "mha", "softmax": false, "mask": "causal")", "masked", "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "mask": "causal")", "hidden", "f32 1x1x1x1 1,1,1,1 = -1e+30"}};
   for (const auto& [members, name, expected] : cases) {
     INFO(members << " " << name);
@@ -759,8 +739,8 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
 }
 
 TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and stand as what they scale", "[builders][features]") {
-  // b 2, h 6/3, s 200/300, d 160/136. Blocks of 32 along d: 5 of Q and K, padded to 8; along s: 10 of V,
-  // padded to 12; the other axis to a multiple of 128. cudnn-frontend's samples/cpp/sdpa/mxfp8_fwd.cpp.
+  // b 2, h 6/3, s 200/300, d 160/136. Blocks of 32 along d: 5 of Q and K, padded to 8; along s: 10 of V, padded to 12;
+  // the other axis to a multiple of 128. cudnn-frontend's samples/cpp/sdpa/mxfp8_fwd.cpp.
   const OpGraph graph = graph_of(
       R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "seqlen_q": 200, "seqlen_kv": 300,
          "head_dim_qk": 160, "head_dim_v": 136)",
@@ -963,16 +943,13 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
       {"", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
       {R"("pass": "fprop_train")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
       {R"("scale": "tensor")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("block_mask": true)", 91301, 91400,
-       "the single SDPA operation takes a block mask only from cuDNN 9.14"},
-      {R"("mask": "padding")", 91400, 91500,
-       "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
+      {R"("block_mask": true)", 91301, 91400, "the single SDPA operation takes a block mask only from cuDNN 9.14"},
+      {R"("mask": "padding")", 91400, 91500, "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("layout": "thd", "mask": "padding")", 91400, 91500,
        "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("paged": 16, "mask": "padding")", 91400, 91500,
        "the single SDPA operation takes a paged cache only from cuDNN 9.15"},
-      {R"("mask": "causal")", 92099, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+      {R"("mask": "causal")", 92099, 92100, "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": "causal_bottom_right")", 91900, 92100,
        "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": {"window_left": 3})", 91900, 92100,
@@ -988,8 +965,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
        "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
       {R"("sum_exp": true)", 91900, 92100,
        "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
-      {R"("softcap": 30)", 91900, 92100,
-       "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
+      {R"("softcap": 30)", 91900, 92100, "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
       {R"("score_mod": "arrow")", 91900, 92100,
        "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
       {R"("dropout": 0.5)", 92100, 92200, "the single SDPA operation takes dropout only from cuDNN 9.22"},
@@ -1030,8 +1006,7 @@ TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][
 }
 
 TEST_CASE("A pattern that was asked for is built, without a reason", "[builders][choice]") {
-  for (const Pattern pattern :
-       {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
+  for (const Pattern pattern : {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
     const BuiltGraph built = build::build_graph(spec_of(pattern), {91900});
     CHECK(built.pattern == pattern);
     CHECK(built.choice.empty());

@@ -1,11 +1,11 @@
 // Machines that lack something: never "unsupported", always by name, exit code 3.
 #include <fstream>
 
+#include "catch.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
-#include "worker/client.hpp"
-#include "catch.hpp"
 #include "support.hpp"
+#include "worker/client.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::test;
@@ -33,11 +33,9 @@ class CudnnCopy {
       else
         fs::create_symlink(fs::canonical(entry.path()), folder_.path() / name);
     }
-    // NVRTC and cuBLASLt too, wherever this machine has them: a pip cuDNN finds them from its own folder
-    // only.
+    // NVRTC and cuBLASLt too, wherever this machine has them: a pip cuDNN finds them from its own folder only.
     for (const auto& loaded : files_in_use())
-      if (loaded.name.rfind("libcudnn", 0) != 0)
-        fs::create_symlink(loaded.path, folder_.path() / loaded.name);
+      if (loaded.name.rfind("libcudnn", 0) != 0) fs::create_symlink(loaded.path, folder_.path() / loaded.name);
   }
   fs::path file(const std::string& name) const { return folder_.path() / name; }
   std::string option() const { return " --cudnn " + folder_.path().string(); }
@@ -72,8 +70,8 @@ TEST_CASE("a complete copy of cuDNN elsewhere works, from that folder", "[enviro
 }
 
 TEST_CASE("a missing sub-library is named", "[environment]") {
-  for (const char* name : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9",
-                           "libcudnn_engines_runtime_compiled.so.9", "libcudnn_engines_precompiled.so.9"}) {
+  for (const char* name : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9", "libcudnn_engines_runtime_compiled.so.9",
+                           "libcudnn_engines_precompiled.so.9"}) {
     const CudnnCopy copy;
     fs::remove(copy.file(name));
     check_environment(run_attnprobe(problem + copy.option()), name);
@@ -143,8 +141,7 @@ TEST_CASE("a real GPU asked for where there is no driver", "[environment]") {
 }
 
 TEST_CASE("the null driver missing", "[environment]") {
-  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", "/nowhere.so"}}),
-                    "libattnprobe_null_driver.so");
+  check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", "/nowhere.so"}}), "libattnprobe_null_driver.so");
 }
 
 TEST_CASE("something else in the null driver's place", "[environment]") {
@@ -164,19 +161,17 @@ TEST_CASE("help, doctor, targets and schema work with no cuDNN, driver or GPU", 
   bool told = false;
   const Json diagnosis = doctor.json();
   for (const Json& part : diagnosis["parts"])
-    told =
-        told || (part["what"] == "cuDNN" && part["ok"] == false && !part["cure"].get<std::string>().empty());
+    told = told || (part["what"] == "cuDNN" && part["ok"] == false && !part["cure"].get<std::string>().empty());
   CHECK(told);
 }
 
-TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and compilation work",
-          "[environment]") {
+TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and compilation work", "[environment]") {
   const Run run = run_attnprobe("doctor --format json");
   CHECK(run.exit_code == 0);
   const Json diagnosis = run.json();
   const Json& files = diagnosis["cudnn"][0]["library"]["files"];
-  for (const char* wanted : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9",
-                             "libcudnn_engines_runtime_compiled.so.9", "libnvrtc.so"}) {
+  for (const char* wanted :
+       {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9", "libcudnn_engines_runtime_compiled.so.9", "libnvrtc.so"}) {
     INFO(wanted);
     CHECK(std::any_of(files.begin(), files.end(), [&](const Json& f) {
       return contains(f["name"], wanted) && !f["path"].get<std::string>().empty();

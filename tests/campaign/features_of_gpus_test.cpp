@@ -1,5 +1,5 @@
-// Every feature has a config under configs/features; here each is asked on six simulated GPUs: engines of the
-// GPU's own architecture where cuDNN supports it, cuDNN's reason where not.
+// Every feature has a config under configs/features; here each is asked on six simulated GPUs: engines of the GPU's own
+// architecture where cuDNN supports it, cuDNN's reason where not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 #include <fstream>
 #include <set>
 
-#include "diagnose/reasons.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
+#include "diagnose/reasons.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -21,9 +21,8 @@ namespace {
 
 const std::string targets = "a100,l40s,h200,b200,rtx5090,t4";
 
-// Engines of cuDNN 9.19 whose check can pass, by architecture (graphs.md 7.1): 0 legacy, 1 to 4 flash
-// forward, 5 to 7 backward, 8 to 11 the single operation. 4 and 11 let other architectures through for two
-// knob values.
+// Engines of cuDNN 9.19 whose check can pass, by architecture (graphs.md 7.1): 0 legacy, 1 to 4 flash forward, 5 to 7
+// backward, 8 to 11 the single operation. 4 and 11 let other architectures through for two knob values.
 const std::map<std::string, std::set<int64_t>>& engines_of() {
   static const std::map<std::string, std::set<int64_t>> engines{{"a100", {0, 1, 7, 8}},
                                                                 {"l40s", {1, 7, 8}},
@@ -48,8 +47,7 @@ const std::vector<Refusal> refusals{
     {"softmax-outputs", "sums alone", "h200", "graph_pattern", "Dropout set of ops not configured correctly"},
     {"softmax-outputs", "sink with maxima and sums", "b200", "graph_pattern",
      "The matmul should either be an entrance node"},
-    {"dropout", "philox, 32-bit seed", "b200", "dropout",
-     "does not support seed tensor of data type != int64"},
+    {"dropout", "philox, 32-bit seed", "b200", "dropout", "does not support seed tensor of data type != int64"},
     {"heads-and-dims", "head dimension 68", "a100", "head_dim", "is not a multiple of 8"},
     {"backward", "softcap", "l40s", "score_mod", "Backward activations are not supported in Ampere"},
     {"backward", "ragged bias gradient", "a100", "deterministic", "non-atomic bprop thd is not supported"},
@@ -64,8 +62,7 @@ const std::vector<Refusal> refusals{
     {"fp8", "MLA, 192 and 128", "rtx5090", "head_dim", "is not less than equal to 128"},
     {"fp8", "MXFP8", "b200", "graph_pattern", "Not supported node in flash fprop"},
     {"fp8", "backward", "rtx5090", "arch_mismatch", "FP8 Flash Attention is not supported for sm_80"},
-    {"fp8", "backward into bf16", "h200", "data_type",
-     "FP8 input with F16 output is only supported on Blackwell"},
+    {"fp8", "backward into bf16", "h200", "data_type", "FP8 input with F16 output is only supported on Blackwell"},
     {"fp8", "backward, 192 and 128", "h200", "head_dim", "Only D=128 for BPROP fp8 FMHA"},
     {"fp8", "backward, MXFP8", "b200", "graph_pattern", "There need to be two matmul without any producers"},
     {"legacy", "padding", "l40s", "shared_memory", "exceeding the shared memory in the GPU"},
@@ -172,8 +169,7 @@ TEST_CASE("features on six GPUs: legacy", "[features]") {
   check_file("legacy");
 }
 
-TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cuDNN's condition",
-          "[features]") {
+TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cuDNN's condition", "[features]") {
   struct Malformed {
     const char *config, *descriptor, *message, *reason;
   };
@@ -201,8 +197,8 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
 
 TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, with the version it needs",
           "[features]") {
-  const Result result = probe_one(
-      R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
+  const Result result =
+      probe_one(R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
   if (result.cudnn_version >= 92100) return;
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.root_cause->category == "version");

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
-#include "report/model/cells.hpp"
-#include "gpu/catalogue.hpp"
 #include "campaign/walk_cache.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
+#include "report/model/cells.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -28,17 +28,14 @@ const std::string three_configs = R"({
 // A folder with a matrix file, and what `attnprobe matrix` makes of it.
 class MatrixFolder {
  public:
-  explicit MatrixFolder(const std::string& document = three_configs) {
-    std::ofstream(path("matrix.json")) << document;
-  }
+  explicit MatrixFolder(const std::string& document = three_configs) { std::ofstream(path("matrix.json")) << document; }
   std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
   Run run(const std::string& out, const std::string& options = "--no-cache") const {
     return run_attnprobe(fmt::format("matrix {} --out {} {}", path("matrix.json"), path(out), options));
   }
   std::string text(const std::string& name) const { return read_text(path(name)); }
   void check_equal(const std::string& a, const std::string& b) const {
-    for (const char* file :
-         {"cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html"}) {
+    for (const char* file : {"cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html"}) {
       INFO(file);
       CHECK(text(a + "/" + file) == text(b + "/" + file));
     }
@@ -75,8 +72,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
   CHECK(on_t4["verdict"] == "unsupported");
   CHECK(on_t4["root_cause"]["category"] == "arch_mismatch");
   // RFC 4180: the name has a comma and quotes.
-  CHECK_THAT(folder.text("out/report.csv"),
-             ContainsSubstring("\r\n\"odd, \"\"head\"\"\",sdpa fprop b1 h8 s256 d60"));
+  CHECK_THAT(folder.text("out/report.csv"), ContainsSubstring("\r\n\"odd, \"\"head\"\"\",sdpa fprop b1 h8 s256 d60"));
   CHECK(lines_in(folder.text("out/report.csv")) == 7);
   CHECK_THAT(folder.text("out/report.md"), ContainsSubstring("| plain | 9.19.0 | 4 | – |"));
   CHECK_THAT(folder.text("out/index.html"),
@@ -89,12 +85,11 @@ TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report
       R"({"targets": ["t4"], "configs": [{"name": "a <b> & \"c\"", "heads": 8, "seqlen": 256, "head_dim": 64}]})");
   const Run run = folder.run("out");
   CHECK(run.exit_code == 1);
-  const Run parsed = shell(
-      fmt::format("python3 -c 'import sys, xml.etree.ElementTree as t; s = t.parse(sys.argv[1]).getroot(); "
-                  "c = s.find(\"testsuite/testcase\"); print(s.get(\"failures\"), c.get(\"name\"), "
-                  "c.find(\"failure\").get(\"type\")); "
-                  "print(c.find(\"failure\").text)' {}",
-                  folder.path("out/report.xml")));
+  const Run parsed =
+      shell(fmt::format("python3 -c 'import sys, xml.etree.ElementTree as t; s = t.parse(sys.argv[1]).getroot(); c = "
+                        "s.find(\"testsuite/testcase\"); print(s.get(\"failures\"), c.get(\"name\"), "
+                        "c.find(\"failure\").get(\"type\")); print(c.find(\"failure\").text)' {}",
+                        folder.path("out/report.xml")));
   CHECK_THAT(parsed.out, StartsWith("1 a <b> & \"c\" arch_mismatch\n"));
   CHECK_THAT(parsed.out, ContainsSubstring("cuDNN says: CUDNN_STATUS_NOT_SUPPORTED"));
   CHECK_THAT(parsed.out, ContainsSubstring("reproduce: attnprobe --pattern sdpa"));
@@ -130,8 +125,7 @@ TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matri
   const MatrixFolder folder;
   REQUIRE(folder.run("whole").exit_code == 0);
   for (const char* shard : {"1", "2", "3", "4"})
-    CHECK(folder.run(fmt::format("part{}", shard), fmt::format("--no-cache --shard {}/4", shard)).exit_code ==
-          0);
+    CHECK(folder.run(fmt::format("part{}", shard), fmt::format("--no-cache --shard {}/4", shard)).exit_code == 0);
   const auto parts = [&](const std::string& which) {
     std::string list;
     for (const char c : which) list += " " + folder.path(fmt::format("part{}", c));
@@ -158,9 +152,8 @@ TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matri
 TEST_CASE("reports of attnprobe merge as well", "[matrix]") {
   const MatrixFolder folder;
   for (const char* target : {"h200", "t4"})
-    run_attnprobe(
-        fmt::format("--heads 8 --seqlen 256 --head-dim 64 --name one --target {} --quick --format json -o {}",
-                    target, folder.path(std::string(target) + ".json")));
+    run_attnprobe(fmt::format("--heads 8 --seqlen 256 --head-dim 64 --name one --target {} --quick --format json -o {}",
+                              target, folder.path(std::string(target) + ".json")));
   const Run run = run_attnprobe(fmt::format("merge {} {} --out {} --title both", folder.path("h200.json"),
                                             folder.path("t4.json"), folder.path("both")));
   CHECK(run.exit_code == 1);  // nobody said that a T4 has no attention
@@ -172,15 +165,13 @@ TEST_CASE("what was asked before is not asked again, and is the same", "[matrix]
   const MatrixFolder folder;
   const std::string cache = "--cache " + folder.path("cache/answers.sqlite");
   REQUIRE(folder.run("first", cache).exit_code == 0);
-  const auto statistics = [&] {
-    return run_attnprobe(fmt::format("cache stats --format json {}", cache)).json();
-  };
+  const auto statistics = [&] { return run_attnprobe(fmt::format("cache stats --format json {}", cache)).json(); };
   CHECK(statistics()["answers"] == 6);
   CHECK(statistics()["libraries"] == 1);
   // A worker that would die of it is never started.
-  const Run again = run_attnprobe(
-      fmt::format("matrix {} --out {} {}", folder.path("matrix.json"), folder.path("second"), cache),
-      {{"ATTNPROBE_PROGRAM", "/bin/false"}});
+  const Run again =
+      run_attnprobe(fmt::format("matrix {} --out {} {}", folder.path("matrix.json"), folder.path("second"), cache),
+                    {{"ATTNPROBE_PROGRAM", "/bin/false"}});
   INFO(again.err);
   CHECK(again.exit_code == 0);
   folder.check_equal("first", "second");
@@ -197,8 +188,7 @@ TEST_CASE("processes share a cache", "[matrix][cache]") {
   {
     std::vector<std::jthread> threads;
     for (size_t i = 0; i < codes.size(); ++i)
-      threads.emplace_back(
-          [&, i] { codes[i] = folder.run(fmt::format("out{}", i), cache + " --jobs 1").exit_code; });
+      threads.emplace_back([&, i] { codes[i] = folder.run(fmt::format("out{}", i), cache + " --jobs 1").exit_code; });
   }
   CHECK(codes == std::vector<int>(4, 0));
   for (const char* other : {"out1", "out2", "out3"}) folder.check_equal("out0", other);
@@ -239,38 +229,31 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   options.jobs = 2;
   campaign::Matrix matrix;
   matrix.questions = campaign::questions_of(attention::parse_configs(
-      R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})",
-      "test"));
+      R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})", "test"));
   matrix.targets = {*gpu::find("h200")};
   matrix.cudnns = {campaign::identify(options.cudnn, options)};
   std::atomic<int> reported{0};
   const auto disk_full = [&](const campaign::CellPlace&, const campaign::Result&) {
     if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
   };
-  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, disk_full),
-                    "the disk is full");
+  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, disk_full), "the disk is full");
   CHECK(reported < 12);
 }
 
 TEST_CASE("bad input to a matrix is named", "[matrix]") {
-  const MatrixFolder folder(
-      R"({"targets": ["h200", 7], "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
+  const MatrixFolder folder(R"({"targets": ["h200", 7], "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
   const auto refusal = [&](const std::string& arguments) {
     const Run run = run_attnprobe(arguments);
     CHECK((run.exit_code == 2 || run.exit_code == 3));
     return run.err;
   };
   const std::string out = " --no-cache --out " + folder.path("out");
-  CHECK_THAT(refusal("matrix " + folder.path("matrix.json") + out),
-             ContainsSubstring("/targets/1: 7 is no text"));
-  CHECK_THAT(refusal("matrix '/nowhere/*.json'" + out),
-             ContainsSubstring("/nowhere/*.json: no file matches"));
+  CHECK_THAT(refusal("matrix " + folder.path("matrix.json") + out), ContainsSubstring("/targets/1: 7 is no text"));
+  CHECK_THAT(refusal("matrix '/nowhere/*.json'" + out), ContainsSubstring("/nowhere/*.json: no file matches"));
   CHECK_THAT(refusal("matrix configs/bert.json configs/bert.json" + out),
              ContainsSubstring("two configs are called \"bert-base"));
-  CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out),
-             ContainsSubstring("--shard: \"3/2\" is no shard"));
-  CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out),
-             ContainsSubstring("scripts/fetch-cudnn 9.1.99"));
+  CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out), ContainsSubstring("--shard: \"3/2\" is no shard"));
+  CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out), ContainsSubstring("scripts/fetch-cudnn 9.1.99"));
   CHECK_THAT(refusal("matrix configs/bert.json --target h300" + out), ContainsSubstring("h300"));
   CHECK_THAT(refusal("merge /nowhere --out " + folder.path("merged")), ContainsSubstring("/nowhere"));
   std::ofstream(folder.path("cells.jsonl")) << "{\"schema\":\"attnprobe/cells/1\",\"axes\":7}\n";
@@ -280,23 +263,19 @@ TEST_CASE("bad input to a matrix is named", "[matrix]") {
 
 TEST_CASE("a matrix file names further files by patterns from its own folder", "[matrix]") {
   const MatrixFolder folder(R"({"config_files": ["more-*.json"], "targets": "h200"})");
-  std::ofstream(folder.path("more-1.json"))
-      << R"({"name": "one", "heads": 8, "seqlen": 256, "head_dim": 64})";
-  std::ofstream(folder.path("more-2.json"))
-      << R"({"name": "two", "heads": 8, "seqlen": 512, "head_dim": 64})";
+  std::ofstream(folder.path("more-1.json")) << R"({"name": "one", "heads": 8, "seqlen": 256, "head_dim": 64})";
+  std::ofstream(folder.path("more-2.json")) << R"({"name": "two", "heads": 8, "seqlen": 512, "head_dim": 64})";
   CHECK_THAT(folder.run("out").out, ContainsSubstring("2 cells: 2 supported"));
   CHECK(Json::parse(folder.text("out/report.json"))["matrix"]["configs"] == Json{"one", "two"});
 }
 
 TEST_CASE("probe writes the same formats", "[matrix]") {
-  const Run csv =
-      run_attnprobe("--heads 8 --seqlen 256 --head-dim 64 --name one --target h200 --quick --format csv");
-  CHECK_THAT(csv.out,
-             ContainsSubstring("\r\none,sdpa fprop b1 h8 s256 d64 f16 "
-                               "bshd,sdpa,fprop,f16,h200,90,simulated,9.19.0,supported,supported,true,4,"));
+  const Run csv = run_attnprobe("--heads 8 --seqlen 256 --head-dim 64 --name one --target h200 --quick --format csv");
+  CHECK_THAT(csv.out, ContainsSubstring("\r\none,sdpa fprop b1 h8 s256 d64 f16 "
+                                        "bshd,sdpa,fprop,f16,h200,90,simulated,9.19.0,supported,supported,true,4,"));
   for (const char* format : {"junit", "md", "html"}) {
-    const Run run = run_attnprobe(
-        fmt::format("--heads 8 --seqlen 256 --head-dim 64 --target h200 --quick --format {}", format));
+    const Run run =
+        run_attnprobe(fmt::format("--heads 8 --seqlen 256 --head-dim 64 --target h200 --quick --format {}", format));
     CHECK(run.exit_code == 0);
     CHECK_THAT(run.out, ContainsSubstring("h200"));
   }

@@ -5,8 +5,8 @@
 #include "attention/config.hpp"
 #include "base/error.hpp"
 #include "build/build.hpp"
-#include "gpu/catalogue.hpp"
 #include "campaign/campaign.hpp"
+#include "gpu/catalogue.hpp"
 
 int main() {
   using namespace attnprobe;
@@ -24,7 +24,7 @@ int main() {
     return EXIT_SUCCESS;
   }
   const auto campaign = campaign::run_campaign(campaign::questions_of(configs), {*gpu::find("l40s")}, options,
-                                             [](const auto&, size_t, size_t) {});
+                                               [](const auto&, size_t, size_t) {});
   for (const auto& result : campaign.results)
     std::printf("%s on %s: %.*s\n", result.config.spec.name.c_str(), result.target.name.c_str(),
                 static_cast<int>(name_of(result.verdict).size()), name_of(result.verdict).data());

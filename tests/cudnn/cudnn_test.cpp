@@ -3,14 +3,14 @@
 #include <map>
 #include <thread>
 
-#include "cudnn/device_context.hpp"
-#include "cudnn/lowering.hpp"
 #include "base/error.hpp"
 #include "build/build.hpp"
-#include "probe/walk.hpp"
+#include "catch.hpp"
+#include "cudnn/device_context.hpp"
+#include "cudnn/lowering.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/driver.hpp"
-#include "catch.hpp"
+#include "probe/walk.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -46,8 +46,7 @@ TEST_CASE("attributes go in and come out typed", "[cudnn]") {
   CHECK(tensor.get<int64_t>(ATTNPROBE_ATTRIBUTE(TENSOR_UNIQUE_ID)) == 7);
 }
 
-TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error",
-          "[cudnn]") {
+TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error", "[cudnn]") {
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   try {
     tensor.set(dimensions, 1.5F);  // FLOAT where INT64 is wanted
@@ -119,9 +118,9 @@ TEST_CASE("a message's parts become lines, whatever their number and length", "[
 
 TEST_CASE("the graph before an engine config can be left out of a message", "[cudnn]") {
   const std::string message =
-      "CuDNN (v91900 56) function f() called:\0"
-      "    apiLog: type=json; val={\"operationGraph\":{\"engine\":1},\"engine\":{\"engineId\":2}}\0"
-      "    apiLog: type=json; val={\"operationGraph\":{}}\0\0"s;
+      "CuDNN (v91900 56) function f() called:\0    apiLog: type=json; "
+      "val={\"operationGraph\":{\"engine\":1},\"engine\":{\"engineId\":2}}\0    apiLog: type=json; "
+      "val={\"operationGraph\":{}}\0\0"s;
   CHECK(message_text(message.c_str(), LoggedGraphs::left_out) ==
         "CuDNN (v91900 56) function f() called:\n"
         "    apiLog: type=json; val={\"engine\":{\"engineId\":2}}\n"
@@ -136,8 +135,8 @@ TEST_CASE("lowering names the tensor or operation that cuDNN refuses", "[cudnn]"
   spec.head_dim_qk = spec.head_dim_v = 64;
   graph::OpGraph graph = build::build_two_matmul(spec);
   graph.tensors[0].strides = {1, 1};
-  CHECK_THROWS_WITH(lower(library(), graph, nullptr), test::ContainsSubstring("tensor 1 \"Q\"") &&
-                                                          test::ContainsSubstring("operation 0 (matmul)"));
+  CHECK_THROWS_WITH(lower(library(), graph, nullptr),
+                    test::ContainsSubstring("tensor 1 \"Q\"") && test::ContainsSubstring("operation 0 (matmul)"));
 }
 
 TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]") {
@@ -149,8 +148,7 @@ TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]")
   const auto device = DeviceContext::simulated(library(), gpu::find("h200")->properties.dump());
   for (int i = 0; i < 200; ++i) {
     const LoweredGraph lowered = lower(library(), graph, nullptr);
-    CHECK(lowered.operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT)) >
-          0);
+    CHECK(lowered.operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT)) > 0);
   }
 }
 
@@ -165,9 +163,8 @@ TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
   probe::WalkOptions options;
   options.engines = "knobs";
   std::vector<std::string> stages;
-  const auto findings =
-      probe::walk(device, graph, options,
-                  [&](const std::string& stage, const probe::WalkFindings&) { stages.push_back(stage); });
+  const auto findings = probe::walk(
+      device, graph, options, [&](const std::string& stage, const probe::WalkFindings&) { stages.push_back(stage); });
   CHECK(probe::has_working_config(findings));
   CHECK(std::find(stages.begin(), stages.end(), "mode FALLBACK") != stages.end());
   CHECK(std::find(stages.begin(), stages.end(), "engine 2") != stages.end());

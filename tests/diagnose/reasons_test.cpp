@@ -7,10 +7,10 @@
 #include <sstream>
 #include <tuple>
 
-#include "diagnose/reasons.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
+#include "diagnose/reasons.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -20,9 +20,8 @@ using log::Reason;
 
 namespace {
 
-const Reason shared_memory{
-    "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
-    "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
+const Reason shared_memory{"CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
+                           "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
 
 // "9.19.1" -> {9, 19, 1}
 std::vector<int> numbers_of(const std::string& version) {
@@ -68,8 +67,7 @@ TEST_CASE("Every known reason has an id, a category, a meaning, and something to
     CHECK_FALSE((known.match.empty() && known.begins.empty() && known.whole.empty() && known.status.empty()));
     CHECK(known.progress >= 0);
     CHECK_FALSE(known.source.empty());
-    if (!known.since.empty() && !known.until.empty())
-      CHECK(numbers_of(known.since) <= numbers_of(known.until));
+    if (!known.since.empty() && !known.until.empty()) CHECK(numbers_of(known.since) <= numbers_of(known.until));
     CHECK(keys.emplace(known.status, known.match, known.begins, known.whole).second);
   }
   CHECK(ids.size() > 100);
@@ -103,8 +101,8 @@ TEST_CASE("The particular head dimension counts before the general", "[reasons]"
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
   const KnownReason* multiple =
       find_reason({status, "Embedding dim per head for q and k is not a multiple of 8 at: d_qk % 8 != 0"});
-  const KnownReason* larger = find_reason(
-      {status, "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128"});
+  const KnownReason* larger =
+      find_reason({status, "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128"});
   REQUIRE(multiple != nullptr);
   CHECK(multiple != larger);
   CHECK_THAT(multiple->meaning, ContainsSubstring("multiple of 8"));
@@ -127,8 +125,8 @@ TEST_CASE("A status tells a category where the text is new", "[reasons]") {
 }
 
 TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
-  for (const char* rest : {"", "_NULL_POINTER", "_NOT_FINALIZED", "_OUT_OF_BOUND", "_SHAPE_MISMATCH",
-                           "_ATTRIBUTE_TYPE", "_DUPLICATED_ENTRIES"}) {
+  for (const char* rest : {"", "_NULL_POINTER", "_NOT_FINALIZED", "_OUT_OF_BOUND", "_SHAPE_MISMATCH", "_ATTRIBUTE_TYPE",
+                           "_DUPLICATED_ENTRIES"}) {
     INFO(rest);
     CHECK(category_of_status(std::string("CUDNN_STATUS_BAD_PARAM") + rest) == Category::invalid_graph);
   }
@@ -141,9 +139,8 @@ TEST_CASE("A wrapper line is passed over where another line says more", "[reason
   const Reason hands_on{status, "ptr->isSupported()"}, outer{status, "finalize_internal()"};
   // What cuDNN 9.19 says on a T4: the innermost line is a call, the one around it tells.
   const Reason backends{status, "initBackends()"};
-  const Reason ampere{
-      "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
-      "MHA fusion patterns are only supported for Ampere and later GPUs. Current deviceVersion==750"};
+  const Reason ampere{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
+                      "MHA fusion patterns are only supported for Ampere and later GPUs. Current deviceVersion==750"};
   const std::vector<Reason> of_t4{backends, ampere, outer};
   CHECK(telling_reason(of_t4) == &of_t4[1]);
   const std::vector<Reason> inner_first{shared_memory, hands_on, outer};
@@ -170,8 +167,7 @@ TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]")
       if (said["innermost"]) of_version[numbers_of(version)].count(known != nullptr);
     if (said["innermost"]) innermost.count(known != nullptr);
     CHECK(known != nullptr);
-    CHECK(said["entry"] ==
-          (known == nullptr ? Json() : Json(known->id)));  // else: scripts/dev/sweep-reasons label
+    CHECK(said["entry"] == (known == nullptr ? Json() : Json(known->id)));  // else: scripts/dev/sweep-reasons label
     for (const auto& [version, times] : said["times"].items()) {
       INFO(version);
       if (known == nullptr) break;
@@ -179,11 +175,10 @@ TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]")
       if (!known->until.empty()) CHECK(numbers_of(version) <= numbers_of(known->until));
     }
   }
-  std::string text = fmt::format("catalogue: {} distinct lines of cuDNN known; as innermost line: {}",
-                                 every.text(), innermost.text());
+  std::string text =
+      fmt::format("catalogue: {} distinct lines of cuDNN known; as innermost line: {}", every.text(), innermost.text());
   for (const auto& [version, coverage] : of_version)
-    text +=
-        fmt::format("\n  cuDNN {}.{}.{}: innermost {}", version[0], version[1], version[2], coverage.text());
+    text += fmt::format("\n  cuDNN {}.{}.{}: innermost {}", version[0], version[1], version[2], coverage.text());
   WARN(text);
   CHECK(every.all > 150);
   CHECK(innermost.known == innermost.all);
@@ -222,16 +217,15 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
        "a100", Category::deterministic},
       {R"("heads": 4, "head_dim": 64, "layout": "t3hd", "mask": "padding", "pass": "bprop")", "rtx5090",
        Category::ragged},
-      {R"("heads": 4, "head_dim": 64, "dropout": {"probability": 0.1, "seed": "i32"}, "pass": "fprop_train")",
-       "b200", Category::dropout},
+      {R"("heads": 4, "head_dim": 64, "dropout": {"probability": 0.1, "seed": "i32"}, "pass": "fprop_train")", "b200",
+       Category::dropout},
       {R"("heads": 4, "head_dim": 64, "softcap": 30, "pass": "bprop")", "l40s", Category::score_mod},
       {R"("heads": 4, "head_dim": 64, "bias": {"shape": "1hss", "dtype": "f32", "grad": true}, "pass": "bprop")",
        "a100", Category::data_type},
       {R"("heads": 4, "head_dim": 64, "bias": "11s1", "pass": "bprop")", "a100", Category::bias},
       {R"("heads_q": 3, "heads_kv": 2, "head_dim": 64)", "a100", Category::heads},
       {R"("heads": 4, "head_dim": 64, "paged": 48, "mask": "padding")", "a100", Category::paged},
-      {R"("heads": 4, "head_dim": 64, "pattern": "sdpa_unified", "block_mask": true)", "a100",
-       Category::mask},
+      {R"("heads": 4, "head_dim": 64, "pattern": "sdpa_unified", "block_mask": true)", "a100", Category::mask},
       {R"("heads": 4, "head_dim": 64, "pattern": "sdpa_unified", "softcap": 30)", "h200", Category::version},
   };
   std::set<Category> seen;

@@ -3,10 +3,10 @@
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
+#include "catch.hpp"
 #include "diagnose/alternatives.hpp"
 #include "diagnose/reasons.hpp"
 #include "diagnose/root_cause.hpp"
-#include "catch.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::diagnose;
@@ -18,9 +18,8 @@ using probe::WalkFindings;
 
 namespace {
 
-const Reason shared_memory{
-    "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
-    "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
+const Reason shared_memory{"CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
+                           "Kernel request for shared memory is exceeding the shared memory in the GPU at: x > y"};
 const Reason architecture{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
                           "only Hopper is supported for this engine at: true"};
 const Reason pattern{"CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN",
@@ -43,8 +42,7 @@ EngineConfigFindings fallen(const std::string& mode, int64_t rank, int64_t engin
 }
 
 // One that passed the check, and whose plan then failed.
-EngineConfigFindings failed_plan(int64_t engine, const std::string& status,
-                                 const std::vector<Reason>& reasons) {
+EngineConfigFindings failed_plan(int64_t engine, const std::string& status, const std::vector<Reason>& reasons) {
   EngineConfigFindings config;
   config.modes = {"A"};
   config.rank = {{"A", 0}};
@@ -57,8 +55,7 @@ EngineConfigFindings failed_plan(int64_t engine, const std::string& status,
 WalkFindings findings_of(const std::vector<EngineConfigFindings>& configs) {
   WalkFindings findings;
   findings.engine_configs = configs;
-  findings.plans_built =
-      std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.plan.has_value(); });
+  findings.plans_built = std::any_of(configs.begin(), configs.end(), [](const auto& c) { return c.plan.has_value(); });
   return findings;
 }
 
@@ -107,8 +104,7 @@ TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
   CHECK_THAT(
       cause.reason,
-      StartsWith(
-          "Kernel request for shared memory is exceeding the shared memory in the GPU at: requested_smem"));
+      StartsWith("Kernel request for shared memory is exceeding the shared memory in the GPU at: requested_smem"));
   CHECK(cause.engine == 0);
   CHECK(cause.mode == "A");
   CHECK_THAT(cause.explanation, ContainsSubstring("needs more shared memory per block than this GPU has"));
@@ -132,8 +128,7 @@ TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
 }
 
 TEST_CASE("Among equals mode A's engine counts before FALLBACK's", "[diagnose]") {
-  const RootCause cause =
-      cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
+  const RootCause cause = cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK(cause.mode == "A");
 }
@@ -143,8 +138,7 @@ TEST_CASE("Among equals the better rank counts", "[diagnose]") {
 }
 
 TEST_CASE("What a heuristic proposed counts before what a sweep found", "[diagnose]") {
-  const RootCause cause =
-      cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
+  const RootCause cause = cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
 }
@@ -173,17 +167,16 @@ TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
 
 TEST_CASE("A plan that does not compile after a passed check is the cause", "[diagnose]") {
   const auto reasons = log::parse_reasons(fixture("plan-compilation-failed.txt"));
-  const RootCause cause =
-      cause_of({fallen("A", 0, 1, shared_memory),
-                failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
+  const RootCause cause = cause_of(
+      {fallen("A", 0, 1, shared_memory), failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
   CHECK(cause.category == "compilation");
   CHECK(cause.engine == 2);
   CHECK_THAT(cause.reason, StartsWith("Encountered runtime kernel compilation failure"));
 }
 
 TEST_CASE("A config that works is no cause", "[diagnose]") {
-  auto works = failed_plan(2, "CUDNN_STATUS_SUCCESS",
-                           {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
+  auto works =
+      failed_plan(2, "CUDNN_STATUS_SUCCESS", {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
   CHECK(cause_of({works, fallen("A", 1, 1, pattern)}).engine == 1);
 }
 
@@ -269,8 +262,7 @@ TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
 
 TEST_CASE("Reasons that speak of the machine are told from those of the graph", "[diagnose]") {
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
-  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") ==
-        "environment");
+  CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER", "anything") == "environment");
   CHECK(category("NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", "anything") == "environment");
@@ -291,8 +283,7 @@ TEST_CASE("A reason of the graph is none of the machine, whatever the status", "
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART";
   EngineConfigFindings config = fallen(
       "A", 0, 1,
-      {status,
-       "FP8 Flash Attention is not supported for sm_80 instructions or cuda TK < 12.0 at: this->is_fp8"});
+      {status, "FP8 Flash Attention is not supported for sm_80 instructions or cuda TK < 12.0 at: this->is_fp8"});
   config.reasons.insert(config.reasons.begin() + 1, {status, "a call that nobody knows()"});
   CHECK_FALSE(speaks_of_environment(findings_of({config})));
   CHECK(cause_of({config}).category == "arch_mismatch");
@@ -321,11 +312,11 @@ TEST_CASE("Alternatives are single changes, the smallest first", "[diagnose]") {
   CHECK(changes(spec_of(R"("head_dim": 64)")).empty());
   CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha")")) ==
         std::vector<std::string>{"pattern \"sdpa\" instead of \"mha\""});
-  CHECK(changes(spec_of(R"("head_dim": 68, "o_dtype": "f32", "pattern": "two_matmul")")) ==
-        std::vector<std::string>{"O in f16, the type of Q, K and V",
-                                 "head dimensions padded with zeros to 72 and 72, the scale kept",
-                                 "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has "
-                                 "the softmax between the matmuls)"});
+  CHECK(
+      changes(spec_of(R"("head_dim": 68, "o_dtype": "f32", "pattern": "two_matmul")")) ==
+      std::vector<std::string>{
+          "O in f16, the type of Q, K and V", "head dimensions padded with zeros to 72 and 72, the scale kept",
+          "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has the softmax between the matmuls)"});
 }
 
 TEST_CASE("Features give way one at a time", "[diagnose]") {
@@ -364,8 +355,8 @@ TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]"
 }
 
 TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagnose]") {
-  const auto spec = spec_of(
-      R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
+  const auto spec =
+      spec_of(R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
   const auto found = alternatives(spec);
   REQUIRE(found.size() == 1);
   CHECK(found[0].change == "contiguous tensors in layout bshd");
@@ -373,9 +364,8 @@ TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagn
 }
 
 TEST_CASE("No alternative contradicts itself", "[diagnose]") {
-  for (const char* members :
-       {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
-        R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
+  for (const char* members : {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
+                              R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
     for (const auto& alternative : alternatives(spec_of(members)))
       CHECK(attention::contradictions(alternative.spec).empty());
 }

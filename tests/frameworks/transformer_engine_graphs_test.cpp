@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "frameworks/transformer_engine/calls.hpp"
 #include "catch.hpp"
+#include "frameworks/transformer_engine/calls.hpp"
 #include "transformer_engine_calls.hpp"
 
 using namespace attnprobe;
@@ -17,8 +17,7 @@ namespace {
 using Query = TransformerEngineQuery;
 constexpr TransformerEngineDevice h200{90, 91900}, a100{80, 91900}, rtx5090{120, 91900};
 
-TransformerEngineGraphs graphs_with(const std::string& members,
-                                    const TransformerEngineDevice& device = h200) {
+TransformerEngineGraphs graphs_with(const std::string& members, const TransformerEngineDevice& device = h200) {
   return transformer_engine_graphs(query_with(members), device);
 }
 
@@ -29,9 +28,8 @@ std::string first_rule(const std::string& members, const TransformerEngineDevice
 
 }  // namespace
 
-// Strides by hand after generateMatrixStrides (transformer_engine/common/fused_attn/utils.cu), for batch 2,
-// heads 6 and 3, lengths 4 and 5, head dimensions 8 and 16 (packed tensors: what they need to have in
-// common).
+// Strides by hand after generateMatrixStrides (transformer_engine/common/fused_attn/utils.cu), for batch 2, heads 6 and
+// 3, lengths 4 and 5, head dimensions 8 and 16 (packed tensors: what they need to have in common).
 TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   struct Row {
     std::string layout;
@@ -63,8 +61,7 @@ TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   for (const auto& layout : nvte_layouts()) paged_count += layout.rfind("paged_kv_", 0) == 0 ? 1 : 0;
   CHECK(expected.size() + paged_count == nvte_layouts().size());
   for (const auto& [layout, q, k, v] : expected) {
-    const bool packs_q = layout.find('3') != std::string::npos,
-               packs_kv = layout.find('2') != std::string::npos;
+    const bool packs_q = layout.find('3') != std::string::npos, packs_kv = layout.find('2') != std::string::npos;
     Query only_layout;
     only_layout.qkv_layout = layout;
     const std::string format = layout.find('t') != std::string::npos ? "thd"
@@ -72,12 +69,12 @@ TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
                                : layout[1] == 'h'                    ? "bhsd"
                                                                      : "bshd";
     CHECK(q_format(only_layout) == format);
-    const auto graphs = graphs_with(
-        fmt::format(R"("qkv_layout": "{0}", "dqkv_layout": "{0}", "o_format": "{1}", "do_format": "{1}",
+    const auto graphs =
+        graphs_with(fmt::format(R"("qkv_layout": "{0}", "dqkv_layout": "{0}", "o_format": "{1}", "do_format": "{1}",
                        "attn_mask_type": "padding", "num_gqa_groups": {2}, "max_seqlen_q": 4, "max_seqlen_kv": {3},
                        "head_dim_qk": 8, "head_dim_v": {4})",
-                    layout, format, packs_q ? 6 : 3, packs_q ? 4 : 5, packs_q || packs_kv ? 8 : 16),
-        rtx5090);
+                                layout, format, packs_q ? 6 : 3, packs_q ? 4 : 5, packs_q || packs_kv ? 8 : 16),
+                    rtx5090);
     INFO(layout);
     for (const auto& spec : {*graphs.forward, *graphs.backward}) {
       CHECK(q_strides(spec) == q);
@@ -97,8 +94,7 @@ TEST_CASE("O, dO and the gradients have the layouts that are given", "[te]") {
   CHECK(o_strides(*graphs.backward) == Strides{6 * 64, 64, 2 * 6 * 64, 1});
   CHECK(d_o_strides(*graphs.backward) == Strides{6 * 256 * 64, 256 * 64, 64, 1});
   CHECK(dk_strides(*graphs.backward) == Strides{256 * 3 * 6 * 64, 64, 3 * 6 * 64, 1});
-  for (const char* field : {"o_format", "do_format", "dqkv_layout"})
-    CHECK(note_on(graphs.changed, field) != nullptr);
+  for (const char* field : {"o_format", "do_format", "dqkv_layout"}) CHECK(note_on(graphs.changed, field) != nullptr);
 }
 
 TEST_CASE("ragged calls stand in the graph by TE's steps of batch and tokens, where TE packs them", "[te]") {
@@ -129,8 +125,7 @@ TEST_CASE("ragged calls stand in the graph by TE's steps of batch and tokens, wh
   CHECK(dense.forward->seqlen_q == 256);
   CHECK_FALSE(dense.forward->ragged_stats);
   CHECK_FALSE(dense.backward->max_total_seqlen_q.has_value());
-  const auto large =
-      graphs_with(R"("qkv_layout": "thd_bshd_bshd", "o_format": "thd", "attn_mask_type": "padding",
+  const auto large = graphs_with(R"("qkv_layout": "thd_bshd_bshd", "o_format": "thd", "attn_mask_type": "padding",
     "batch_size": 600, "num_tokens_q": 70000, "is_training": false)");
   CHECK(large.forward->batch == 1024);
   CHECK(large.forward->seqlen_q == 98304);
@@ -147,18 +142,14 @@ TEST_CASE("masks, windows and the diagonal as TE hands them on", "[te]") {
   const Case cases[] = {
       {R"("attn_mask_type": "no_mask")", {}, {}, Alignment::top_left, false},
       {R"("attn_mask_type": "causal")", {}, 0, Alignment::top_left, false},
-      {R"("attn_mask_type": "causal", "window_size_left": 128, "window_size_right": 0)", 128, 0,
-       Alignment::top_left, false},
-      {R"("attn_mask_type": "causal_bottom_right")", {}, 0, Alignment::top_left, false},  // a square
-      {R"("attn_mask_type": "causal_bottom_right", "max_seqlen_kv": 512)",
-       {},
-       0,
-       Alignment::bottom_right,
+      {R"("attn_mask_type": "causal", "window_size_left": 128, "window_size_right": 0)", 128, 0, Alignment::top_left,
        false},
+      {R"("attn_mask_type": "causal_bottom_right")", {}, 0, Alignment::top_left, false},  // a square
+      {R"("attn_mask_type": "causal_bottom_right", "max_seqlen_kv": 512)", {}, 0, Alignment::bottom_right, false},
       {R"("attn_mask_type": "padding_causal_bottom_right")", {}, 0, Alignment::bottom_right, true},
       {R"("window_size_left": 7, "window_size_right": 9)", 7, 9, Alignment::bottom_right, false},
-      {R"("window_size_left": 7, "window_size_right": 9, "bottom_right_diagonal": false)", 7, 9,
-       Alignment::top_left, false},
+      {R"("window_size_left": 7, "window_size_right": 9, "bottom_right_diagonal": false)", 7, 9, Alignment::top_left,
+       false},
       {R"("attn_mask_type": "padding")", {}, {}, Alignment::top_left, true}};
   for (const auto& [members, left, right, alignment, padding] : cases) {
     INFO(members);
@@ -187,8 +178,7 @@ TEST_CASE("softmax, bias, dropout, statistics and determinism", "[te]") {
   const auto inference = graphs_with(R"("dropout": 0.1, "is_training": false)");
   CHECK_FALSE(inference.forward->dropout.has_value());
   CHECK(note_on(inference.not_seen, "dropout") != nullptr);
-  const auto biased =
-      graphs_with(R"("bias_type": "post_scale_bias", "bias_batch_size": 1, "bias_num_heads": 6,
+  const auto biased = graphs_with(R"("bias_type": "post_scale_bias", "bias_batch_size": 1, "bias_num_heads": 6,
     "bias_seqlen_q": 256, "bias_seqlen_kv": 256)");
   CHECK(biased.forward->bias->shape == "1hss");
   CHECK_FALSE(biased.forward->bias->grad);

@@ -1,13 +1,13 @@
-// Transformer Engine's calls: read from JSON and from logs, and answered. The log (te-pytorch-log.txt) was
-// made with Python's repr in the order of get_attention_backend's run_config (Transformer Engine 2.18
+// Transformer Engine's calls: read from JSON and from logs, and answered. The log (te-pytorch-log.txt) was made with
+// Python's repr in the order of get_attention_backend's run_config (Transformer Engine 2.18
 // and 2.3); its line breaks, tensor(…), recipe and cache are as Transformer Engine prints them.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
-#include "frameworks/transformer_engine/calls.hpp"
 #include "catch.hpp"
+#include "frameworks/transformer_engine/calls.hpp"
 #include "support.hpp"
 #include "transformer_engine_calls.hpp"
 
@@ -100,11 +100,10 @@ TEST_CASE("a field that every such call has is an error where it is missing", "[
       {"num_pages_k", R"("qkv_layout": "paged_kv_bshd_bshd_bshd")"},
       {"dqkv_dtype", R"("qkv_dtype": "float8e4m3", "do_dtype": "float8e5m2")"},
       {"q_dtype", R"("kv_dtype": "bf16")"}};
-  for (const char* field :
-       {"is_training",    "batch_size",     "o_dtype",      "qkv_layout",     "o_format",
-        "do_format",      "dqkv_layout",    "bias_type",    "attn_mask_type", "dropout",
-        "num_attn_heads", "num_gqa_groups", "max_seqlen_q", "max_seqlen_kv",  "head_dim_qk",
-        "head_dim_v",     "bias_seqlen_q",  "num_pages_k",  "dqkv_dtype",     "q_dtype"}) {
+  for (const char* field : {"is_training",    "batch_size",     "o_dtype",      "qkv_layout",     "o_format",
+                            "do_format",      "dqkv_layout",    "bias_type",    "attn_mask_type", "dropout",
+                            "num_attn_heads", "num_gqa_groups", "max_seqlen_q", "max_seqlen_kv",  "head_dim_qk",
+                            "head_dim_v",     "bias_seqlen_q",  "num_pages_k",  "dqkv_dtype",     "q_dtype"}) {
     const auto more = context.find(field);
     Json call = call_with(more == context.end() ? "" : more->second);
     if (field == std::string("q_dtype")) call.erase("qkv_dtype");
@@ -119,19 +118,15 @@ TEST_CASE("errors name file, place, value and what is allowed", "[te]") {
              StartsWith("te.json: /qkv_layout: \"bshd_bshd_bsdh\" is not a known value; allowed: ") &&
                  EndsWith("(did you mean \"bshd_bshd_bshd\"?)"));
   CHECK_THAT(refusal(call_with(R"("num_head": 6)")), StartsWith("te.json: /num_head: unknown field"));
-  CHECK_THAT(refusal(call_with(R"("window_size_lft": 6)")),
-             ContainsSubstring("did you mean \"window_size_left\"?"));
-  CHECK_THAT(refusal(call_with(R"("batch_size": 0)")),
-             StartsWith("te.json: /batch_size: 0 is not an integer from 1"));
-  CHECK_THAT(refusal(call_with(R"("is_training": 1)")),
-             StartsWith("te.json: /is_training: 1 is not true or false"));
+  CHECK_THAT(refusal(call_with(R"("window_size_lft": 6)")), ContainsSubstring("did you mean \"window_size_left\"?"));
+  CHECK_THAT(refusal(call_with(R"("batch_size": 0)")), StartsWith("te.json: /batch_size: 0 is not an integer from 1"));
+  CHECK_THAT(refusal(call_with(R"("is_training": 1)")), StartsWith("te.json: /is_training: 1 is not true or false"));
   CHECK_THAT(refusal(call_with(R"("q_dtype": "bf16")")), ContainsSubstring("given beside"));
   CHECK_THAT(refusal(Json::array({call_with(), call_with(R"("dropout": 2)")})),
              StartsWith("te.json: /1/dropout: 2 is not a number from 0 to 1"));
   CHECK_THAT(refusal(Json::array({call_with(R"("name": "a")"), call_with(R"("name": "a")")})),
              StartsWith("te.json: /1/name: \"a\" is the name of another call"));
-  CHECK_THAT(log_refusal("{\n\"is_training\": tru}"),
-             StartsWith("log.txt:2: neither a Transformer Engine log"));
+  CHECK_THAT(log_refusal("{\n\"is_training\": tru}"), StartsWith("log.txt:2: neither a Transformer Engine log"));
   CHECK_THAT(log_refusal(R"({"dropout": 0, "dropout": 1})"), ContainsSubstring("\"dropout\" appears twice"));
   CHECK_THAT(log_refusal("\nRunning with config={'fp8': False"), StartsWith("log.txt:2: the dict after"));
   CHECK_THAT(log_refusal("Running with config={'fp8': False}"), StartsWith("log.txt:1: the dump has no "));
@@ -211,9 +206,8 @@ TEST_CASE("answers: 16-bit calls and FP8, backend and why", "[te]") {
   CHECK(answers.at("gemma-training", "h200")["backend"] == "F16_arbitrary_seqlen");
   const Json gemma = answers.at("gemma-training", "a100");
   CHECK(gemma["backend"] == "No_Backend");
-  CHECK_THAT(
-      gemma["why"].get<std::string>(),
-      StartsWith("backward, cudnn-frontend") && ContainsSubstring("cuDNN itself refuses too: CUDNN_STATUS_"));
+  CHECK_THAT(gemma["why"].get<std::string>(),
+             StartsWith("backward, cudnn-frontend") && ContainsSubstring("cuDNN itself refuses too: CUDNN_STATUS_"));
   CHECK(gemma["passes"][0]["verdict"] == "supported");
   CHECK(gemma["passes"][1]["verdict"] == "unsupported");
   CHECK_FALSE(gemma["passes"][1]["root_cause"]["reason"].get<std::string>().empty());
@@ -235,8 +229,7 @@ TEST_CASE("answers: a log, as text", "[te]") {
   CHECK_THAT(run.out, ContainsSubstring("nvte_get_fused_attn_backend"));
   CHECK_THAT(run.out, ContainsSubstring("<stdin>:2; logged on sm90, cuDNN 9.19.0"));
   CHECK_THAT(run.out, ContainsSubstring("; 2 times"));
-  CHECK_THAT(run.out,
-             ContainsSubstring("h200  F16_arbitrary_seqlen  forward by engine 2, backward by engine 6"));
+  CHECK_THAT(run.out, ContainsSubstring("h200  F16_arbitrary_seqlen  forward by engine 2, backward by engine 6"));
   CHECK_THAT(run.out, ContainsSubstring("never seen by cuDNN"));
   // head dimensions 192 and 128, THD
   CHECK_THAT(run.out, ContainsSubstring("<stdin>:7; logged on sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"));
@@ -246,11 +239,10 @@ TEST_CASE("answers: a log, as text", "[te]") {
 
 TEST_CASE("the option --te and the other ways of asking", "[te]") {
   const std::string te = "--te tests/fixtures/te-calls.json ";
-  const std::pair<std::string, const char*> cases[] = {
-      {te + "--heads 8", "--te goes with neither"},
-      {te + "--config configs/bert.json", "--te goes with neither"},
-      {te + "--mode B", "--te needs mode A"},
-      {"--te /nowhere.json", "/nowhere.json: cannot be read"}};
+  const std::pair<std::string, const char*> cases[] = {{te + "--heads 8", "--te goes with neither"},
+                                                       {te + "--config configs/bert.json", "--te goes with neither"},
+                                                       {te + "--mode B", "--te needs mode A"},
+                                                       {"--te /nowhere.json", "/nowhere.json: cannot be read"}};
   for (const auto& [arguments, message] : cases) {
     const Run run = run_attnprobe(arguments);
     INFO(arguments << "\n" << run.err);
@@ -263,8 +255,8 @@ TEST_CASE("the option --te and the other ways of asking", "[te]") {
 }
 
 TEST_CASE("a call that cuDNN does not survive has an unknown backend", "[te]") {
-  const Run run = run_attnprobe("--te - --target h200 --format json",
-                                {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}}, call_with().dump());
+  const Run run = run_attnprobe("--te - --target h200 --format json", {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}},
+                                call_with().dump());
   CHECK(run.exit_code == 4);
   const Json answer = run.json()["transformer_engine"][0];
   CHECK(answer["backend"] == "unknown");

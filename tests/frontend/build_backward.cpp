@@ -10,8 +10,7 @@ struct BackwardTensors {
 
 Tensor output_side(const Graph& graph, const Config& config, const std::string& name, const Layout& layout,
                    const std::string& dtype, const Tensor& offset) {
-  const Tensor tensor =
-      input(graph, name, config.o_dims(), strides_of(layout, config.o_dims()), data_type(dtype));
+  const Tensor tensor = input(graph, name, config.o_dims(), strides_of(layout, config.o_dims()), data_type(dtype));
   if (offset && layout.ragged()) tensor->set_ragged_offset(offset);
   return tensor;
 }
@@ -73,8 +72,7 @@ void add_mxfp8_backward(const Graph& graph, const Config& config, const Backward
   auto scale = [&](const char* name, const Dims& dims, bool along_sequence) {
     return block_scale(graph, name, dims, along_sequence);
   };
-  const Tensor d_o_16 =
-      input(graph, "d_o_16", t.o->get_dim(), t.d_o->get_stride(), data_type(config.o_dtype));
+  const Tensor d_o_16 = input(graph, "d_o_16", t.o->get_dim(), t.d_o->get_stride(), data_type(config.o_dtype));
   auto [dq, dk, dv, amax_dq, amax_dk, amax_dv] = graph->sdpa_fp8_backward(
       c.q, again("q_t", c.q), c.k, again("k_t", c.k), c.v, t.o, d_o_16, t.d_o, again("d_o_t", t.d_o), t.stats,
       scale("descale_q", config.q_dims(), false), scale("descale_q_t", config.q_dims(), true),
@@ -101,14 +99,14 @@ void add_backward(const Graph& graph, const Config& config) {
   if (config.max_total_q) attributes.set_max_total_seq_len_q(*config.max_total_q);
   if (config.max_total_kv) attributes.set_max_total_seq_len_kv(*config.max_total_kv);
   if (config.bias && config.bias->grad) {
-    const Tensor dbias = input(graph, "dbias", config.bias_dims(), packed_strides(config.bias_dims()),
-                               data_type(config.bias->dtype));
+    const Tensor dbias =
+        input(graph, "dbias", config.bias_dims(), packed_strides(config.bias_dims()), data_type(config.bias->dtype));
     dbias->set_output(true);
     attributes.set_dbias(dbias);
   }
   if (config.dropout && config.dropout->dump) {
-    const Tensor dump = input(graph, "rng_dump", config.score_dims(), packed_strides(config.score_dims()),
-                              fe::DataType_t::FLOAT);
+    const Tensor dump =
+        input(graph, "rng_dump", config.score_dims(), packed_strides(config.score_dims()), fe::DataType_t::FLOAT);
     dump->set_output(true);
     attributes.set_rng_dump(dump);
   }

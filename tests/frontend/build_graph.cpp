@@ -20,8 +20,7 @@ Tensor key_or_value(const Graph& graph, const Config& config, const std::string&
                     const Layout& layout, const Tensor& offset, bool is_paged) {
   const auto type = data_type(config.dtype);
   if (is_paged) {
-    const Dims container{config.batch * blocks_per_sequence(config), dims[1], config.paged->block_size,
-                         dims[3]};
+    const Dims container{config.batch * blocks_per_sequence(config), dims[1], config.paged->block_size, dims[3]};
     return input(graph, name, container, strides_of({config.paged->layout, {}}, container), type);
   }
   const Tensor tensor = input(graph, name, dims, strides_of(layout, dims), type);
@@ -31,8 +30,7 @@ Tensor key_or_value(const Graph& graph, const Config& config, const std::string&
 
 Tensor page_table(const Graph& graph, const Config& config, const std::string& name) {
   const int64_t blocks = blocks_per_sequence(config);
-  const Tensor table =
-      input(graph, name, {config.batch, 1, blocks, 1}, {blocks, blocks, 1, 1}, fe::DataType_t::INT32);
+  const Tensor table = input(graph, name, {config.batch, 1, blocks, 1}, {blocks, blocks, 1, 1}, fe::DataType_t::INT32);
   if (config.paged->packed_table) table->set_ragged_offset(ragged_offset(graph, name + "_offset", config));
   return table;
 }
@@ -55,8 +53,8 @@ void set_forward_outputs(const Graph& graph, const Config& config, const Common&
   if (config.max_logit) attributes.set_logit_max(row_output(graph, config, common, "max"));
   if (config.sum_exp) attributes.set_score_sum_exp(row_output(graph, config, common, "sum_exp"));
   if (config.dropout && config.dropout->dump) {
-    const Tensor dump = input(graph, "rng_dump", config.score_dims(), packed_strides(config.score_dims()),
-                              fe::DataType_t::FLOAT);
+    const Tensor dump =
+        input(graph, "rng_dump", config.score_dims(), packed_strides(config.score_dims()), fe::DataType_t::FLOAT);
     dump->set_output(true);
     attributes.set_rng_dump(dump);
   }
@@ -77,11 +75,7 @@ void set_block_mask(const Graph& graph, const Config& config, fe::graph::SDPA_at
 }
 
 void finish_amax(const Tensor& amax) {
-  if (amax)
-    amax->set_output(true)
-        .set_dim({1, 1, 1, 1})
-        .set_stride({1, 1, 1, 1})
-        .set_data_type(fe::DataType_t::FLOAT);
+  if (amax) amax->set_output(true).set_dim({1, 1, 1, 1}).set_stride({1, 1, 1, 1}).set_data_type(fe::DataType_t::FLOAT);
 }
 
 // {O, statistics}
@@ -89,10 +83,9 @@ std::array<Tensor, 2> call_forward(const Graph& graph, const Config& config, con
                                    const fe::graph::SDPA_attributes& attributes) {
   if (config.fp8.empty()) return graph->sdpa(c.q, c.k, c.v, attributes);
   if (config.fp8 == "mxfp8") {
-    auto [o, stats, amax_o] =
-        graph->sdpa_fp8(c.q, c.k, c.v, block_scale(graph, "descale_q", config.q_dims(), false),
-                        block_scale(graph, "descale_k", config.k_dims(), false),
-                        block_scale(graph, "descale_v", config.v_dims(), true), attributes);
+    auto [o, stats, amax_o] = graph->sdpa_fp8(c.q, c.k, c.v, block_scale(graph, "descale_q", config.q_dims(), false),
+                                              block_scale(graph, "descale_k", config.k_dims(), false),
+                                              block_scale(graph, "descale_v", config.v_dims(), true), attributes);
     finish_amax(amax_o);
     return {o, stats};
   }
@@ -100,8 +93,8 @@ std::array<Tensor, 2> call_forward(const Graph& graph, const Config& config, con
   // As in cudnn-frontend's samples: with current scaling the output has no scale, and that of S is fixed.
   const bool current = config.fp8 == "current";
   auto [o, stats, amax_s, amax_o] =
-      graph->sdpa_fp8(c.q, c.k, c.v, scalar("descale_q"), scalar("descale_k"), scalar("descale_v"),
-                      scalar("descale_s"), current ? graph->tensor(448.0F) : scalar("scale_s"),
+      graph->sdpa_fp8(c.q, c.k, c.v, scalar("descale_q"), scalar("descale_k"), scalar("descale_v"), scalar("descale_s"),
+                      current ? graph->tensor(448.0F) : scalar("scale_s"),
                       current ? graph->tensor(1.0F) : scalar("scale_o"), attributes);
   finish_amax(amax_s);
   finish_amax(amax_o);
@@ -112,17 +105,15 @@ std::array<Tensor, 2> call_forward(const Graph& graph, const Config& config, con
 
 fe::DataType_t data_type(const std::string& name) {
   static const std::map<std::string, fe::DataType_t> types{
-      {"f16", fe::DataType_t::HALF},          {"bf16", fe::DataType_t::BFLOAT16},
-      {"f32", fe::DataType_t::FLOAT},         {"fp8_e4m3", fe::DataType_t::FP8_E4M3},
-      {"fp8_e5m2", fe::DataType_t::FP8_E5M2},
+      {"f16", fe::DataType_t::HALF},          {"bf16", fe::DataType_t::BFLOAT16},     {"f32", fe::DataType_t::FLOAT},
+      {"fp8_e4m3", fe::DataType_t::FP8_E4M3}, {"fp8_e5m2", fe::DataType_t::FP8_E5M2},
   };
   const auto found = types.find(name);
   if (found == types.end()) throw NotExpressible("data type " + name);
   return found->second;
 }
 
-Tensor input(const Graph& graph, const std::string& name, const Dims& dims, const Dims& strides,
-             fe::DataType_t type) {
+Tensor input(const Graph& graph, const std::string& name, const Dims& dims, const Dims& strides, fe::DataType_t type) {
   return graph->tensor(
       fe::graph::Tensor_attributes().set_name(name).set_dim(dims).set_stride(strides).set_data_type(type));
 }
@@ -161,15 +152,14 @@ Common common_tensors(const Graph& graph, const Config& config) {
   }
   if (config.scale_is_tensor) c.scale = scalar_input(graph, "scale", fe::DataType_t::FLOAT);
   if (config.bias)
-    c.bias = input(graph, "bias", config.bias_dims(), packed_strides(config.bias_dims()),
-                   data_type(config.bias->dtype));
+    c.bias =
+        input(graph, "bias", config.bias_dims(), packed_strides(config.bias_dims()), data_type(config.bias->dtype));
   if (config.sink)
-    c.sink =
-        input(graph, "sink", {1, config.heads_q, 1, 1}, {config.heads_q, 1, 1, 1}, fe::DataType_t::FLOAT);
+    c.sink = input(graph, "sink", {1, config.heads_q, 1, 1}, {config.heads_q, 1, 1, 1}, fe::DataType_t::FLOAT);
   if (!config.dropout) return c;
   if (config.dropout->form == "mask") {
-    c.dropout_mask = input(graph, "dropout_mask", config.score_dims(), packed_strides(config.score_dims()),
-                           data_type(config.dtype));
+    c.dropout_mask =
+        input(graph, "dropout_mask", config.score_dims(), packed_strides(config.score_dims()), data_type(config.dtype));
     c.dropout_scale = scalar_input(graph, "dropout_scale", fe::DataType_t::FLOAT);
     return c;
   }

@@ -16,15 +16,14 @@ using Graph = std::shared_ptr<fe::graph::Graph>;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Modifier = std::function<Tensor(Graph, Tensor)>;
 
-/// Adds the config's attention to `graph`, whose SM version is set where there is no device. Throws
-/// NotExpressible, or what cudnn-frontend throws.
+/// Adds the config's attention to `graph`, whose SM version is set where
+/// there is no device. Throws NotExpressible, or what cudnn-frontend throws.
 void add_attention(const Graph& graph, const Config& config);
 
 // What the forward and the backward pass share.
 
 fe::DataType_t data_type(const std::string& name);
-Tensor input(const Graph& graph, const std::string& name, const Dims& dims, const Dims& strides,
-             fe::DataType_t type);
+Tensor input(const Graph& graph, const std::string& name, const Dims& dims, const Dims& strides, fe::DataType_t type);
 /// One element in device memory.
 Tensor scalar_input(const Graph& graph, const std::string& name, fe::DataType_t type);
 
@@ -65,8 +64,7 @@ void set_mask_and_scale(Attributes& attributes, const Config& config, const Comm
   if (config.window_right) attributes.set_diagonal_band_right_bound(static_cast<int>(*config.window_right));
   if (common.sink) attributes.set_sink_token(common.sink);
   if (common.seed)
-    attributes.set_dropout(static_cast<float>(config.dropout->probability), common.seed,
-                           common.dropout_offset);
+    attributes.set_dropout(static_cast<float>(config.dropout->probability), common.seed, common.dropout_offset);
 }
 
 }  // namespace frontend

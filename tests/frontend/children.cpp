@@ -23,15 +23,14 @@ std::string name_in(const std::string& line) {
   std::exit(3);
 }
 
-[[noreturn]] void run_child(const std::vector<std::string>& lines, size_t first,
-                            const std::function<Ask()>& make_ask, int to_parent, FILE* said) {
+[[noreturn]] void run_child(const std::vector<std::string>& lines, size_t first, const std::function<Ask()>& make_ask,
+                            int to_parent, FILE* said) {
   dup2(fileno(said), STDOUT_FILENO);
   dup2(fileno(said), STDERR_FILENO);
   FILE* pipe = fdopen(to_parent, "w");
   const Ask ask = make_ask();
   for (size_t i = first; i < lines.size(); ++i) {
-    std::fprintf(pipe, "%s\n",
-                 ask(lines[i]).to_json().dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+    std::fprintf(pipe, "%s\n", ask(lines[i]).to_json().dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     std::fflush(pipe);
   }
   _exit(0);  // static destructors are not what is tested

@@ -94,14 +94,12 @@ void parse_score(const Json& json, Config& config) {
     if (bias.is_string())
       config.bias = Bias{bias.get<std::string>(), config.dtype, false};
     else if (bias.value("shape", "1hss") != "none")
-      config.bias =
-          Bias{bias.value("shape", "1hss"), bias.value("dtype", config.dtype), bias.value("grad", false)};
+      config.bias = Bias{bias.value("shape", "1hss"), bias.value("dtype", config.dtype), bias.value("grad", false)};
   }
   if (!is_off(json, "score_mod")) {
     const Json& mod = json["score_mod"];
-    config.score_mod = mod.is_string()
-                           ? ScoreModifier{mod.get<std::string>(), true}
-                           : ScoreModifier{mod.at("kind").get<std::string>(), mod.value("grad", true)};
+    config.score_mod = mod.is_string() ? ScoreModifier{mod.get<std::string>(), true}
+                                       : ScoreModifier{mod.at("kind").get<std::string>(), mod.value("grad", true)};
   }
   if (!is_off(json, "dropout")) {
     const Json& dropout = json["dropout"];

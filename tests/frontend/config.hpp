@@ -1,5 +1,5 @@
-// One attention config as attnprobe normalises it (docs/config.md), read without attnprobe's own code, so
-// that a mistake there shows as a difference.
+// One attention config as attnprobe normalises it (docs/config.md), read without attnprobe's own code, so that a
+// mistake there shows as a difference.
 #pragma once
 
 #include <cstdint>

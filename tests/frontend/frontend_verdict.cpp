@@ -1,11 +1,10 @@
-// What cudnn-frontend itself says about attention configs: reads normalised configs as JSON lines, writes one
-// verdict a line. Without a GPU it asks about the one whose cuDNN device properties it is given.
+// What cudnn-frontend itself says about attention configs: reads normalised configs as JSON lines, writes one verdict a
+// line. Without a GPU it asks about the one whose cuDNN device properties it is given.
 //
 //   frontend_verdict --properties FILE [--driver FILE] [--cudnn FILE] [--timeout SECONDS] < configs >
 //   verdicts frontend_verdict --device          [--cudnn FILE] [--timeout SECONDS] < configs > verdicts
 //
-// With --graphs it writes the graphs themselves instead (graphs.hpp), with --serialized their stored plans
-// too.
+// With --graphs it writes the graphs themselves instead (graphs.hpp), with --serialized their stored plans too.
 #include "verdict.hpp"
 
 #include <dlfcn.h>
@@ -84,8 +83,7 @@ struct Target {
 
 Target open_target(const Options& options) {
   // Before cuDNN, which asks for libcuda.so.1 and then finds this one by its SONAME.
-  if (!options.driver.empty() && dlopen(options.driver.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr)
-    fail(dlerror());
+  if (!options.driver.empty() && dlopen(options.driver.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) fail(dlerror());
   fe::cudnn_dlhandle = dlopen(options.cudnn.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (fe::cudnn_dlhandle == nullptr) fail(dlerror());
   Target target;
@@ -144,8 +142,7 @@ void walk(const Target& target, const Config& config, Verdict& verdict) {
   if (!passes("validate", [&] { return graph->validate(); })) return;
   verdict.implementation = chosen_implementation(*graph);
   if (!passes("build_operation_graph", [&] {
-        return target.handle != nullptr ? graph->build_operation_graph(target.handle)
-                                        : graph->build_operation_graph();
+        return target.handle != nullptr ? graph->build_operation_graph(target.handle) : graph->build_operation_graph();
       }))
     return;
   if (!passes("create_execution_plans", [&] {

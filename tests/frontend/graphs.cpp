@@ -41,8 +41,8 @@ void watch_operation_graphs() {
   if (set != nullptr) set(CUDNN_SEV_INFO_EN, nullptr, &on_message);
 }
 
-Json describe_graph(const std::string& line,
-                    const std::function<void(fe::graph::Graph&, const Config&)>& prepare, bool serialize) {
+Json describe_graph(const std::string& line, const std::function<void(fe::graph::Graph&, const Config&)>& prepare,
+                    bool serialize) {
   Json result{{"stage", "parse"}, {"message", ""}, {"frontend", nullptr}, {"backend", nullptr}};
   auto passes = [&](const char* stage, fe::error_t status) {
     result["stage"] = stage;

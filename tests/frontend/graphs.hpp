@@ -22,7 +22,7 @@ void watch_operation_graphs();
 ///   kernels
 ///                      of the stored plan, which make most of it
 /// `prepare` gives a fresh graph its device and its data types.
-Json describe_graph(const std::string& line,
-                    const std::function<void(fe::graph::Graph&, const Config&)>& prepare, bool serialize);
+Json describe_graph(const std::string& line, const std::function<void(fe::graph::Graph&, const Config&)>& prepare,
+                    bool serialize);
 
 }  // namespace frontend

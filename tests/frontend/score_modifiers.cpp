@@ -23,15 +23,13 @@ Tensor pointwise(const Graph& graph, PointwiseMode_t mode, const Tensor& a, Type
   return result;
 }
 
-Tensor pointwise(const Graph& graph, PointwiseMode_t mode, const Tensor& a, const Tensor& b,
-                 Types types = {}) {
+Tensor pointwise(const Graph& graph, PointwiseMode_t mode, const Tensor& a, const Tensor& b, Types types = {}) {
   const Tensor result = graph->pointwise(a, b, pointwise_attributes(mode, types));
   result->set_data_type(types.output);
   return result;
 }
 
-Tensor index_of(const Graph& graph, const Tensor& score, int64_t axis,
-                DataType_t compute = DataType_t::FLOAT) {
+Tensor index_of(const Graph& graph, const Tensor& score, int64_t axis, DataType_t compute = DataType_t::FLOAT) {
   auto attributes = pointwise_attributes(PointwiseMode_t::GEN_INDEX, {compute, DataType_t::INT32});
   const Tensor index = graph->pointwise(score, attributes.set_axis(axis));
   index->set_data_type(DataType_t::INT32);
@@ -39,8 +37,8 @@ Tensor index_of(const Graph& graph, const Tensor& score, int64_t axis,
 }
 
 Tensor select(const Graph& graph, const Tensor& where_true, const Tensor& where_false, const Tensor& mask) {
-  const Tensor result = graph->pointwise(where_true, where_false, mask,
-                                         pointwise_attributes(PointwiseMode_t::BINARY_SELECT, {}));
+  const Tensor result =
+      graph->pointwise(where_true, where_false, mask, pointwise_attributes(PointwiseMode_t::BINARY_SELECT, {}));
   result->set_data_type(DataType_t::FLOAT);
   return result;
 }
@@ -68,8 +66,7 @@ Modifiers arrow(const Graph& main) {
     const Tensor row = index_of(graph, x, 2), column = index_of(graph, x, 3);
     const Tensor first_rows = pointwise(graph, PointwiseMode_t::CMP_LT, row, rows, flag);
     const Tensor first_columns = pointwise(graph, PointwiseMode_t::CMP_LT, column, columns, flag);
-    const Tensor diagonal =
-        pointwise(graph, PointwiseMode_t::SUB, row, column, {DataType_t::INT32, DataType_t::INT32});
+    const Tensor diagonal = pointwise(graph, PointwiseMode_t::SUB, row, column, {DataType_t::INT32, DataType_t::INT32});
     const Tensor above = pointwise(graph, PointwiseMode_t::CMP_GE, diagonal, lowest, flag);
     const Tensor below = pointwise(graph, PointwiseMode_t::CMP_LE, diagonal, highest, flag);
     const Tensor band = pointwise(graph, PointwiseMode_t::LOGICAL_AND, above, below, flag);
@@ -85,8 +82,7 @@ Modifiers document(const Graph& main, const Config& config) {
   return masking(main, [=](Graph graph, Tensor x) {
     const Types number{DataType_t::FLOAT, DataType_t::INT32};
     const Tensor column = index_of(graph, x, 3, DataType_t::INT32);
-    const Tensor one =
-        pointwise(graph, PointwiseMode_t::CMP_LE, column, column, number);  // ones of the scores' shape
+    const Tensor one = pointwise(graph, PointwiseMode_t::CMP_LE, column, column, number);  // ones of the scores' shape
     const Tensor row_ids = pointwise(graph, PointwiseMode_t::MUL, one, of_rows, number);
     const Tensor column_ids = pointwise(graph, PointwiseMode_t::MUL, one, of_columns, number);
     return pointwise(graph, PointwiseMode_t::CMP_EQ, row_ids, column_ids, number);
@@ -109,8 +105,8 @@ Modifiers factor(const Tensor& tensor) {
 // A constant is added, so the gradient passes through.
 Modifiers relative_position() {
   return {[](Graph graph, Tensor x) {
-            const Tensor distance = pointwise(graph, PointwiseMode_t::SUB, index_of(graph, x, 2),
-                                              index_of(graph, x, 3), {DataType_t::INT32, DataType_t::INT32});
+            const Tensor distance = pointwise(graph, PointwiseMode_t::SUB, index_of(graph, x, 2), index_of(graph, x, 3),
+                                              {DataType_t::INT32, DataType_t::INT32});
             return pointwise(graph, PointwiseMode_t::ADD, x, distance);
           },
           {}};
@@ -138,8 +134,7 @@ Modifiers elementary(const Graph& main, const std::string& kind) {
   auto plain = [](Mode mode) { return [=](Graph graph, Tensor x) { return pointwise(graph, mode, x); }; };
   if (kind == "abs")
     return function_of(plain(Mode::ABS), [=](Graph graph, Tensor dy, Tensor x) {
-      return select(graph, dy, pointwise(graph, Mode::NEG, dy),
-                    pointwise(graph, Mode::CMP_GE, x, zero, flag));
+      return select(graph, dy, pointwise(graph, Mode::NEG, dy), pointwise(graph, Mode::CMP_GE, x, zero, flag));
     });
   if (kind == "sqrt")
     return function_of(plain(Mode::SQRT), [=](Graph graph, Tensor dy, Tensor x) {
@@ -176,11 +171,10 @@ Modifiers by_kind(const Graph& main, const Config& config) {
   if (kind == "document") return document(main, config);
   if (kind == "relative_position") return relative_position();
   if (kind == "head_factor")
-    return factor(
-        input(main, "factor", {1, config.heads_q, 1, 1}, {config.heads_q, 1, 1, 1}, DataType_t::FLOAT));
+    return factor(input(main, "factor", {1, config.heads_q, 1, 1}, {config.heads_q, 1, 1, 1}, DataType_t::FLOAT));
   if (kind == "score_factor")
-    return factor(input(main, "factor", config.score_dims(), packed_strides(config.score_dims()),
-                        data_type(config.dtype)));
+    return factor(
+        input(main, "factor", config.score_dims(), packed_strides(config.score_dims()), data_type(config.dtype)));
   if (kind == "mask_i32") return mask_tensor(main, config, DataType_t::INT32);
   if (kind == "mask_boolean") return mask_tensor(main, config, DataType_t::BOOLEAN);
   if (kind == "mask_i8") return mask_tensor(main, config, DataType_t::INT8);
@@ -196,9 +190,8 @@ Modifiers soft_capping(const Graph& main, double cap) {
   const Tensor c = main->tensor(static_cast<float>(cap));
   const Modifiers tanh = activation(PointwiseMode_t::TANH_FWD, PointwiseMode_t::TANH_BWD);
   auto around = [c](PointwiseMode_t before, const Modifier& inner, PointwiseMode_t after) -> Modifier {
-    return [=](Graph graph, Tensor x) {
-      return pointwise(graph, after, inner(graph, pointwise(graph, before, x, c)), c);
-    };
+    return
+        [=](Graph graph, Tensor x) { return pointwise(graph, after, inner(graph, pointwise(graph, before, x, c)), c); };
   };
   return {around(PointwiseMode_t::DIV, tanh.forward, PointwiseMode_t::MUL),
           around(PointwiseMode_t::MUL, tanh.backward, PointwiseMode_t::DIV)};

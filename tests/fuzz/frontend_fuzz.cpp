@@ -1,12 +1,12 @@
-// cudnn-frontend's JSON and its serialized form: imported, and built where it is attention. An Error that
-// says what is wrong is what bad input gets; anything else is a bug.
+// cudnn-frontend's JSON and its serialized form: imported, and built where it is attention. An Error that says what is
+// wrong is what bad input gets; anything else is a bug.
 #include <cstdint>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "build/build.hpp"
-#include "importers/import.hpp"
 #include "importers/cudnn_frontend/import_frontend.hpp"
+#include "importers/import.hpp"
 #include "recognise/recognise.hpp"
 
 using namespace attnprobe;

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
 #include "replay/log_history.hpp"
-#include "probe/walk_difference.hpp"
 
 using namespace attnprobe;
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "gpu/catalogue.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::gpu;
@@ -39,10 +39,9 @@ std::string unknown(const std::string& selection) {
 // ---- the catalogue
 
 TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
-  for (const char* id :
-       {"t4",      "a100-40gb", "a100",         "a10",      "a30",  "rtx3090", "l4",   "l40s",
-        "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200", "gh200",   "b200", "gb200",
-        "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin", "thor"}) {
+  for (const char* id : {"t4",      "a100-40gb", "a100",         "a10",      "a30",  "rtx3090", "l4",   "l40s",
+                         "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200", "gh200",   "b200", "gb200",
+                         "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin", "thor"}) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
     CHECK(find(id)->id == id);
@@ -76,16 +75,15 @@ TEST_CASE("Aliases find their target", "[target]") {
 
 TEST_CASE("The catalogue is in order of SM, then id", "[target]") {
   const auto& all = catalogue();
-  CHECK(std::is_sorted(all.begin(), all.end(), [](const Target& a, const Target& b) {
-    return std::pair(a.sm, a.id) < std::pair(b.sm, b.id);
-  }));
+  CHECK(std::is_sorted(all.begin(), all.end(),
+                       [](const Target& a, const Target& b) { return std::pair(a.sm, a.id) < std::pair(b.sm, b.id); }));
 }
 
 TEST_CASE("Targets have the compute capabilities of their architectures", "[target]") {
-  const std::map<std::string, int> sm{
-      {"t4", 75},     {"a100", 80},  {"a30", 80},   {"a10", 86},      {"rtx3090", 86}, {"orin", 87},
-      {"l4", 89},     {"l40s", 89},  {"h100", 90},  {"h200", 90},     {"gh200", 90},   {"b200", 100},
-      {"gb200", 100}, {"b300", 103}, {"thor", 110}, {"rtx5090", 120}, {"gb10", 121}};
+  const std::map<std::string, int> sm{{"t4", 75},       {"a100", 80},  {"a30", 80},    {"a10", 86},   {"rtx3090", 86},
+                                      {"orin", 87},     {"l4", 89},    {"l40s", 89},   {"h100", 90},  {"h200", 90},
+                                      {"gh200", 90},    {"b200", 100}, {"gb200", 100}, {"b300", 103}, {"thor", 110},
+                                      {"rtx5090", 120}, {"gb10", 121}};
   for (const auto& [id, expected] : sm) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
@@ -135,8 +133,7 @@ TEST_CASE("The representative set has one GPU a generation", "[target]") {
 TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
   CHECK(unknown("l40ss") ==
         "--target: \"l40ss\" is no target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
-        "representative, an id of "
-        "`attnprobe targets list`, or a .json file");
+        "representative, an id of `attnprobe targets list`, or a .json file");
   CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is no target (did you mean \"h200\"?)"));
   CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is no target; allowed: "));
   CHECK_THAT(unknown(""), StartsWith("--target: \"\" is no target; allowed: "));
@@ -158,8 +155,7 @@ TEST_CASE("A file is a target wherever a name is", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
   CHECK(ids(simulated_targets("l40s," + path)) == Ids{"l40s", "mine"});
-  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) ==
-        "nowhere.json: cannot be read as a target file");
+  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) == "nowhere.json: cannot be read as a target file");
   CHECK(usage_error([] { simulated_targets("./nowhere"); }) == "./nowhere: cannot be read as a target file");
 }
 

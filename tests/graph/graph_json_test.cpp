@@ -15,8 +15,8 @@ using namespace attnprobe::test;
 namespace {
 
 OpGraph graph_of(const std::string& members, int64_t version = 91900) {
-  const auto configs = attention::parse_configs(
-      R"({"batch": 2, "heads": 3, "seqlen": 8, "head_dim": 16, )" + members + "}", "x.json");
+  const auto configs =
+      attention::parse_configs(R"({"batch": 2, "heads": 3, "seqlen": 8, "head_dim": 16, )" + members + "}", "x.json");
   return build::build_graph(configs.at(0).spec, {version}).graph;
 }
 
@@ -32,36 +32,32 @@ std::vector<OpGraph> one_of_each_pattern() {
 // Every operation, every port and every attribute is in one of these, and every property of tensors.
 std::vector<OpGraph> every_feature() {
   std::vector<OpGraph> graphs = one_of_each_pattern();
-  const std::string composite = R"("pattern": "sdpa_composite", )",
-                    unified = R"("pattern": "sdpa_unified", )",
-                    bprop = R"("pattern": "sdpa_composite", "pass": "bprop", )",
-                    mha = R"("pattern": "mha", )";
-  for (
-      const std::string& members : std::vector<std::string>{
-          composite + R"("mask": {"window_left": 2, "alignment": "bottom_right", "padding": true})",
-          composite + R"("bias": "b1ss", "alibi": true, "softcap": 30, "sink": true)",
-          composite + R"("max_logit": true, "sum_exp": true, "stats": true, "sink": true, "mask": "causal")",
-          composite + R"("dropout": {"probability": 0.3, "seed": "constant"}, "score_mod": "arrow")",
-          composite + R"("dropout": {"probability": 0.3, "form": "mask"}, "score_mod": "document")",
-          composite + R"("layout": "thd", "mask": "padding", "stats": true, "ragged_offsets": "i64")",
-          composite + R"("paged": {"block_size": 4, "packed_table": true}, "mask": "padding")",
-          composite + R"("dtype": "fp8_e4m3", "dropout": 0.5)",
-          composite + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
-          composite +
-              R"("mask": {"window_left": 2, "window_right": 3, "alignment": "bottom_right", "padding": true})",
-          unified + R"("mask": {"window_left": 2, "window_right": 3}, "softcap": 30, "bias": "1hss")",
-          unified + R"("mask": "padding", "sink": true, "max_logit": true, "sum_exp": true, "stats": true)",
-          unified + R"("paged": 4, "block_mask": true)",
-          unified + R"("dropout": {"probability": 0.25, "dump": true})",
-          bprop + R"("mask": "padding_causal", "dropout": 0.5, "sink": true, "bias": {"grad": true})",
-          bprop + R"("layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)",
-          bprop + R"("deterministic": true, "score_mod": "gelu", "softcap": 5)",
-          bprop + R"("dtype": "fp8_e4m3", "sink": true, "mask": "causal")",
-          bprop + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
-          R"("pattern": "sdpa_unified", "pass": "bprop", "layout": "thd", "mask": "padding_causal", "sink": true,
+  const std::string composite = R"("pattern": "sdpa_composite", )", unified = R"("pattern": "sdpa_unified", )",
+                    bprop = R"("pattern": "sdpa_composite", "pass": "bprop", )", mha = R"("pattern": "mha", )";
+  for (const std::string& members : std::vector<std::string>{
+           composite + R"("mask": {"window_left": 2, "alignment": "bottom_right", "padding": true})",
+           composite + R"("bias": "b1ss", "alibi": true, "softcap": 30, "sink": true)",
+           composite + R"("max_logit": true, "sum_exp": true, "stats": true, "sink": true, "mask": "causal")",
+           composite + R"("dropout": {"probability": 0.3, "seed": "constant"}, "score_mod": "arrow")",
+           composite + R"("dropout": {"probability": 0.3, "form": "mask"}, "score_mod": "document")",
+           composite + R"("layout": "thd", "mask": "padding", "stats": true, "ragged_offsets": "i64")",
+           composite + R"("paged": {"block_size": 4, "packed_table": true}, "mask": "padding")",
+           composite + R"("dtype": "fp8_e4m3", "dropout": 0.5)",
+           composite + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+           composite + R"("mask": {"window_left": 2, "window_right": 3, "alignment": "bottom_right", "padding": true})",
+           unified + R"("mask": {"window_left": 2, "window_right": 3}, "softcap": 30, "bias": "1hss")",
+           unified + R"("mask": "padding", "sink": true, "max_logit": true, "sum_exp": true, "stats": true)",
+           unified + R"("paged": 4, "block_mask": true)",
+           unified + R"("dropout": {"probability": 0.25, "dump": true})",
+           bprop + R"("mask": "padding_causal", "dropout": 0.5, "sink": true, "bias": {"grad": true})",
+           bprop + R"("layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11)",
+           bprop + R"("deterministic": true, "score_mod": "gelu", "softcap": 5)",
+           bprop + R"("dtype": "fp8_e4m3", "sink": true, "mask": "causal")",
+           bprop + R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
+           R"("pattern": "sdpa_unified", "pass": "bprop", "layout": "thd", "mask": "padding_causal", "sink": true,
            "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11, "dropout": 0.5, "bias": {"grad": true})",
-          mha + R"("mask": "padding_causal", "dropout": 0.5, "pass": "fprop_train", "bias": "1hss")",
-          mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
+           mha + R"("mask": "padding_causal", "dropout": 0.5, "pass": "fprop_train", "bias": "1hss")",
+           mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
     for (const int64_t version : {91900, 92200}) graphs.push_back(graph_of(members, version));
   // No builder sets these factors; graphs of other programs may have them.
   OpGraph scaled = graphs.front();
@@ -93,8 +89,8 @@ OpGraph renumbered(const OpGraph& graph) {
 }
 
 Tensor& tensor_named(OpGraph& graph, const std::string& name) {
-  const auto found = std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                                  [&](const Tensor& t) { return t.name == name; });
+  const auto found =
+      std::find_if(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
   if (found == graph.tensors.end()) throw std::runtime_error("no tensor " + name);
   return *found;
 }
@@ -191,8 +187,7 @@ TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Stats").is_virtual = true; }));
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "scale").by_value = false; }));
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "P").reordering = Reordering::F16x16; }));
-  CHECK(
-      hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
+  CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
 }
 
 TEST_CASE("The hash sees operations, their modes, types and wiring", "[graph][hash]") {
@@ -203,9 +198,8 @@ TEST_CASE("The hash sees operations, their modes, types and wiring", "[graph][ha
   CHECK(hash_tells([](OpGraph& g) { std::get<Matmul>(g.operations[0]).m_override.reset(); }));
   CHECK_FALSE(hash_tells([](OpGraph& g) { std::swap(g.operations[2], g.operations[3]); }));
   CHECK(hash_tells([](OpGraph& g) { g.operations.pop_back(); }));
-  CHECK(hash_tells([](OpGraph& g) {
-    std::swap(std::get<Pointwise>(g.operations[4]).x, std::get<Pointwise>(g.operations[4]).b);
-  }));
+  CHECK(hash_tells(
+      [](OpGraph& g) { std::swap(std::get<Pointwise>(g.operations[4]).x, std::get<Pointwise>(g.operations[4]).b); }));
   CHECK(hash_tells([](OpGraph& g) {
     for (auto& operation : g.operations)
       if (auto* reduction = std::get_if<Reduction>(&operation)) reduction->op = ReductionOperator::AMAX;
@@ -262,8 +256,7 @@ TEST_CASE("The hash sees the operations inside the single one, and which list th
     fewer.score_operations.pop_back();
     CHECK(hash(fewer) != hash(graph));
     OpGraph moved = graph;
-    moved.operations.insert(moved.operations.end(), graph.score_operations.begin(),
-                            graph.score_operations.end());
+    moved.operations.insert(moved.operations.end(), graph.score_operations.begin(), graph.score_operations.end());
     moved.score_operations.clear();
     CHECK(hash(moved) != hash(graph));
   }
@@ -299,8 +292,7 @@ TEST_CASE("Graphs of different features have different hashes", "[graph][hash]")
 TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
   // Reports are compared by these: a change breaks every stored report, so make one only knowingly.
   CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "e9b0fe10d1afe467293646dfb4cc8e74");
-  CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) ==
-        "b64964acabc92f505397c7423b5fc29e");
+  CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) == "b64964acabc92f505397c7423b5fc29e");
   CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) ==
         "fec4e78b962fe1e126edd826b9552417");
 }
@@ -342,9 +334,8 @@ TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
         R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":7,"y":8})");
   CHECK(to_json(graph_of(R"("pattern": "sdpa_composite", "dropout": 0.25)"))["operations"][9].dump() ==
         R"({"kind":"rng","distribution":"BERNOULLI","probability":0.75,"seed":13,"offset":14,"y":15})");
-  CHECK(
-      to_json(graph_of(R"("pattern": "sdpa_unified", "mask": "causal")", 92100))["score_operations"].dump() ==
-      R"([{"kind":"diagonal_band_mask","comparison":"CMP_GE","x":6,"fill":7,"y":8}])");
+  CHECK(to_json(graph_of(R"("pattern": "sdpa_unified", "mask": "causal")", 92100))["score_operations"].dump() ==
+        R"([{"kind":"diagonal_band_mask","comparison":"CMP_GE","x":6,"fill":7,"y":8}])");
   CHECK_FALSE(to_json(causal()).contains("score_operations"));
   CHECK(
       to_json(graph_of(R"("pattern": "two_matmul")"))["tensors"][4].dump() ==
@@ -359,17 +350,14 @@ TEST_CASE("A graph with unknown or missing keys is refused with the place", "[gr
         "operation graph: /tensors/1: the key \"dims\" is missing");
   CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) ==
         "operation graph: /operations/0: the key \"a\" is missing");
-  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) ==
-        "operation graph: /operations/0: unknown key \"d\"");
-  CHECK(refusal([](Json& j) { j.erase("tensors"); }) ==
-        "operation graph: \"tensors\" is missing or no array");
+  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or no array");
 }
 
 TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {
   CHECK(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }) ==
         "operation graph: /operations/1: unknown kind \"conv\"");
-  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) ==
-        "operation graph: /operations/1: unknown kind \"\"");
+  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: unknown kind \"\"");
   CHECK(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }) ==
         "operation graph: /tensors/0: \"data_type\" is \"half\", which is no known value");
   CHECK(refusal([](Json& j) { j["tensors"][0]["uid"] = "q"; }) ==
@@ -401,8 +389,7 @@ TEST_CASE("Operations inside the single one are checked as the others are", "[gr
         "operation graph: /score_operations/1: unknown kind \"conv\"");
   CHECK(refused([](Json& list) { list[0]["x"] = 77; }) ==
         "operation graph: /score_operations/0: port \"x\" is tensor 77, which there is not");
-  CHECK(refused([](Json& list) { list[0]["z"] = 1; }) ==
-        "operation graph: /score_operations/0: unknown key \"z\"");
+  CHECK(refused([](Json& list) { list[0]["z"] = 1; }) == "operation graph: /score_operations/0: unknown key \"z\"");
   CHECK(refused([](Json& list) { list = 3; }) == "operation graph: \"score_operations\" is no array");
 }
 

@@ -114,8 +114,8 @@ TEST_CASE("same_graph: what cuDNN does not read makes no difference", "[graph]")
       op->axis = 1;
   CHECK_FALSE(same_graph(graph, other));
 
-  graph = other = graph_of(
-      R"({"batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "dropout": 0.1, "mask": "causal"})");
+  graph = other =
+      graph_of(R"({"batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "dropout": 0.1, "mask": "causal"})");
   auto rng_of = [](OpGraph& g) -> Rng& {
     for (auto& operation : g.operations)
       if (auto* rng = std::get_if<Rng>(&operation)) return *rng;

@@ -1,5 +1,5 @@
-// cudnn-frontend's JSON. The fixture holds real graphs of it with the hash of attnprobe's graph for the same
-// cuDNN and GPU, which was compared with what cudnn-frontend handed to cuDNN when the fixture was made.
+// cudnn-frontend's JSON. The fixture holds real graphs of it with the hash of attnprobe's graph for the same cuDNN and
+// GPU, which was compared with what cudnn-frontend handed to cuDNN when the fixture was made.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -8,8 +8,8 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "build/build.hpp"
-#include "importers/cudnn_frontend/import_frontend.hpp"
 #include "graph_text.hpp"
+#include "importers/cudnn_frontend/import_frontend.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -62,8 +62,7 @@ bool noted(const FrontendGraph& graph, const std::string& part) {
   return false;
 }
 
-Json frontend_tensor(const std::vector<int64_t>& dim, const std::vector<int64_t>& stride,
-                     bool is_virtual = false) {
+Json frontend_tensor(const std::vector<int64_t>& dim, const std::vector<int64_t>& stride, bool is_virtual = false) {
   return {{"name", ""},
           {"data_type", nullptr},
           {"dim", dim},
@@ -135,7 +134,8 @@ TEST_CASE("frontend json: an imported config survives being written and read as 
     const auto again = attention::parse_configs(attention::to_json(*imported.spec).dump(), "again");
     REQUIRE(again.size() == 1);
     const build::BuildContext context{91900, 90};
-    CHECK(hash(build::build_graph(again[0].spec, context).graph) == hash(build::build_graph(*imported.spec, context).graph));
+    CHECK(hash(build::build_graph(again[0].spec, context).graph) ==
+          hash(build::build_graph(*imported.spec, context).graph));
   }
 }
 
@@ -209,10 +209,9 @@ TEST_CASE("frontend json: a wrong value is named with its place and what is allo
     json[Json::json_pointer(pointer)] = value;
     return refusal(json);
   };
-  CHECK(contains(changed("/nodes/0/padding_mask", 3),
-                 "/nodes/0/padding_mask: 3 is not allowed; allowed: true, false"));
-  CHECK(contains(changed("/nodes/0/left_bound", 0),
-                 "/nodes/0/left_bound: 0 is not allowed; allowed: an integer from 1"));
+  CHECK(contains(changed("/nodes/0/padding_mask", 3), "/nodes/0/padding_mask: 3 is not allowed; allowed: true, false"));
+  CHECK(
+      contains(changed("/nodes/0/left_bound", 0), "/nodes/0/left_bound: 0 is not allowed; allowed: an integer from 1"));
   CHECK(contains(changed("/nodes/0/attn_scale_value", "3E0000"), "eight hexadecimal digits"));
   CHECK(contains(changed("/nodes/0/diagonal_alignment", "MIDDLE"), "\"TOP_LEFT\", \"BOTTOM_RIGHT\""));
   CHECK(contains(changed("/nodes/0/implementation", "BEST"), "\"UNIFIED\""));
@@ -227,13 +226,11 @@ TEST_CASE("frontend json: a wrong value is named with its place and what is allo
   CHECK(contains(changed(k + "/dim", Json({2, 2, 256, 32})), "64 along axis 3"));
   CHECK(contains(changed(k + "/dim/0", -1), k + "/dim/0: -1 is not allowed"));
   CHECK(contains(changed(k + "/data_type", "FLOAT"), "the type of Q"));
-  CHECK(contains(changed(k + "/data_type", "INT4"),
-                 k + "/data_type: \"INT4\" is not allowed; allowed: \"HALF\""));
+  CHECK(contains(changed(k + "/data_type", "INT4"), k + "/data_type: \"INT4\" is not allowed; allowed: \"HALF\""));
 }
 
 TEST_CASE("frontend json: nothing that is taken away or exchanged does more than an error") {
-  const std::vector<Json> values = {nullptr,          -1, 1.5, "x", Json::array(), Json::object(), true,
-                                    uint64_t(1) << 63};
+  const std::vector<Json> values = {nullptr, -1, 1.5, "x", Json::array(), Json::object(), true, uint64_t(1) << 63};
   for (const char* name : {"causal (cudnn-frontend 11700)", "bprop ragged (cudnn-frontend 11200)"}) {
     const Json flat = fixture_graph(name).flatten();
     for (const auto& [pointer, old] : flat.items())

@@ -1,8 +1,8 @@
 // cuDNN's log, read back: the graph that was logged comes out, or what is missing of it is said.
 #include <random>
 
-#include "cudnn/library_info.hpp"
 #include "catch.hpp"
+#include "cudnn/library_info.hpp"
 #include "log_messages.hpp"
 #include "random_config.hpp"
 #include "support.hpp"
@@ -23,11 +23,10 @@ struct Logged {
 Logged log_of(const std::string& config_files) {
   const TemporaryFolder folder;
   const std::string log = (folder.path() / "log").string(), out = (folder.path() / "out").string();
-  const auto run = test::shell(std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" +
-                                   test::cudnn_path() + "' '" + out + "' " + config_files,
-                               {{"CUDNN_LOGLEVEL_DBG", "3"},
-                                {"CUDNN_LOGDEST_DBG", log},
-                                {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
+  const auto run = test::shell(
+      std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" + test::cudnn_path() + "' '" + out + "' " +
+          config_files,
+      {{"CUDNN_LOGLEVEL_DBG", "3"}, {"CUDNN_LOGDEST_DBG", log}, {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   Logged logged{log_messages(read_text(log)), {}};
@@ -109,8 +108,7 @@ TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_impor
   check_graphs(logged_graphs(logged.messages), logged.graphs);
 }
 
-TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it",
-          "[log_import]") {
+TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it", "[log_import]") {
   std::vector<LogCall> messages, tensors, others;
   const auto flush = [&] {
     messages.insert(messages.end(), tensors.begin(), tensors.end());
@@ -163,8 +161,7 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
     return std::count_if(lines.begin(), lines.end(),
                          [&](const std::string& line) { return test::contains(line, words); });
   };
-  CHECK(says(imported.missing, "lengths for each batch entry (M, N, K), if there are any, of operation") ==
-        2);
+  CHECK(says(imported.missing, "lengths for each batch entry (M, N, K), if there are any, of operation") == 2);
   CHECK(says(imported.missing, "the axis of operation") == 4);
   CHECK(says(imported.missing, "seed and offset of operation") == 1);
   CHECK(says(imported.missing, "reorderings and ragged offsets, if there are any, of tensors ") == 1);
@@ -181,8 +178,7 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
   CHECK_THAT(single.missing[0], StartsWith("reorderings and ragged offsets"));
 }
 
-TEST_CASE("lines below the graph's own line are enough, and a message that is cut off says so",
-          "[log_import]") {
+TEST_CASE("lines below the graph's own line are enough, and a message that is cut off says so", "[log_import]") {
   const auto whole = logged_fixture("cudnn-9.10-composite").tree();
   const std::vector<std::string> below(whole.begin() + 1, whole.end());
   CHECK(hash(import_log_tree(below).graph) == hash(import_log_tree(whole).graph));
@@ -210,8 +206,7 @@ TEST_CASE("what a log has and an operation graph has no place for is missing", "
   for (auto& call : loaded.messages)
     for (auto& line : call.lines) {
       line = replaced(line, "alpha2: type=double; val=1;", "alpha2: type=double; val=0.5;");
-      line = replaced(line, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC",
-                      "CUDNN_ATTR_OPERATION_MATMUL_NEW");
+      line = replaced(line, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC", "CUDNN_ATTR_OPERATION_MATMUL_NEW");
     }
   LogGraphReader reader;
   std::optional<ImportedGraph> imported;
@@ -229,12 +224,11 @@ TEST_CASE("what a log has and an operation graph has no place for is missing", "
 
 TEST_CASE("wrong values are named", "[log_import]") {
   const char* composite = "cudnn-9.10-composite";
-  CHECK_THAT(error_with(composite, "CUDNN_DATA_HALF", "CUDNN_DATA_QUARTER"),
-             ContainsSubstring("line ") && ContainsSubstring("CUDNN_DATA_QUARTER") &&
-                 ContainsSubstring("CUDNN_DATA_HALF"));
+  CHECK_THAT(
+      error_with(composite, "CUDNN_DATA_HALF", "CUDNN_DATA_QUARTER"),
+      ContainsSubstring("line ") && ContainsSubstring("CUDNN_DATA_QUARTER") && ContainsSubstring("CUDNN_DATA_HALF"));
   CHECK_THAT(error_with(composite, "CUDNN_POINTWISE_MUL", "CUDNN_POINTWISE_MULL"), ContainsSubstring("MULL"));
-  CHECK_THAT(error_with(composite, "val=[2,2,128,64]", "val=[2,2,x,64]"),
-             ContainsSubstring("a list of integers"));
+  CHECK_THAT(error_with(composite, "val=[2,2,128,64]", "val=[2,2,x,64]"), ContainsSubstring("a list of integers"));
   CHECK_THAT(error_with(composite, "val=[2,2,128,64]", "val=[2,2,128]"),
              ContainsSubstring("as many numbers as in dimA"));
   CHECK_THAT(error_with(composite, "isVirtual: type=bool; val=true", "isVirtual: type=bool; val=2"),
@@ -275,12 +269,10 @@ TEST_CASE("damaged logs give graphs that hold together, or usage errors", "[log_
             break;
         }
       }
-      if (below(4) == 0)
-        messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(below(messages.size())));
+      if (below(4) == 0) messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(below(messages.size())));
       std::vector<ImportedGraph> imported;
       const std::string error = usage_error([&] { imported = logged_graphs(messages); });
-      const std::string alone =
-          usage_error([&] { imported.push_back(import_log_tree(messages.back().lines)); });
+      const std::string alone = usage_error([&] { imported.push_back(import_log_tree(messages.back().lines)); });
       for (const auto& graph : imported) CHECK(!hash(graph.graph).empty());
       graphs += imported.size();
       for (const std::string& each : {error, alone}) {

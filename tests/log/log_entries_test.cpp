@@ -123,8 +123,8 @@ TEST_CASE("an entry without its end is given, and said not to be whole", "[log]"
 }
 
 TEST_CASE("a line without end does not fill the memory", "[log]") {
-  LogSplitter splitter([](LogEntry&&) {}, [](std::string_view line,
-                                             int64_t) { CHECK(line.size() == LogSplitter::longest_line); });
+  LogSplitter splitter([](LogEntry&&) {},
+                       [](std::string_view line, int64_t) { CHECK(line.size() == LogSplitter::longest_line); });
   const std::string piece(1 << 20, 'x');
   for (int i = 0; i < 20; ++i) splitter.feed(piece);
   splitter.feed("\n");

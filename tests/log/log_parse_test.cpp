@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "log/status.hpp"
 #include "catch.hpp"
+#include "log/status.hpp"
 
 using namespace attnprobe;
 
@@ -19,13 +19,11 @@ constexpr const char* checks =
     "CuDNN (v91900 56) function "
     "cudnnBackendGetAttribute_CUDNN_ATTR_ENGINEHEUR_RESULTS_engine_config_support_checks() called:\n";
 constexpr const char* other_call = "CuDNN (v91900 56) function cudnnBackendSetAttribute() called:\n";
-constexpr const char* visualize =
-    "CuDNN (v91900 56) function cudnnBackendFinalizeEngineCfgVisualize() called:\n";
+constexpr const char* visualize = "CuDNN (v91900 56) function cudnnBackendFinalizeEngineCfgVisualize() called:\n";
 
 std::string block(int engine, const std::string& reason) {
   return "    engineConfig: type=json; val={\"engineId\":" + std::to_string(engine) +
-         ",\"smVersion\":890,\"knobChoices\":{}};\n    Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: " +
-         reason + "\n";
+         ",\"smVersion\":890,\"knobChoices\":{}};\n    Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: " + reason + "\n";
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
@@ -58,8 +56,7 @@ void check_forum_case(const std::vector<EngineConfigLog>& configs) {
   CHECK(configs[0].reasons[0] ==
         Reason{"CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
                "Kernel request for shared memory is exceeding the shared memory in the GPU at: "
-               "requested_smem_exceed_arch_limit(this->getDeviceProp(), "
-               "this->shared_mem_size[kernelNumRunning])"});
+               "requested_smem_exceed_arch_limit(this->getDeviceProp(), this->shared_mem_size[kernelNumRunning])"});
   CHECK(configs[0].reasons[1].reason == "kernelGeneration()");
   CHECK(configs[0].reasons[4] == Reason{"CUDNN_STATUS_NOT_SUPPORTED", "finalize_internal()"});
 }
@@ -77,8 +74,8 @@ TEST_CASE("FALLBACK's engine configs come in order, with knobs that nobody chose
   CHECK(engines(configs) == Ids{0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(configs.at(1).knobs == Knobs{{"KERNEL_CFG", -1}});
   CHECK(configs.at(5).knobs == Knobs{{"KERNEL_CFG", -1}, {"STAGES", -1}});
-  CHECK(configs.at(1).reasons.at(0) == Reason{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
-                                              "The mode for fused attention was not found."});
+  CHECK(configs.at(1).reasons.at(0) ==
+        Reason{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE", "The mode for fused attention was not found."});
   CHECK(configs.at(2).reasons.at(0).reason ==
         "only Hopper is supported for this engine at: !(900 <= deviceVer && deviceVer < 1000)");
   CHECK(configs.at(7).reasons.at(0).status == "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN");
@@ -122,13 +119,12 @@ TEST_CASE("Lines quoted in a forum are understood without their call", "[log]") 
 }
 
 TEST_CASE("CRLF line ends leave no trace", "[log]") {
-  check_forum_case(
-      parse_engine_configs(replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", "\r\n")));
+  check_forum_case(parse_engine_configs(replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", "\r\n")));
 }
 
 TEST_CASE("NUL bytes end lines, as in the callback's message", "[log]") {
-  check_forum_case(parse_engine_configs(
-      replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", std::string("\0", 1))));
+  check_forum_case(
+      parse_engine_configs(replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", std::string("\0", 1))));
   check_forum_case(parse_engine_configs(
       replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", std::string("\n\0", 2))));
 }
@@ -139,9 +135,9 @@ TEST_CASE("A block that is cut off is left out, with its reasons", "[log]") {
   CHECK(parse_engine_configs(cut).empty());
   CHECK(engines(parse_engine_configs(checks + block(3, "whole") +
                                      "    engineConfig: type=json; val={\"engineId\":4,")) == Ids{3});
-  const auto configs = parse_engine_configs(
-      checks + block(3, "whole") + "    engineConfig: type=json; val={\"engineId\":4,\n" +
-      "    Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: of the cut one\n");
+  const auto configs =
+      parse_engine_configs(checks + block(3, "whole") + "    engineConfig: type=json; val={\"engineId\":4,\n" +
+                           "    Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: of the cut one\n");
   CHECK(texts(configs.at(0).reasons) == Texts{"whole"});
 }
 
@@ -159,8 +155,7 @@ TEST_CASE("A text that ends anywhere is read without harm", "[log]") {
 TEST_CASE("What is no engine config is left out", "[log]") {
   for (const char* json : {"{}", "[]", "3", "{\"engineId\":\"2\"}", "not json", "{\"engineId\":2", ""}) {
     INFO(json);
-    CHECK(
-        parse_engine_configs(fmt::format("{}    engineConfig: type=json; val={};\n", checks, json)).empty());
+    CHECK(parse_engine_configs(fmt::format("{}    engineConfig: type=json; val={};\n", checks, json)).empty());
   }
 }
 
@@ -173,8 +168,8 @@ TEST_CASE("A brace in a string does not end the JSON", "[log]") {
 
 TEST_CASE("Reasons of the next call are not the engine config's", "[log]") {
   const auto configs = parse_engine_configs(checks + block(1, "its own") + other_call +
-                                            "    Warning: CUDNN_STATUS_BAD_PARAM; Reason: of another call\n" +
-                                            checks + block(2, "second"));
+                                            "    Warning: CUDNN_STATUS_BAD_PARAM; Reason: of another call\n" + checks +
+                                            block(2, "second"));
   REQUIRE(engines(configs) == Ids{1, 2});
   CHECK(texts(configs[0].reasons) == Texts{"its own"});
   CHECK(texts(configs[1].reasons) == Texts{"second"});

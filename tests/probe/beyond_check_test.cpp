@@ -1,5 +1,5 @@
-// Where the support check of what the heuristics propose is not the whole truth: configs that pass and do not
-// compile, and configs that no heuristic proposes. Measured with cuDNN 9.19 (graphs.md, appendix C and 3).
+// Where the support check of what the heuristics propose is not the whole truth: configs that pass and do not compile,
+// and configs that no heuristic proposes. Measured with cuDNN 9.19 (graphs.md, appendix C and 3).
 #include <algorithm>
 
 #include "catch.hpp"
@@ -27,8 +27,7 @@ bool is_cudnn_9_19(const Result& result) {
   return false;
 }
 
-const probe::EngineConfigFindings& config_of(const Result& result, int64_t engine,
-                                             const probe::Knobs& knobs) {
+const probe::EngineConfigFindings& config_of(const Result& result, int64_t engine, const probe::Knobs& knobs) {
   for (const auto& config : result.findings.engine_configs)
     if (config.engine == engine && config.knobs == knobs) return config;
   throw std::runtime_error("no such engine config");
@@ -36,8 +35,7 @@ const probe::EngineConfigFindings& config_of(const Result& result, int64_t engin
 
 }  // namespace
 
-TEST_CASE("dropout at decode: the first choice passes the check and does not compile, the next ones do",
-          "[plans]") {
+TEST_CASE("dropout at decode: the first choice passes the check and does not compile, the next ones do", "[plans]") {
   const Result result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 64,
           "dropout": 0.1})",
@@ -66,13 +64,11 @@ TEST_CASE("fp8 with a sink on Hopper: everything that passes the check fails to 
   const Result built = probe_one(config, "h200", options);
   CHECK(built.verdict == Verdict::unsupported);
   CHECK(mode_counts(built, "A") == "2/3");
-  for (const int64_t knob : {32, 7})
-    CHECK(config_of(built, 2, {{"KERNEL_CFG", knob}}).plan->status == compile_error);
+  for (const int64_t knob : {32, 7}) CHECK(config_of(built, 2, {{"KERNEL_CFG", knob}}).plan->status == compile_error);
   CHECK(contains(built.root_cause->reason, "NVRTC_SUCCESS"));
 }
 
-TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so all engines are asked",
-          "[plans]") {
+TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so all engines are asked", "[plans]") {
   const Result result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 128,
           "dtype": "fp8_e4m3", "layout": "thd", "mask": "padding"})",
@@ -83,12 +79,10 @@ TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so a
   CHECK(result.verdict == Verdict::unsupported);
 }
 
-TEST_CASE(
-    "deterministic backward on Blackwell: cudnn-frontend's own engine config is asked beside the heuristics",
-    "[engines]") {
+TEST_CASE("deterministic backward on Blackwell: cudnn-frontend's own engine config is asked beside the heuristics",
+          "[engines]") {
   const Result result = probe_one(
-      R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "deterministic": true})",
-      "b200");
+      R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "deterministic": true})", "b200");
   if (!is_cudnn_9_19(result)) return;
   CHECK(result.verdict == Verdict::supported);
   CHECK(contains(result.graph.choice, "asks no heuristic (mode FRONTEND)"));

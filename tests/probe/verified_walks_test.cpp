@@ -1,17 +1,17 @@
-// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what
-// a program with its own wiring saw, cell by cell.
+// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what a program
+// with its own wiring saw, cell by cell.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "diagnose/reasons.hpp"
 #include "base/error.hpp"
-#include "gpu/catalogue.hpp"
 #include "base/text.hpp"
-#include "worker/client.hpp"
 #include "catch.hpp"
+#include "diagnose/reasons.hpp"
+#include "gpu/catalogue.hpp"
 #include "graph_edits.hpp"
 #include "support.hpp"
+#include "worker/client.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::test;

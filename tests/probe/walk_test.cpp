@@ -1,5 +1,4 @@
-// The builders and the walk against the real cuDNN, on simulated GPUs: engines where it supports, reasons
-// where not.
+// The builders and the walk against the real cuDNN, on simulated GPUs: engines where it supports, reasons where not.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,8 +71,7 @@ TEST_CASE("a config that several modes propose is listed once, with its rank in 
   CHECK(first.rank.at("A") == 0);
   CHECK(first.rank.at("B") == 0);
   CHECK(first.numerical_notes == std::vector<std::string>{"TENSOR_CORE"});
-  CHECK(first.behavior_notes ==
-        std::vector<std::string>{"RUNTIME_COMPILATION", "SUPPORTS_CUDA_GRAPH_NATIVE_API"});
+  CHECK(first.behavior_notes == std::vector<std::string>{"RUNTIME_COMPILATION", "SUPPORTS_CUDA_GRAPH_NATIVE_API"});
 }
 
 TEST_CASE("mode B's redirection is reported", "[walk]") {
@@ -103,14 +101,12 @@ TEST_CASE("every engine is asked by its index with --engines all, and one that i
 TEST_CASE("every knob value is tried with --engines knobs, and more is found than by heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = "knobs";
-  const Result result =
-      probe_one(R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})",
-                "h200", options);
+  const Result result = probe_one(
+      R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
   CHECK(result.findings.swept);
   if (!is_cudnn_9_19(result)) return;
   // graphs.md 7.1: 1: 19, 2: {7, 31}, 4: {3, 26}; and KERNEL_CFG left to cuDNN on engines 1 and 2.
-  const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{
-      {1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
+  const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{{1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
   for (const auto& engine : result.findings.engines) {
     INFO("engine " << engine.engine);
     const auto expected = viable_of_tried.find(engine.engine);
@@ -136,8 +132,7 @@ TEST_CASE("plans compile for a GPU that is not there, and are not said to be loa
   }
 }
 
-TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the operation that caused it",
-          "[walk]") {
+TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the operation that caused it", "[walk]") {
   const Result result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 3, "seqlen": 512, "head_dim": 64})",
       "h200");
@@ -167,6 +162,5 @@ TEST_CASE("raw messages are kept where asked for", "[walk]") {
   probe::WalkOptions options;
   CHECK(probe_one(forum_graph, "l40s", options).findings.log.empty());
   options.keep_log = true;
-  CHECK(contains(probe_one(forum_graph, "l40s", options).findings.log,
-                 "engine_config_support_checks() called:"));
+  CHECK(contains(probe_one(forum_graph, "l40s", options).findings.log, "engine_config_support_checks() called:"));
 }

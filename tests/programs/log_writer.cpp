@@ -1,10 +1,10 @@
 // Makes cuDNN write its level-3 log of operation graphs, as a user's program does:
 //   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] LIBCUDNN.so.9
 //     OUT.jsonl CONFIGS.json…
-// Builds and finalizes the graph of every config, and, where it finalizes, asks the heuristic modes A, B and
-// FALLBACK about a GPU that is not there (an H200 unless --target says another). OUT gets one line a graph,
-// in the order of the log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test program
-// itself cannot do this: it installs a log callback, which is one for the process.
+// Builds and finalizes the graph of every config, and, where it finalizes, asks the heuristic modes A, B and FALLBACK
+// about a GPU that is not there (an H200 unless --target says another). OUT gets one line a graph, in the order of the
+// log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test program itself cannot do this: it
+// installs a log callback, which is one for the process.
 #include <cstdio>
 #include <fstream>
 #include <optional>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "attention/config.hpp"
-#include "cudnn/device_context.hpp"
-#include "cudnn/lowering.hpp"
 #include "base/error.hpp"
 #include "build/build.hpp"
+#include "cudnn/device_context.hpp"
+#include "cudnn/lowering.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/driver.hpp"
 
@@ -31,13 +31,11 @@ void ask(const cudnn::Library& library, const cudnn::LoweredGraph& graph, cudnnB
   device.apply(heuristics, ATTNPROBE_ATTRIBUTE(ENGINEHEUR_DEVICEPROP));
   heuristics.finalize();
   const auto count = heuristics.count(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_TYPE_BACKEND_DESCRIPTOR);
-  heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                             count);
+  heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
 }
 
 // "finalized", or what cuDNN said against the graph.
-std::string write(const cudnn::Library& library, const graph::OpGraph& graph,
-                  const cudnn::DeviceContext* device) {
+std::string write(const cudnn::Library& library, const graph::OpGraph& graph, const cudnn::DeviceContext* device) {
   try {
     const cudnn::LoweredGraph lowered = cudnn::lower(library, graph, nullptr);
     if (device == nullptr) return "finalized";
@@ -66,20 +64,16 @@ int main(int argc, char** argv) {
   }
   const gpu::Target* target = gpu.empty() ? nullptr : gpu::find(gpu);
   if (words.size() < 3 || (target == nullptr && !gpu.empty())) {
-    std::fprintf(
-        stderr,
-        "usage: log_writer [--target ID | --no-heuristics] LIBCUDNN.so.9 OUT.jsonl CONFIGS.json...\n");
+    std::fprintf(stderr, "usage: log_writer [--target ID | --no-heuristics] LIBCUDNN.so.9 OUT.jsonl CONFIGS.json...\n");
     return 2;
   }
   try {
     gpu::load_null_driver();
     const auto library = cudnn::Library::load(words[0]);
     // Gives messages back to the log that the environment asks for (cudnnSetCallback's documentation).
-    library->api().cudnnSetCallback(CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN, nullptr,
-                                    nullptr);
+    library->api().cudnnSetCallback(CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN, nullptr, nullptr);
     std::optional<cudnn::DeviceContext> device;
-    if (target != nullptr)
-      device.emplace(cudnn::DeviceContext::simulated(*library, target->properties.dump()));
+    if (target != nullptr) device.emplace(cudnn::DeviceContext::simulated(*library, target->properties.dump()));
     std::ofstream out(words[1]);
     for (size_t i = 2; i < words.size(); ++i)
       for (const auto& config : attention::load_configs(words[i])) {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "attention/config.hpp"
+#include "build/build.hpp"
 #include "cudnn/descriptor.hpp"
 #include "cudnn/device_context.hpp"
 #include "cudnn/library.hpp"
 #include "cudnn/lowering.hpp"
-#include "build/build.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/driver.hpp"
 
@@ -27,8 +27,7 @@ void drop(cudnnSeverity_t, void*, const cudnnDebug_t*, const char*) {}
 
 void set_log(const cudnn::Library& library, bool info) {
   const unsigned errors = CUDNN_SEV_ERROR_EN;
-  library.api().cudnnSetCallback(info ? errors | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN : errors, nullptr,
-                                 drop);
+  library.api().cudnnSetCallback(info ? errors | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN : errors, nullptr, drop);
 }
 
 // What a walk asks of an engine config that passed; what this cuDNN does not know is skipped there too.
@@ -36,9 +35,8 @@ void describe(const Descriptor& config) {
   const auto engines =
       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
   engines.at(0).get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINE_GLOBAL_INDEX));
-  for (const Descriptor& choice :
-       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES),
-                              CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
+  for (const Descriptor& choice : config.get_descriptors(
+           ATTNPROBE_ATTRIBUTE(ENGINECFG_KNOB_CHOICES), CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, CUDNN_KNOB_TYPE_COUNTS)) {
     choice.get<cudnnBackendKnobType_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_TYPE));
     choice.get<int64_t>(ATTNPROBE_ATTRIBUTE(KNOB_CHOICE_KNOB_VALUE));
   }
@@ -62,11 +60,10 @@ size_t ask(const cudnn::DeviceContext& device, const graph::OpGraph& graph) {
     const cudnnStatus_t status = heuristics.try_finalize();
     set_log(library, false);
     if (status != CUDNN_STATUS_SUCCESS) continue;
-    const int64_t count =
-        heuristics.count(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_TYPE_BACKEND_DESCRIPTOR);
+    const int64_t count = heuristics.count(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_TYPE_BACKEND_DESCRIPTOR);
     set_log(library, true);
-    const auto configs = heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS),
-                                                    CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
+    const auto configs =
+        heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
     set_log(library, false);
     for (const Descriptor& config : configs) describe(config);
     viable += configs.size();
@@ -99,8 +96,7 @@ int main(int argc, char** argv) {
     size_t viable = ask(device, graphs[0]);  // loads engines
     const auto begun = std::chrono::steady_clock::now();
     for (size_t i = 1; i < graphs.size(); ++i) viable += ask(device, graphs[i]);
-    const double ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+    const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
     fmt::print("{:.3f} ms a graph, {} viable engine configs\n", ms / (count - 1), viable);
   } catch (const std::exception& e) {
     fmt::print(stderr, "raw_walk: {}\n", e.what());

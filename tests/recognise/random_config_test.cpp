@@ -1,5 +1,4 @@
-// Properties that hold for every config of the random generator: what it asks for survives the ways out and
-// back.
+// Properties that hold for every config of the random generator: what it asks for survives the ways out and back.
 #include "random_config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"
@@ -26,18 +25,16 @@ TEST_CASE("random configs: parsed, normalised and parsed again they are the same
   }
 }
 
-TEST_CASE("random configs: the generator is the same on every machine and reaches every feature",
-          "[random]") {
+TEST_CASE("random configs: the generator is the same on every machine and reaches every feature", "[random]") {
   std::map<std::string, int> keys;
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     const Json config = random_config(seed);
     for (const auto& [key, value] : config.items()) ++keys[key];
   }
-  for (const char* key :
-       {"alibi",   "bias",     "block_mask", "deterministic",  "dqkv_layout", "dropout",
-        "fp8",     "heads_kv", "layout",     "mask",           "max_logit",   "max_total_seqlen_q",
-        "o_dtype", "paged",    "pass",       "ragged_offsets", "scale",       "score_mod",
-        "sink",    "softcap",  "sum_exp"}) {
+  for (const char* key : {"alibi",   "bias",     "block_mask", "deterministic",  "dqkv_layout", "dropout",
+                          "fp8",     "heads_kv", "layout",     "mask",           "max_logit",   "max_total_seqlen_q",
+                          "o_dtype", "paged",    "pass",       "ragged_offsets", "scale",       "score_mod",
+                          "sink",    "softcap",  "sum_exp"}) {
     INFO(key);
     CHECK(keys[key] > 10);
   }

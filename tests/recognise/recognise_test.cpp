@@ -3,8 +3,8 @@
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"
-#include "graph/same_graph.hpp"
 #include "catch.hpp"
+#include "graph/same_graph.hpp"
 #include "graph_edits.hpp"
 #include "random_config.hpp"
 #include "support.hpp"
@@ -89,19 +89,16 @@ std::string shape(const std::string& more) {
 
 TEST_CASE("recognise: random configs, all of them exactly", "[recognise]") {
   Rate rate;
-  for (uint64_t seed = 1; seed <= 200; ++seed)
-    recognise_again(spec_of(random_config(seed).dump()), seed, rate);
+  for (uint64_t seed = 1; seed <= 200; ++seed) recognise_again(spec_of(random_config(seed).dump()), seed, rate);
   check_all("random configs", rate);
 }
 
 TEST_CASE("recognise: shipped configs, all of them exactly", "[recognise]") {
   Rate rate;
   for (const char* folder : {"configs", "configs/features"})
-    for (const auto& entry :
-         std::filesystem::directory_iterator(std::filesystem::path(ATTNPROBE_SOURCE_DIR) / folder))
+    for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(ATTNPROBE_SOURCE_DIR) / folder))
       if (entry.path().extension() == ".json")
-        for (const auto& config : attention::load_configs(entry.path()))
-          recognise_again(config.spec, 3, rate);
+        for (const auto& config : attention::load_configs(entry.path())) recognise_again(config.spec, 3, rate);
   CHECK(rate.total > 400);
   check_all("shipped configs", rate);
 }
@@ -109,7 +106,8 @@ TEST_CASE("recognise: shipped configs, all of them exactly", "[recognise]") {
 TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
   auto found = [](const std::string& config, int64_t version) {
     const build::BuildContext context{version, 90};
-    const auto result = recognise_graph(disguised(build::build_graph(spec_of(config), context).graph, 4, true), context);
+    const auto result =
+        recognise_graph(disguised(build::build_graph(spec_of(config), context).graph, 4, true), context);
     CHECK(result.exact);
     CHECK(result.notes.empty());
     return result.spec.value_or(AttentionSpec());
@@ -130,8 +128,7 @@ TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
     CHECK(spec.mask.window_left == 60);
     CHECK(spec.mask.window_right == 0);
     CHECK(spec.mask.alignment == attention::Alignment::bottom_right);
-    spec =
-        found(shape(R"("mask": {"window_left": 9, "padding": true, "alignment": "bottom_right"})"), version);
+    spec = found(shape(R"("mask": {"window_left": 9, "padding": true, "alignment": "bottom_right"})"), version);
     CHECK(spec.mask.window_left == 9);
     CHECK(spec.mask.alignment == attention::Alignment::bottom_right);
   }
@@ -150,27 +147,25 @@ TEST_CASE("recognise: what is assumed is said, and is not in the description", "
   const auto window = result(R"("mask": {"window_left": 100, "window_right": 20}, "softcap": 30)");
   CHECK(window.exact);
   CHECK(window.description ==
-        "sdpa_composite fprop b2 h8 s512 d64 f16 bshd softcap, left window of unknown size, right window of "
-        "unknown size");
+        "sdpa_composite fprop b2 h8 s512 d64 f16 bshd softcap, left window of unknown size, right window of unknown "
+        "size");
   CHECK(notes(window) ==
         "scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed\n"
         "softcap: the graph does not hold its value; 50 is assumed\n"
         "window_right: the graph does not hold its value; 512, which hides nothing, is assumed\n"
         "window_left: the graph does not hold its value; 512, which hides nothing, is assumed\n");
-  CHECK(contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")),
-                 "dropout: a mask that the caller"));
+  CHECK(
+      contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: a mask that the caller"));
   CHECK(notes(result(R"("scale": "tensor")")).empty());
   const auto dropout = result(R"("dropout": 0.3, "pass": "fprop_train")");
   CHECK(dropout.spec->dropout->probability == 0.3);
 }
 
 TEST_CASE("recognise: layouts by name where one name gives them", "[recognise]") {
-  for (const char* layout :
-       {"bshd", "bhsd", "sbhd", "bs3hd", "bsh3d", "sb3hd", "sbh3d", "bshd_bs2hd", "bshd_bsh2d", "sbhd_sb2hd",
-        "thd", "t3hd", "th3d", "thd_t2hd", "bshd_bhsd_bhsd"}) {
+  for (const char* layout : {"bshd", "bhsd", "sbhd", "bs3hd", "bsh3d", "sb3hd", "sbh3d", "bshd_bs2hd", "bshd_bsh2d",
+                             "sbhd_sb2hd", "thd", "t3hd", "th3d", "thd_t2hd", "bshd_bhsd_bhsd"}) {
     const std::string mask = std::string(layout).front() == 't' ? R"(, "mask": "padding")" : "";
-    const auto spec =
-        spec_of(shape("\"pass\": \"bprop\", \"layout\": \"" + std::string(layout) + "\"" + mask));
+    const auto spec = spec_of(shape("\"pass\": \"bprop\", \"layout\": \"" + std::string(layout) + "\"" + mask));
     const auto result = recognise_graph(disguised(build::build_graph(spec, {91900, 90}).graph, 6), {91900, 90});
     INFO(layout);
     CHECK(result.exact);
@@ -273,15 +268,14 @@ TEST_CASE("recognise: what is no attention is called none, and nothing broken br
       {"uid": 4, "data_type": "f16", "dims": [1, 64, 16], "strides": [1024, 16, 1]}],
     "operations": [{"kind": "matmul", "compute": "f32", "a": 1, "b": 2, "c": 3},
       {"kind": "pointwise", "mode": "ADD", "compute": "f32", "x": 3, "b": 4, "y": 4}]})"),
-                             {91900, 90});
+                                   {91900, 90});
   CHECK(sum.description == "2 operations: matmul, add; no attention that attnprobe knows");
   CHECK_FALSE(sum.spec);
   CHECK(recognise_graph(OpGraph{}, {91900, 90}).description == "0 operations; no attention that attnprobe knows");
 
   // Any attribute gone wild: it may be called what it likes, but is not exact and does not fail.
-  for (const char* config :
-       {R"("mask": "causal", "pass": "fprop_train")", R"("pass": "bprop", "bias": "1hss")",
-        R"("pattern": "mha", "pass": "bprop")", R"("paged": 16, "mask": "padding")"}) {
+  for (const char* config : {R"("mask": "causal", "pass": "fprop_train")", R"("pass": "bprop", "bias": "1hss")",
+                             R"("pattern": "mha", "pass": "bprop")", R"("paged": 16, "mask": "padding")"}) {
     const OpGraph whole = build::build_graph(spec_of(shape(config)), {91400, 90}).graph;
     for (size_t i = 0; i < whole.tensors.size(); ++i) {
       for (const std::vector<int64_t>& dims : {std::vector<int64_t>{},

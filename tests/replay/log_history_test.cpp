@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "replay/explanation.hpp"
 #include "base/input.hpp"
-#include "probe/walk_difference.hpp"
 #include "catch.hpp"
+#include "probe/walk_difference.hpp"
+#include "replay/explanation.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -67,8 +67,8 @@ TEST_CASE("PyTorch's log: the graph, what was proposed, what fell out and why, w
   CHECK(graph.findings.modes[0].candidates == 5);
   CHECK(graph.findings.modes[0].viable == 4);
   CHECK(configs_text(graph) ==
-        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 "
-        "KERNEL_CFG=5, engine 1 KERNEL_CFG=3");
+        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
+        "1 KERNEL_CFG=3");
   const auto& fallen = graph.findings.engine_configs[0];
   CHECK(fallen.check.status == "CUDNN_STATUS_NOT_SUPPORTED");
   CHECK(fallen.reasons.front().status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
@@ -85,8 +85,8 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
   const LogHistory jax = history_of(text_of("jax-0.11-cudnn-9.19-fprop-causal-f16.log.xz"));
   REQUIRE(jax.graphs.size() == 1);
   CHECK(configs_text(jax.graphs[0]) ==
-        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 "
-        "KERNEL_CFG=5, engine 1 KERNEL_CFG=3");
+        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
+        "1 KERNEL_CFG=3");
   REQUIRE(jax.graphs[0].executed.size() == 1);
   CHECK(jax.graphs[0].executed[0].times == 2);
   const LogHistory decode = history_of(text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz"));
@@ -121,8 +121,7 @@ TEST_CASE("threads that write in turn do not mix up their graphs", "[log]") {
     return list;
   };
   const auto a = entries(text_of(pytorch));
-  const auto b =
-      entries(replaced(text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz"), "Thread=673", "Thread=9"));
+  const auto b = entries(replaced(text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz"), "Thread=673", "Thread=9"));
   std::string mixed;
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     if (i < a.size()) mixed += a[i];
@@ -161,9 +160,8 @@ TEST_CASE("JSON with a value that means nothing is said with its place", "[log]"
   const LogHistory history = history_of(text);
   REQUIRE(!history.graphs.empty());
   CHECK(!history.graphs[0].imported);
-  CHECK(contains(
-      history.graphs[0].problem,
-      "operationGraph/nodes/8/pointwiseMode: \"CUDNN_POINTWISE_EXPO\"; allowed: \"CUDNN_POINTWISE_ADD\""));
+  CHECK(contains(history.graphs[0].problem,
+                 "operationGraph/nodes/8/pointwiseMode: \"CUDNN_POINTWISE_EXPO\"; allowed: \"CUDNN_POINTWISE_ADD\""));
 }
 
 TEST_CASE("lines that somebody pasted: every engine's reason", "[log]") {

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "catch.hpp"
 #include "replay/explanation.hpp"
 #include "replay/replay.hpp"
-#include "catch.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -38,17 +38,15 @@ Written write_log(const std::string& gpu, const std::vector<std::string>& featur
     files += fmt::format(" configs/features/{}.json", name);
     written.configs.push_back(read_text(source_dir() / fmt::format("configs/features/{}.json", name)));
   }
-  const Run run = shell(fmt::format("{} --target {} {} {}/written.jsonl{}", ATTNPROBE_TEST_LOG_WRITER, gpu,
-                                    cudnn_path(), folder.path().string(), files),
-                        {{"CUDNN_LOGLEVEL_DBG", "3"},
-                         {"CUDNN_LOGDEST_DBG", log},
-                         {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
+  const Run run = shell(
+      fmt::format("{} --target {} {} {}/written.jsonl{}", ATTNPROBE_TEST_LOG_WRITER, gpu, cudnn_path(),
+                  folder.path().string(), files),
+      {{"CUDNN_LOGLEVEL_DBG", "3"}, {"CUDNN_LOGDEST_DBG", log}, {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   std::ifstream lines(folder.path() / "written.jsonl");
   for (std::string line; std::getline(lines, line);)
-    if (const Json entry = Json::parse(line); entry["status"] == "finalized")
-      written.hashes.insert(entry["hash"]);
+    if (const Json entry = Json::parse(line); entry["status"] == "finalized") written.hashes.insert(entry["hash"]);
   written.replay = replay::read_replay(log);
   return written;
 }
@@ -79,8 +77,7 @@ std::vector<std::string> check_agrees(const std::string& log) {
 
 }  // namespace
 
-TEST_CASE("the logs of PyTorch and JAX replay as they were: candidates, engines, knobs, reasons",
-          "[replay]") {
+TEST_CASE("the logs of PyTorch and JAX replay as they were: candidates, engines, knobs, reasons", "[replay]") {
   for (const auto& log : {pytorch, decode, jax}) check_agrees(log);
 }
 
@@ -116,15 +113,13 @@ TEST_CASE("logs of PyTorch and JAX on an H200 replay as they were, every graph r
        {"sdpa_composite fprop_train b4 h8 s512 d64 bf16 thd padding",
         "sdpa_composite bprop b4 h8 s512 d64 bf16 thd padding after_stats"}},
       {"jax-paged-bf16", {"sdpa_composite fprop b2 h8 s1/1024 d128 bf16 bshd padding paged 64"}},
-      {"jax-window-bf16",
-       {"sdpa_composite fprop b1 h8 s2048 d128 bf16 bshd causal, left window of unknown size"}},
+      {"jax-window-bf16", {"sdpa_composite fprop b1 h8 s2048 d128 bf16 bshd causal, left window of unknown size"}},
       {"jax-odd-shapes-f16", {"sdpa_composite fprop b3 h5 s333/257 d80 f16 bshd"}}};
   for (const auto& [name, expected] : logs_of_frameworks)
     CHECK(check_agrees(logs + "frameworks/" + name + ".log.xz") == expected);
 }
 
-TEST_CASE("what cudnn-frontend refused is in no log: replay says so, explain names the rule",
-          "[replay][explain]") {
+TEST_CASE("what cudnn-frontend refused is in no log: replay says so, explain names the rule", "[replay][explain]") {
   const std::map<std::string, std::string> rules{{"pytorch-refused-head-dim-20", "head_dim_8"},
                                                  {"pytorch-refused-heads", "heads"},
                                                  {"pytorch-refused-inner-stride", "stride"}};
@@ -134,8 +129,7 @@ TEST_CASE("what cudnn-frontend refused is in no log: replay says so, explain nam
     const auto rule = rules.find(one["name"]);
     if (rule == rules.end()) continue;
     ++found;
-    const Run replayed =
-        run_attnprobe(fmt::format("replay {}frameworks/{}.log.xz --list", logs, rule->first));
+    const Run replayed = run_attnprobe(fmt::format("replay {}frameworks/{}.log.xz --list", logs, rule->first));
     CHECK(replayed.exit_code == 2);
     CHECK_THAT(replayed.err, ContainsSubstring("cuDNN was not asked"));
     const Run run = run_attnprobe("explain - --format json", {}, one["exception"].get<std::string>() + "\n");
@@ -166,8 +160,7 @@ TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]
   const Run run = run_attnprobe("replay " + pytorch + " --list", none);
   CHECK(run.exit_code == 0);
   for (const char* part :
-       {"1 operation graph in 1385 entries of cuDNN's log",
-        "1. sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal",
+       {"1 operation graph in 1385 entries of cuDNN's log", "1. sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal",
         "line 9618, cuDNN 9.19.0, NVIDIA H200 (sm_90)", "mode A proposed 5 engine configs, 4 viable",
         "engine 2 KERNEL_CFG=32  fell out: CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
         "engine 2 KERNEL_CFG=7   executed once",
@@ -183,8 +176,9 @@ TEST_CASE("the report of a replay validates against the schema", "[replay]") {
   const TemporaryFolder folder;
   const std::string report = (folder.path() / "report.json").string(),
                     schema = (folder.path() / "schema.json").string();
-  REQUIRE(run_attnprobe(fmt::format("replay {} --target h200,t4 --quick --format json -o {}", decode, report))
-              .exit_code == 1);
+  REQUIRE(
+      run_attnprobe(fmt::format("replay {} --target h200,t4 --quick --format json -o {}", decode, report)).exit_code ==
+      1);
   REQUIRE(shell(fmt::format("{} schema report > {}", program(), schema)).exit_code == 0);
   const Run run = validate(schema, report);
   INFO(run.err);
@@ -203,9 +197,8 @@ TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[
   }
 }
 
-TEST_CASE(
-    "replay --dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
-    "[replay]") {
+TEST_CASE("replay --dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
+          "[replay]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "graph.json").string();
   REQUIRE(run_attnprobe(fmt::format("replay {} --dump-graph json -o {}", pytorch, file)).exit_code == 0);
@@ -302,9 +295,8 @@ TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, ser
 TEST_CASE("explain: a refused graph, from the text alone", "[explain]") {
   const Run run = run_attnprobe("explain -", {}, fixture("forum-318288.txt"));
   CHECK(run.exit_code == 0);
-  for (const char* part :
-       {"standard input: 1 graph, 1 refused", "root cause: multi_gemm (engine 7 came furthest)",
-        "Multi-GEMM is only supported on Hopper", "CUDNN_LOGLEVEL_DBG=3"})
+  for (const char* part : {"standard input: 1 graph, 1 refused", "root cause: multi_gemm (engine 7 came furthest)",
+                           "Multi-GEMM is only supported on Hopper", "CUDNN_LOGLEVEL_DBG=3"})
     CHECK_THAT(run.out, ContainsSubstring(part));
   const Json json = run_attnprobe("explain - --format json", {}, fixture("forum-318288.txt")).json();
   CHECK(json["graphs"][0]["verdict"] == "refused");
@@ -320,19 +312,17 @@ TEST_CASE("explain: a graph that works is one line", "[explain]") {
 }
 
 TEST_CASE("explain: an unknown reason is shown as it is and called unknown", "[explain]") {
-  const Run run =
-      run_attnprobe("explain -", {},
-                    "engineConfig: type=json; val={\"engineId\":3,\"smVersion\":900,\"knobChoices\":{}};\n"
-                    "Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: the moon is not full at: moon != full\n");
+  const Run run = run_attnprobe("explain -", {},
+                                "engineConfig: type=json; val={\"engineId\":3,\"smVersion\":900,\"knobChoices\":{}};\n"
+                                "Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: the moon is not full at: moon != full\n");
   CHECK_THAT(run.out, ContainsSubstring("CUDNN_STATUS_NOT_SUPPORTED: the moon is not full at: moon != full"));
   CHECK_THAT(run.out, ContainsSubstring("root cause: unknown (engine 3 came furthest)"));
 }
 
 TEST_CASE("explain: an exception's text alone says what to do for more", "[explain]") {
-  const Run run =
-      run_attnprobe("explain -", {},
-                    "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
-                    "support the graph.\n");
+  const Run run = run_attnprobe("explain -", {},
+                                "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
+                                "support the graph.\n");
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.out, ContainsSubstring("No execution plans support the graph"));
   CHECK_THAT(run.out, ContainsSubstring("CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG"));

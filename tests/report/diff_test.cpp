@@ -23,8 +23,7 @@ CellEngine engine(int64_t number, std::optional<double> ms = {}) {
   return result;
 }
 
-CellAnswer answer(const std::string& verdict, const std::string& reason = "",
-                  std::vector<CellEngine> engines = {}) {
+CellAnswer answer(const std::string& verdict, const std::string& reason = "", std::vector<CellEngine> engines = {}) {
   CellAnswer result;
   result.verdict = verdict;
   result.reason = reason;
@@ -73,10 +72,8 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   composite.pattern = "sdpa_composite";
   unified.pattern = "sdpa_unified";
   CHECK(change(composite, unified) == "graph_changed");
-  // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other
-  // knobs.
-  CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_"))
-            .empty());
+  // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other knobs.
+  CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_")).empty());
   auto old_knobs = good, new_knobs = good, other_value = good;
   old_knobs.engines[0].knobs = "KERNEL_CFG=7";
   new_knobs.engines[0].knobs = "KERNEL_CFG=1 STREAM_K=0";
@@ -113,8 +110,7 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
   const auto report = [&](const char* name, int head_dim) {
     const std::string file = (folder.path() / name).string();
     run_attnprobe(fmt::format(
-        "--name x --heads 8 --seqlen 256 --head-dim {} --target h200,t4 --quick --format json -o {}",
-        head_dim, file));
+        "--name x --heads 8 --seqlen 256 --head-dim {} --target h200,t4 --quick --format json -o {}", head_dim, file));
     return file;
   };
   const std::string good = report("good.json", 64), bad = report("bad.json", 60);

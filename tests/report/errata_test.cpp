@@ -1,6 +1,6 @@
 // Errata files for cudnn-frontend. What it makes of a tag and of a rule was compared with
-// cudnn-frontend 1.17.0 and 1.23.0 themselves, for 700 random configs on two simulated GPUs; the tags here
-// are those of 1.17.0.
+// cudnn-frontend 1.17.0 and 1.23.0 themselves, for 700 random configs on two simulated GPUs; the tags here are those of
+// 1.17.0.
 #include "report/model/errata.hpp"
 
 #include "attention/config.hpp"
@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t version = 91900;
 
 graph::OpGraph graph_of(const std::string& more) {
-  const auto configs = attention::parse_configs(
-      R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dtype": "bf16")" + more + "}", "x.json");
+  const auto configs =
+      attention::parse_configs(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dtype": "bf16")" + more + "}", "x.json");
   return build::build_graph(configs.at(0).spec, {version, 90}).graph;
 }
 
@@ -79,9 +79,9 @@ TEST_CASE("A tag is made of the operations' names", "[errata]") {
   CHECK(tag(causal) == causal_tag);
   CHECK(tag(R"(, "pass": "fprop_train", "dropout": 0.1)") ==
         "Matmul_MUL_Reduction_SUB_EXP_Reduction_LOG_ADD_DIV_Rng_MUL_MUL_Matmul_");
-  CHECK(tag(R"(, "pass": "bprop", "mask": "causal")") ==
-        "MUL_Reduction_MUL_Matmul_MUL_SUB_GEN_INDEX_GEN_INDEX_CMP_GE_BINARY_SELECT_EXP_Reshape_Matmul_Matmul_"
-        "SUB_MUL_MUL_Reshape_Matmul_Reshape_Matmul_IDENTITY_");
+  CHECK(
+      tag(R"(, "pass": "bprop", "mask": "causal")") ==
+      "MUL_Reduction_MUL_Matmul_MUL_SUB_GEN_INDEX_GEN_INDEX_CMP_GE_BINARY_SELECT_EXP_Reshape_Matmul_Matmul_SUB_MUL_MUL_Reshape_Matmul_Reshape_Matmul_IDENTITY_");
 }
 
 TEST_CASE("In the graph API since 1.18 the names are missing", "[errata]") {
@@ -223,8 +223,7 @@ TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
 }
 
 TEST_CASE("What the format cannot name is said to be so", "[errata]") {
-  const Json file =
-      errata_of(result_of(R"(, "pattern": "sdpa_unified")", {ran(9, {{"KERNEL_CFG", 7}}, "cuda_error")}));
+  const Json file = errata_of(result_of(R"(, "pattern": "sdpa_unified")", {ran(9, {{"KERNEL_CFG", 7}}, "cuda_error")}));
   CHECK(file["rules"].empty());
   REQUIRE(file["not_expressible"].size() == 1);
   CHECK(file["not_expressible"][0]["rule_id"] == "eng9_k24=7: cuda_error, sm_90, cuDNN 9.19.0");

@@ -1,11 +1,11 @@
 // Text for people: columns, paragraphs, hints; and report files that are whole or not there.
 #include <thread>
 
-#include "report/formats/notes.hpp"
 #include "base/output_file.hpp"
-#include "report/formats/report.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
+#include "report/formats/notes.hpp"
+#include "report/formats/report.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::report;
@@ -32,8 +32,7 @@ campaign::Result result_on(const std::string& target, campaign::Verdict verdict)
 }
 
 const rules::KnownBug bug{"b", "It hangs.", "Wait.", "", {"issue 1", "https://x/1"}};
-const rules::FrontendAnswer refusal{
-    "1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"}};
+const rules::FrontendAnswer refusal{"1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"}};
 const rules::Requirement need{
     "p", "paging", "cuDNN 9.5.0", "paging needs cuDNN 9.5.0; this is 9.2.1", {"doc", "https://x/3"}};
 
@@ -57,8 +56,7 @@ TEST_CASE("No rows are no text", "[text]") {
 }
 
 TEST_CASE("Colour codes take no room", "[text]") {
-  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) ==
-        "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
+  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) == "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
 }
 
 TEST_CASE("A character outside ASCII takes one column", "[text]") {
@@ -161,8 +159,7 @@ TEST_CASE("That cudnn-frontend refuses is a note where cuDNN supports", "[text]"
 }
 
 TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {
-  auto a = result_on("a100", campaign::Verdict::unsupported),
-       b = result_on("b200", campaign::Verdict::unsupported);
+  auto a = result_on("a100", campaign::Verdict::unsupported), b = result_on("b200", campaign::Verdict::unsupported);
   CHECK(requirement_text({&a, &b}, {}).empty());
   a.requirements = b.requirements = {need};
   b.frontend = refusal;

@@ -60,10 +60,8 @@ TEST_CASE("Operators compare with numbers and with other keys", "[rules]") {
   CHECK(holds_in(R"({"sm": {"in": [80, 90]}})", "{}"));
   CHECK_FALSE(holds_in(R"({"sm": {"in": [80]}})", "{}"));
   CHECK(holds_in(R"({"sm": {"not": 80}})", "{}"));
-  CHECK(
-      holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.1})"));
-  CHECK_FALSE(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})",
-                       R"({"dropout_probability": 0.375})"));
+  CHECK(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.1})"));
+  CHECK_FALSE(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.375})"));
 }
 
 TEST_CASE("A value that is not set fails every operator but set and not", "[rules]") {
@@ -81,8 +79,7 @@ TEST_CASE("A value that is not set fails every operator but set and not", "[rule
 }
 
 TEST_CASE("A condition that means nothing is an error", "[rules]") {
-  CHECK(refused_condition(R"({"seqlen_k": 5})") ==
-        "here: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
+  CHECK(refused_condition(R"({"seqlen_k": 5})") == "here: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
   CHECK(refused_condition(R"({"sm": {"minimum": 5}})") == "here: unknown operator \"minimum\" of \"sm\"");
   CHECK(refused_condition(R"({"sm": {"mim": 5}})") ==
         "here: unknown operator \"mim\" of \"sm\" (did you mean \"min\"?)");
@@ -117,8 +114,7 @@ TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
     if (value.is_null()) continue;
     CHECK(value.is_boolean() == (key.kind == KeyKind::boolean));
     CHECK(value.is_number() == (key.kind == KeyKind::number));
-    if (key.kind == KeyKind::text)
-      CHECK(std::find(key.values.begin(), key.values.end(), value) != key.values.end());
+    if (key.kind == KeyKind::text) CHECK(std::find(key.values.begin(), key.values.end(), value) != key.values.end());
   }
 }
 

@@ -1,5 +1,5 @@
-// Version rules: that the data means something, that every entry applies where it should and nowhere else,
-// and that they stand beside cuDNN's answer without changing it.
+// Version rules: that the data means something, that every entry applies where it should and nowhere else, and that
+// they stand beside cuDNN's answer without changing it.
 #include <set>
 
 #include "rules/flat_problem.hpp"
@@ -79,8 +79,7 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   const auto requirements = [](const std::string& entry) {
     return internal_error([&] { parse_requirements(R"({"comment": "", "requirements": [)" + entry + "]}"); });
   };
-  const std::string source =
-      R"("source": {"text": "t", "url": "u"}, "affected": {"sm": 1}, "unaffected": [{}])";
+  const std::string source = R"("source": {"text": "t", "url": "u"}, "affected": {"sm": 1}, "unaffected": [{}])";
   const std::string whole =
       R"({"id": "a", "feature": "f", "when": {"paged": true}, "needs": {"cudnn": "9.5.0"}, )" + source + "}";
   CHECK(requirements(whole) == "no error");
@@ -176,9 +175,9 @@ TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and 
 }
 
 TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[rules]") {
-  for (const char* changes : {"{}", R"({"mask": "causal"})", R"({"pass": "bprop", "dtype": "bf16"})",
-                              R"({"mask": "padding", "layout": "thd", "sm": 89})",
-                              R"({"mask": "padding", "layout": "thd", "sm": 120})"}) {
+  for (const char* changes :
+       {"{}", R"({"mask": "causal"})", R"({"pass": "bprop", "dtype": "bf16"})",
+        R"({"mask": "padding", "layout": "thd", "sm": 89})", R"({"mask": "padding", "layout": "thd", "sm": 120})"}) {
     INFO(changes);
     const Case c = case_of(laid_over(base, Json::parse(changes)));
     CHECK(ids(unmet_requirements(c.spec, c.cudnn, c.sm)).empty());
@@ -188,8 +187,8 @@ TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[
 }
 
 TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]") {
-  for (const char* changes : {R"({"pattern": "mha"})", R"({"pattern": "two_matmul"})",
-                              R"({"pattern": "sdpa_unified", "pass": "bprop"})"}) {
+  for (const char* changes :
+       {R"({"pattern": "mha"})", R"({"pattern": "two_matmul"})", R"({"pattern": "sdpa_unified", "pass": "bprop"})"}) {
     INFO(changes);
     const Case c = case_of(laid_over(base, Json::parse(changes)));
     CHECK_FALSE(frontend_answer(c.spec, c.cudnn, c.sm));
@@ -208,8 +207,7 @@ TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
   };
   CHECK(sentence(R"({"paged": 64, "mask": "padding", "cudnn": "9.2.1"})", "paged") ==
         "paged K/V needs cuDNN 9.5.0; this is 9.2.1");
-  CHECK(sentence(R"({"layout": "thd", "mask": "padding", "cudnn": "9.14.0", "sm": 89})",
-                 "ragged_below_hopper") ==
+  CHECK(sentence(R"({"layout": "thd", "mask": "padding", "cudnn": "9.14.0", "sm": 89})", "ragged_below_hopper") ==
         "the ragged (THD) layout below Hopper needs cuDNN 9.18.1; this is 9.14.0");
   const std::string mxfp8 = R"({"dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "sm": )";
   CHECK(sentence((mxfp8 + "100}").c_str(), "mxfp8") ==
@@ -226,8 +224,7 @@ namespace {
 
 // 9.19's answers; other versions have other rules to break.
 bool is_9_19() {
-  static const int64_t version =
-      probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
+  static const int64_t version = probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
   return version >= 91900 && version < 92000;
 }
 
@@ -235,9 +232,8 @@ bool is_9_19() {
 
 TEST_CASE("What is supported has no unmet requirements", "[rules][probe]") {
   if (!is_9_19()) return;
-  for (const auto& result :
-       probe_all(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "layout": "thd", "mask": "padding"})",
-                 "rtx5090,l40s")) {
+  for (const auto& result : probe_all(
+           R"({"heads": 8, "seqlen": 512, "head_dim": 64, "layout": "thd", "mask": "padding"})", "rtx5090,l40s")) {
     INFO(result.target.id);
     CHECK(result.verdict == Verdict::supported);
     CHECK(result.requirements.empty());
@@ -271,8 +267,7 @@ TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
   CHECK(results[1].verdict == Verdict::supported);
   CHECK(results[1].warnings.empty());
   const auto crashed = probe_one(
-      R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dropout": {"probability": 0.125, "seed": "constant"}})",
-      "b200");
+      R"({"heads": 8, "seqlen": 512, "head_dim": 64, "dropout": {"probability": 0.125, "seed": "constant"}})", "b200");
   CHECK(crashed.verdict == Verdict::crashed);
   CHECK(ids(crashed.warnings).contains("constant_seed"));
 }
@@ -280,8 +275,7 @@ TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
 TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
   if (!is_9_19()) return;
   const Run run = run_attnprobe(
-      "--heads-q 32 --heads-kv 4 --seqlen-q 1 --seqlen-kv 4096 --head-dim 128 --dtype bf16 --target "
-      "b200,h200");
+      "--heads-q 32 --heads-kv 4 --seqlen-q 1 --seqlen-kv 4096 --head-dim 128 --dtype bf16 --target b200,h200");
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "  warning: b200: Decode (one query) with fewer than 8 K/V heads"));
   CHECK(contains(run.out, "PyTorch issue 193893"));

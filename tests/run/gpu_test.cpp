@@ -5,10 +5,10 @@
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
-#include "run/device/cuda.hpp"
-#include "run/problem.hpp"
 #include "campaign/preflight.hpp"
 #include "catch.hpp"
+#include "run/device/cuda.hpp"
+#include "run/problem.hpp"
 #include "support.hpp"
 
 using namespace attnprobe;
@@ -33,12 +33,10 @@ Json answer(const Json& result) {
 }
 
 // Every output of a graph by the interpreter on that device.
-std::map<std::string, std::vector<double>> reference_values(run::Device& device,
-                                                            const graph::OpGraph& graph) {
+std::map<std::string, std::vector<double>> reference_values(run::Device& device, const graph::OpGraph& graph) {
   run::Problem problem(device, graph, {}, 91900);
   std::map<std::string, std::vector<double>> values;
-  for (const auto& [uid, value] :
-       run::evaluate(device, run::expand(graph), problem.inputs(), size_t{1} << 30)) {
+  for (const auto& [uid, value] : run::evaluate(device, run::expand(graph), problem.inputs(), size_t{1} << 30)) {
     const auto count = static_cast<size_t>(run::kernels::elements(value.view));
     std::vector<double> numbers(count);
     if (device.real() == DataType::f64) {
@@ -62,10 +60,8 @@ TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob 
   REQUIRE(run_attnprobe("targets dump -o " + dumped).exit_code == 0);
   for (const char* config : {"configs/bert.json", "configs/llama3-8b.json", "configs/mistral-7b.json",
                              "configs/two-matmul-forum.json", "configs/mha-bert-legacy.json"}) {
-    const std::string walk =
-        fmt::format("--config {} --plans none --engines knobs --format json --target ", config);
-    const Json real = run_attnprobe(walk + "device:0").json(),
-               simulated = run_attnprobe(walk + dumped).json();
+    const std::string walk = fmt::format("--config {} --plans none --engines knobs --format json --target ", config);
+    const Json real = run_attnprobe(walk + "device:0").json(), simulated = run_attnprobe(walk + dumped).json();
     for (size_t i = 0; i < real["results"].size(); ++i) {
       INFO(real["results"][i]["config"]["name"]);
       CHECK(answer(real["results"][i]) == answer(simulated["results"][i]));
@@ -76,8 +72,7 @@ TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob 
 TEST_CASE("plans are built and loaded on a real GPU", "[gpu]") {
   if (gpus().empty()) return;
   const Json report =
-      run_attnprobe("--config configs/sdpa-notebook.json --target device:0 --timing fast --format json")
-          .json();
+      run_attnprobe("--config configs/sdpa-notebook.json --target device:0 --timing fast --format json").json();
   const Json& result = report["results"][0];
   CHECK(result["verdict"] == "supported");
   CHECK(result["target"]["kind"] == "device");
@@ -135,14 +130,12 @@ TEST_CASE("the reference is the same on GPU and CPU", "[gpu]") {
 TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[gpu]") {
   if (gpus().empty()) return;
   const std::string command =
-      "--batch 2 --heads 4 --seqlen 256 --head-dim 64 --pattern sdpa_composite --mode A --target device:0 "
-      "--timing none "
-      "--format json --timeout 15";
-  for (const auto& [fault, status] :
-       {std::pair{"segfault", "crashed"}, {"abort", "crashed"}, {"hang", "timeout"}}) {
+      "--batch 2 --heads 4 --seqlen 256 --head-dim 64 --pattern sdpa_composite --mode A --target device:0 --timing "
+      "none --format json --timeout 15";
+  for (const auto& [fault, status] : {std::pair{"segfault", "crashed"}, {"abort", "crashed"}, {"hang", "timeout"}}) {
     INFO(fault);
-    const Run run = run_attnprobe(
-        command, {{"ATTNPROBE_TEST_FAULT", std::string(fault) + "@run of engine 2 {\"KERNEL_CFG\":7}"}});
+    const Run run =
+        run_attnprobe(command, {{"ATTNPROBE_TEST_FAULT", std::string(fault) + "@run of engine 2 {\"KERNEL_CFG\":7}"}});
     CHECK(run.exit_code == 4);
     int lost = 0, right = 0;
     const Json result = run.json()["results"][0];
@@ -159,8 +152,8 @@ TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[
 
 TEST_CASE("an illegal memory access in a kernel costs one engine config, and the next one runs", "[gpu]") {
   if (gpus().empty()) return;
-  // cuDNN 9.14 and 9.19 pass a graph whose softmax has its maxima as only output, and their kernels then
-  // write the sums to nowhere.
+  // cuDNN 9.14 and 9.19 pass a graph whose softmax has its maxima as
+  // only output, and their kernels then write the sums to nowhere.
   const Run run = run_attnprobe(
       R"(--batch 2 --heads 8 --seqlen 512 --head-dim 128 --max-logit --target device:0 --mode A --timing none --format json)");
   const Json result = run.json()["results"][0];
@@ -177,8 +170,7 @@ TEST_CASE("an illegal memory access in a kernel costs one engine config, and the
 TEST_CASE("a problem that is too large for the GPU says how large it is", "[gpu]") {
   if (gpus().empty()) return;
   const Run run = run_attnprobe(
-      "--batch 256 --heads 64 --seqlen 65536 --head-dim 128 --target device:0 --mode A --timing none "
-      "--format json");
+      "--batch 256 --heads 64 --seqlen 65536 --head-dim 128 --target device:0 --mode A --timing none --format json");
   const Json result = run.json()["results"][0];
   CHECK(result["verdict"] == "error");
   CHECK(result["root_cause"]["category"] == "memory");

@@ -1,14 +1,14 @@
-// The reference, the data and the checks on the CPU: a stand-in for a plan computes plain attention, so that
-// a verdict "ok" means that the interpreter of graphs and the definition of attention agree.
+// The reference, the data and the checks on the CPU: a stand-in for a plan computes plain attention, so that a verdict
+// "ok" means that the interpreter of graphs and the definition of attention agree.
 #include <fmt/format.h>
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
-#include "run/device/cuda.hpp"
-#include "run/problem.hpp"
 #include "catch.hpp"
 #include "plain_attention.hpp"
 #include "random_config.hpp"
+#include "run/device/cuda.hpp"
+#include "run/problem.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::test;
@@ -33,9 +33,7 @@ struct Case {
     built = build::build_graph(spec, {version, 90});
     problem = std::make_unique<run::Problem>(*device, built.graph, options, version);
   }
-  void compute() const {
-    plain_attention(spec, built.graph, problem->pointers(), problem->data().lengths, kept);
-  }
+  void compute() const { plain_attention(spec, built.graph, problem->pointers(), problem->data().lengths, kept); }
   probe::RunFindings verify() {
     return problem->verify([this] { compute(); }, 1);
   }
@@ -46,8 +44,7 @@ struct Case {
   }
 };
 
-const char* const small =
-    R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen_q": 21, "seqlen_kv": 32, "head_dim": 8)";
+const char* const small = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen_q": 21, "seqlen_kv": 32, "head_dim": 8)";
 const char* const square = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen": 24, "head_dim": 8)";
 
 void check_config(const std::string& config, int64_t version = 91900) {
@@ -100,16 +97,13 @@ TEST_CASE("the interpreter of graphs computes attention: forward", "[run]") {
         R"("score_mod": "mask_i32")",
         R"("score_mod": "relative_position")"})
     for (const char* pass : {"fprop", "fprop_train"})
-      check_config(
-          fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", {}, {}}})", pass, small, features));
+      check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", {}, {}}})", pass, small, features));
 }
 
 TEST_CASE("the interpreter of graphs computes attention: the single operation", "[run]") {
-  for (const char* features :
-       {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
-        R"("paged": {"block_size": 16}, "mask": "padding")"})
-    check_config(
-        fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features));
+  for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
+                               R"("paged": {"block_size": 16}, "mask": "padding")"})
+    check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features));
   // From 9.21 masks, modifiers and the softmax's other outputs are inside the operation.
   for (const char* features :
        {R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})", R"("mask": "padding_causal")",
@@ -117,9 +111,8 @@ TEST_CASE("the interpreter of graphs computes attention: the single operation", 
         R"("bias": "1hss", "mask": "causal")", R"("softcap": 2.0)", R"("sink": true, "max_logit": true)",
         R"("alibi": true, "mask": "causal")"})
     for (const char* pattern : {"sdpa_unified", "sdpa_composite"})
-      check_config(
-          fmt::format(R"({{"pattern": "{}", "pass": "fprop_train", {}, {}}})", pattern, small, features),
-          92300);
+      check_config(fmt::format(R"({{"pattern": "{}", "pass": "fprop_train", {}, {}}})", pattern, small, features),
+                   92300);
 }
 
 TEST_CASE("the interpreter of graphs computes attention: backward", "[run]") {
@@ -128,30 +121,24 @@ TEST_CASE("the interpreter of graphs computes attention: backward", "[run]") {
         R"("mask": "padding")", R"("mask": "padding_causal")", R"("bias": {"shape": "1hss", "grad": true})",
         R"("alibi": true, "mask": "causal")", R"("softcap": 2.0)", R"("sink": true)", R"("dropout": 0.2)",
         R"("dropout": 0.2, "mask": "causal", "deterministic": true)", R"("deterministic": true)",
-        R"("layout": "thd", "mask": "padding")", R"("layout": "bhsd", "head_dim_v": 24)",
-        R"("score_mod": "gelu")", R"("score_mod": "swish")", R"("score_mod": "sin")",
-        R"("score_mod": "head_factor")", R"("dtype": "bf16")"})
-    check_config(
-        fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, {}}})", square, features));
-  check_config(fmt::format(
-      R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, "mask": "causal_bottom_right"}})", small));
+        R"("layout": "thd", "mask": "padding")", R"("layout": "bhsd", "head_dim_v": 24)", R"("score_mod": "gelu")",
+        R"("score_mod": "swish")", R"("score_mod": "sin")", R"("score_mod": "head_factor")", R"("dtype": "bf16")"})
+    check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, {}}})", square, features));
+  check_config(
+      fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, "mask": "causal_bottom_right"}})", small));
   for (const char* features :
        {R"("mask": "none")", R"("mask": "padding")", R"("bias": {"shape": "1hss", "grad": true})"})
-    check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "bprop", {}, {}}})", square, features),
-                 92800);
+    check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "bprop", {}, {}}})", square, features), 92800);
 }
 
 TEST_CASE("the interpreter of graphs computes attention: fp8, legacy and bare matmuls", "[run]") {
   for (const char* type : {"fp8_e4m3", "fp8_e5m2"})
     for (const char* pass : {"fprop", "fprop_train", "bprop"})
       for (const char* mask : {"none", "causal", "padding"})
-        check_config(
-            fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "{}", {}, "mask": "{}"}})",
-                        pass, type, square, mask));
-  check_config(
-      fmt::format(R"({{"pattern": "sdpa_composite", "dtype": "fp8_e4m3", "o_dtype": "bf16", {}}})", square));
-  for (const char* features :
-       {R"("mask": "padding")", R"("bias": "1hss")", R"("scale": 0.25)", R"("dropout": 0.2)"})
+        check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "{}", {}, "mask": "{}"}})",
+                                 pass, type, square, mask));
+  check_config(fmt::format(R"({{"pattern": "sdpa_composite", "dtype": "fp8_e4m3", "o_dtype": "bf16", {}}})", square));
+  for (const char* features : {R"("mask": "padding")", R"("bias": "1hss")", R"("scale": 0.25)", R"("dropout": 0.2)"})
     check_config(fmt::format(R"({{"pattern": "mha", {}, {}}})", square, features));
   check_config(fmt::format(R"({{"pattern": "two_matmul", {}}})", square));
 }
@@ -187,8 +174,7 @@ TEST_CASE("random configs: the interpreter and plain attention agree", "[run]") 
 }
 
 TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
-  const std::string config =
-      fmt::format(R"({{"pattern": "sdpa_composite", "pass": "fprop_train", {}}})", small);
+  const std::string config = fmt::format(R"({{"pattern": "sdpa_composite", "pass": "fprop_train", {}}})", small);
   SECTION("one element") {
     Case c(config);
     const auto found = c.problem->verify(
@@ -208,10 +194,8 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
     CHECK_THAT(found.message, ContainsSubstring("first at [1, 2, 3, 5]"));
   }
   SECTION("zeros where long rows average to little: within cudnn-frontend's absolute tolerance") {
-    Case c(
-        R"({"pattern": "sdpa_composite", "batch": 1, "heads": 1, "seqlen_q": 8, "seqlen_kv": 4096, "head_dim": 8})");
-    const auto found =
-        c.problem->verify([&] { std::fill_n(reinterpret_cast<uint16_t*>(c.memory("O")), 64, 0); }, 0);
+    Case c(R"({"pattern": "sdpa_composite", "batch": 1, "heads": 1, "seqlen_q": 8, "seqlen_kv": 4096, "head_dim": 8})");
+    const auto found = c.problem->verify([&] { std::fill_n(reinterpret_cast<uint16_t*>(c.memory("O")), 64, 0); }, 0);
     CHECK(found.status == "wrong_result");
   }
   SECTION("a NaN") {
@@ -287,14 +271,11 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
   SECTION("dropout with another mask than its neighbour's is right by its own") {
     Case c(fmt::format(R"({{"pattern": "sdpa_composite", "dropout": 0.2, {}}})", small));
     CHECK(c.verify().status == "ok");
-    const Keep other = [](int64_t b, int64_t h, int64_t i, int64_t j) {
-      return !kept(b, h, i, j) || j % 3 == 0;
-    };
+    const Keep other = [](int64_t b, int64_t h, int64_t i, int64_t j) { return !kept(b, h, i, j) || j % 3 == 0; };
     CHECK(c.problem
               ->verify(
                   [&] {
-                    plain_attention(c.spec, c.built.graph, c.problem->pointers(), c.problem->data().lengths,
-                                    other);
+                    plain_attention(c.spec, c.built.graph, c.problem->pointers(), c.problem->data().lengths, other);
                   },
                   0)
               .status == "ok");
@@ -326,8 +307,7 @@ TEST_CASE("interleaved tensors lie in one memory, as frameworks have them", "[ru
       check_config(fmt::format(
           R"({{"pattern": "sdpa_composite", "pass": "{}", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "{}"}})",
           pass, layout));
-  check_config(
-      R"({"pattern": "mha", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bs3hd"})");
+  check_config(R"({"pattern": "mha", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bs3hd"})");
 }
 
 TEST_CASE("data regimes", "[run]") {
@@ -339,8 +319,8 @@ TEST_CASE("data regimes", "[run]") {
     CHECK(Case(config, options).verify().status == "ok");
   }
   options.data = "random";
-  CHECK_THROWS_WITH(Case(config, options), ContainsSubstring("--data: there is no \"random\"") &&
-                                               ContainsSubstring("negative_scores"));
+  CHECK_THROWS_WITH(Case(config, options),
+                    ContainsSubstring("--data: there is no \"random\"") && ContainsSubstring("negative_scores"));
 }
 
 TEST_CASE("small numbers go to their types and back", "[run]") {
@@ -360,8 +340,7 @@ TEST_CASE("small numbers go to their types and back", "[run]") {
     if (e4m3 == e4m3) CHECK(encode(e4m3, 4, 3, false, true) % 128 == bits % 128);
     if (e5m2 - e5m2 == 0) CHECK(encode(e5m2, 5, 2, true, true) % 128 == bits % 128);
   }
-  for (unsigned bits = 0; bits < 0x7c00; ++bits)
-    CHECK(encode(decode(bits, 5, 10, true), 5, 10, true, false) == bits);
+  for (unsigned bits = 0; bits < 0x7c00; ++bits) CHECK(encode(decode(bits, 5, 10, true), 5, 10, true, false) == bits);
 }
 
 TEST_CASE("the kernels compile for every architecture that cuDNN's attention runs on", "[run]") {

@@ -1,5 +1,5 @@
-// What a config computes and moves, against counts by hand and pair by pair, and the peaks of GPUs, against
-// NVIDIA's datasheets.
+// What a config computes and moves, against counts by hand and pair
+// by pair, and the peaks of GPUs, against NVIDIA's datasheets.
 #include "run/work.hpp"
 
 #include <random>
@@ -74,11 +74,8 @@ double bytes_of(const graph::Tensor& one, const TokenShare& share = {}) {
   return least_bytes({.tensors = {one}, .operations = {}, .score_operations = {}}, share);
 }
 
-const GpuLimits h100{.sm = 90,
-                     .multiprocessors = 132,
-                     .sm_clock_mhz = 1830,
-                     .memory_clock_mhz = 2619,
-                     .memory_bus_bits = 5120};
+const GpuLimits h100{
+    .sm = 90, .multiprocessors = 132, .sm_clock_mhz = 1830, .memory_clock_mhz = 2619, .memory_bus_bits = 5120};
 
 double peak(int sm, int multiprocessors, double clock_mhz, DataType type, bool geforce = false) {
   GpuLimits gpu;

@@ -5,8 +5,8 @@
 #include <map>
 #include <stdexcept>
 
-#include "graph/operation_fields.hpp"
 #include "base/text.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::test {
 namespace {

@@ -10,7 +10,6 @@ namespace attnprobe::test {
 
 using namespace attnprobe::graph;
 
-
 Words operations(const OpGraph& graph) {
   Words names;
   for (const auto& operation : graph.operations) names.push_back(operation_name(operation));
@@ -28,13 +27,11 @@ const Tensor& named_tensor(const OpGraph& graph, const std::string& name, size_t
 }
 
 bool has_tensor(const OpGraph& graph, const std::string& name) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                     [&](const Tensor& t) { return t.name == name; });
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const Tensor& t) { return t.name == name; });
 }
 
 std::string text(const OpGraph& graph, const Tensor& t) {
-  std::string all =
-      fmt::format("{} {} {}", name_of(t.data_type), fmt::join(t.dims, "x"), fmt::join(t.strides, ","));
+  std::string all = fmt::format("{} {} {}", name_of(t.data_type), fmt::join(t.dims, "x"), fmt::join(t.strides, ","));
   if (t.is_virtual) all += " virtual";
   if (t.by_value) all += fmt::format(" = {:.6g}", t.value.value());
   if (t.reordering != Reordering::NONE) all += fmt::format(" {}", name_of(t.reordering));

@@ -29,10 +29,8 @@ class Plain {
   void run() {
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv;
     keep_probability_ =
-        s_.dropout ? (s_.dropout->form == attention::DropoutForm::mask ? 0.9 : 1 - s_.dropout->probability)
-                   : 1;
-    for (const auto& [name, value] :
-         {std::pair<const char*, double*>{"amax S", &amax_s_}, {"amax O", &amax_o_}})
+        s_.dropout ? (s_.dropout->form == attention::DropoutForm::mask ? 0.9 : 1 - s_.dropout->probability) : 1;
+    for (const auto& [name, value] : {std::pair<const char*, double*>{"amax S", &amax_s_}, {"amax O", &amax_o_}})
       *value = 0, (void)name;
     d_q_.assign(size(s_.batch, hq, sq, s_.head_dim_qk), 0);
     d_k_.assign(size(s_.batch, s_.heads_kv, skv, s_.head_dim_qk), 0);
@@ -70,8 +68,7 @@ class Plain {
         break;
       }
       run::Inputs offsets;
-      if (t.ragged_offset)
-        offsets[*t.ragged_offset].data = static_cast<char*>(pointers_.at(*t.ragged_offset));
+      if (t.ragged_offset) offsets[*t.ragged_offset].data = static_cast<char*>(pointers_.at(*t.ragged_offset));
       it->second.view = run::view_of(graph_, t, static_cast<char*>(pointers_.at(t.uid)), offsets);
       break;
     }
@@ -201,8 +198,7 @@ class Plain {
 
   void row(I b, I h, I i) {
     const I skv = s_.seqlen_kv, hk = h * s_.heads_kv / s_.heads_q, hv = h * heads_v(s_) / s_.heads_q;
-    const bool scaled =
-        s_.pattern != attention::Pattern::two_matmul && s_.scale_form != attention::ScaleForm::none;
+    const bool scaled = s_.pattern != attention::Pattern::two_matmul && s_.scale_form != attention::ScaleForm::none;
     const double scale = scaled ? scale_of(s_) : 1;
     const auto n = static_cast<size_t>(skv);
     std::vector<double> raw(n), x(n, -infinity), p(n), dropped(n);
@@ -264,8 +260,7 @@ class Plain {
       double d_p = 0;
       for (I d = 0; d < dv; ++d) {
         d_p += d_o(b, h, i, d) * token("V", b, hv, j, d) * factor("descale V");
-        d_v_[static_cast<size_t>(((b * heads_v(s_) + hv) * skv + j) * dv + d)] +=
-            dropped[jj] * d_o(b, h, i, d);
+        d_v_[static_cast<size_t>(((b * heads_v(s_) + hv) * skv + j) * dv + d)] += dropped[jj] * d_o(b, h, i, d);
       }
       const bool kept = keeps(b, h, i, j);
       double d_s = p[jj] * ((kept ? d_p / keep_probability_ : 0) - sum);
@@ -326,9 +321,8 @@ class Plain {
 
 }  // namespace
 
-void plain_attention(const AttentionSpec& spec, const OpGraph& graph,
-                     const std::map<graph::Uid, void*>& pointers, const run::Lengths& lengths,
-                     const Keep& keep) {
+void plain_attention(const AttentionSpec& spec, const OpGraph& graph, const std::map<graph::Uid, void*>& pointers,
+                     const run::Lengths& lengths, const Keep& keep) {
   Plain(spec, graph, pointers, lengths, keep).run();
 }
 

@@ -1,5 +1,5 @@
-// Distributions in the spirit of cudnn-frontend's random SDPA tests (test/python/test_mhas_v2.py and sdpa/),
-// widened to everything that a config can say.
+// Distributions in the spirit of cudnn-frontend's random SDPA tests (test/python/test_mhas_v2.py and sdpa/), widened to
+// everything that a config can say.
 #include "random_config.hpp"
 
 #include <random>
@@ -63,13 +63,11 @@ class RandomConfig {
 
  private:
   void choose_kind() {
-    const auto pattern =
-        draw_.weighted<std::string>({{"sdpa", 86}, {"sdpa_composite", 9}, {"sdpa_unified", 5}});
+    const auto pattern = draw_.weighted<std::string>({{"sdpa", 86}, {"sdpa_composite", 9}, {"sdpa_unified", 5}});
     unified_ = pattern == "sdpa_unified";
     composite_ = pattern == "sdpa_composite";
     const int64_t backward_weight = unified_ ? 0 : 35;  // there is no unified backward pass
-    const auto pass =
-        draw_.weighted<std::string>({{"fprop", 40}, {"fprop_train", 25}, {"bprop", backward_weight}});
+    const auto pass = draw_.weighted<std::string>({{"fprop", 40}, {"fprop_train", 25}, {"bprop", backward_weight}});
     backward_ = pass == "bprop";
     config_["pattern"] = pattern;
     config_["pass"] = pass;
@@ -77,8 +75,7 @@ class RandomConfig {
 
   void choose_types() {
     const int64_t fp8_weight = unified_ ? 0 : 12;
-    const auto family =
-        draw_.weighted<std::string>({{"f16", 36}, {"bf16", 48}, {"f32", 4}, {"fp8", fp8_weight}});
+    const auto family = draw_.weighted<std::string>({{"f16", 36}, {"bf16", 48}, {"f32", 4}, {"fp8", fp8_weight}});
     fp8_ = family == "fp8";
     const std::string dtype = !fp8_ ? family : draw_.chance(85) ? "fp8_e4m3" : "fp8_e5m2";
     config_["dtype"] = dtype;
@@ -100,11 +97,9 @@ class RandomConfig {
   }
 
   void choose_lengths() {
-    config_["batch"] =
-        draw_.chance(50) ? draw_.one_of<int64_t>({1, 4}) : draw_.between(1, backward_ ? 16 : 8);
+    config_["batch"] = draw_.chance(50) ? draw_.one_of<int64_t>({1, 4}) : draw_.between(1, backward_ ? 16 : 8);
     const int64_t decode_weight = backward_ ? 2 : 15;
-    const auto relation =
-        draw_.weighted<std::string>({{"decode", decode_weight}, {"equal", 45}, {"free", 40}});
+    const auto relation = draw_.weighted<std::string>({{"decode", decode_weight}, {"equal", 45}, {"free", 40}});
     seqlen_kv_ = length();
     seqlen_q_ = relation == "decode" ? 1 : relation == "equal" ? seqlen_kv_ : length();
     config_["seqlen_q"] = seqlen_q_;
@@ -142,9 +137,7 @@ class RandomConfig {
   }
 
   bool interleaves_kv() const { return head_dim_qk_ == head_dim_v_ && heads_kv_ == heads_v_; }
-  bool interleaves_qkv() const {
-    return interleaves_kv() && heads_q_ == heads_kv_ && seqlen_q_ == seqlen_kv_;
-  }
+  bool interleaves_qkv() const { return interleaves_kv() && heads_q_ == heads_kv_ && seqlen_q_ == seqlen_kv_; }
 
   std::string named_layout() {
     const int64_t qkv = interleaves_qkv() ? 12 : 0, kv = interleaves_kv() ? 8 : 0;
@@ -265,8 +258,7 @@ class RandomConfig {
                                          "sin",          "exp",     "pow",      "max",
                                          "score_factor", "mask_i32"};
     std::string kind = draw_.one_of(kinds);
-    if (draw_.between(1, 300) == 1)
-      kind = draw_.chance(50) ? "mask_boolean" : "mask_i8";  // they kill cuDNN 9.19
+    if (draw_.between(1, 300) == 1) kind = draw_.chance(50) ? "mask_boolean" : "mask_i8";  // they kill cuDNN 9.19
     if (backward_ && draw_.chance(25)) return {{"kind", kind}, {"grad", false}};
     return kind;
   }
@@ -276,14 +268,12 @@ class RandomConfig {
     const bool plain = bare_ || (modified_ && draw_.chance(80));
     const bool padding = (paged_ || ragged_) ? draw_.chance(94) : !plain && draw_.chance(28);
     Json mask = Json::object();
-    const auto diagonal = plain                        ? "none"
-                          : alibi_ && draw_.chance(85) ? "causal"
-                                                       : draw_.weighted<std::string>({{"none", 42},
-                                                                                      {"causal", 30},
-                                                                                      {"left", 4},
-                                                                                      {"left_causal", 10},
-                                                                                      {"right", 5},
-                                                                                      {"band", 9}});
+    const auto diagonal =
+        plain ? "none"
+        : alibi_ && draw_.chance(85)
+            ? "causal"
+            : draw_.weighted<std::string>(
+                  {{"none", 42}, {"causal", 30}, {"left", 4}, {"left_causal", 10}, {"right", 5}, {"band", 9}});
     const int64_t most = seqlen_kv_ / 2;
     if (diagonal == "causal" || diagonal == "left_causal") mask["window_right"] = 0;
     if (diagonal == "left" || diagonal == "left_causal" || diagonal == "band")

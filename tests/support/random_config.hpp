@@ -7,9 +7,9 @@
 
 namespace attnprobe {
 
-/// One config for pattern sdpa, sdpa_composite or sdpa_unified, without a name. It contradicts nothing that
-/// config validation knows; most features are off in most configs, so that cuDNN supports many of them. The
-/// same seed gives the same config with every standard library.
+/// One config for pattern sdpa, sdpa_composite or sdpa_unified, without a name. It contradicts nothing that config
+/// validation knows; most features are off in most configs, so that cuDNN supports many of them. The same seed gives
+/// the same config with every standard library.
 Json random_config(uint64_t seed);
 
 }  // namespace attnprobe

@@ -1,5 +1,5 @@
-// Plans that run, on a machine without a GPU: the interpreter of graphs stands in for it, and computes or
-// dies as told (lib/worker/test_plans.hpp, lib/worker/serve.cpp). Everything else is the product's own.
+// Plans that run, on a machine without a GPU: the interpreter of graphs stands in for it, and computes or dies as told
+// (lib/worker/test_plans.hpp, lib/worker/serve.cpp). Everything else is the product's own.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 namespace attnprobe::test {
 
 inline const std::string small_problem = "--heads 2 --seqlen 64 --head-dim 64 --pattern sdpa_composite ";
-/// Engines 1 and 2 take it on an H200. Mode A proposes several configs of both, engine 2's first; FALLBACK
-/// one of each without knobs, engine 1's first.
+/// Engines 1 and 2 take it on an H200. Mode A proposes several configs of both, engine 2's first; FALLBACK one of each
+/// without knobs, engine 1's first.
 inline const std::string on_h200 = small_problem + "--target h200 ";
 inline const std::string plan_built = "CUDNN_STATUS_SUCCESS";
 

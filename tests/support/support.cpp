@@ -19,8 +19,7 @@ Run shell(const std::string& command, const Environment& environment, const std:
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "in") << input;
   std::string line = fmt::format("cd '{}' && env", source_dir().string());
-  for (const auto& [name, value] : environment)
-    line += value ? fmt::format(" '{}={}'", name, *value) : " -u " + name;
+  for (const auto& [name, value] : environment) line += value ? fmt::format(" '{}={}'", name, *value) : " -u " + name;
   std::ofstream(folder.path() / "script") << command << "\n";
   line += fmt::format(" bash '{0}/script' <'{0}/in' >'{0}/out' 2>'{0}/err'", folder.path().string());
   const int status = std::system(line.c_str());
@@ -41,18 +40,18 @@ std::string cudnn_path() {
 }
 
 std::vector<campaign::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                      const probe::WalkOptions& options) {
+                                        const probe::WalkOptions& options) {
   campaign::CampaignOptions campaign;
   campaign.cudnn = cudnn_path();
   campaign.walk = options;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(config_json, "test")),
-                              gpu::simulated_targets(targets), campaign,
-                              [](const campaign::Result&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), campaign,
+                                [](const campaign::Result&, size_t, size_t) {})
       .results;
 }
 
 campaign::Result probe_one(const std::string& config_json, const std::string& target,
-                         const probe::WalkOptions& options) {
+                           const probe::WalkOptions& options) {
   return probe_all(config_json, target, options).at(0);
 }
 
@@ -65,8 +64,7 @@ std::string mode_counts(const campaign::Result& result, const std::string& mode)
 std::string viable_engines(const campaign::Result& result, const std::string& mode) {
   std::set<int64_t> engines;
   for (const auto& config : result.findings.engine_configs)
-    if (config.check.supported &&
-        std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end())
+    if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end())
       engines.insert(config.engine);
   std::string text;
   for (const int64_t engine : engines) text += fmt::format("{}{}", text.empty() ? "" : " ", engine);
@@ -75,8 +73,7 @@ std::string viable_engines(const campaign::Result& result, const std::string& mo
 
 Run validate(const std::string& schema, const std::string& instance) {
   constexpr const char* script =
-      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), "
-      "json.load(open(sys.argv[1])), "
+      "import json, sys, jsonschema; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])), "
       "cls=jsonschema.Draft202012Validator)";
   return shell(fmt::format("python3 -c '{}' {} {}", script, schema, instance));
 }

@@ -21,25 +21,22 @@ struct Run {
 using Environment = std::map<std::string, std::optional<std::string>>;
 
 /// Runs `attnprobe <arguments>` in the source folder; `environment` sets and unsets variables.
-Run run_attnprobe(const std::string& arguments, const Environment& environment = {},
-                  const std::string& input = "");
+Run run_attnprobe(const std::string& arguments, const Environment& environment = {}, const std::string& input = "");
 /// The program under test.
 std::string program();
 Run shell(const std::string& command, const Environment& environment = {}, const std::string& input = "");
 
-/// Validates a JSON file against a schema's file, with an independent implementation; exit code 0 if it is
-/// valid.
+/// Validates a JSON file against a schema's file, with an independent implementation; exit code 0 if it is valid.
 Run validate(const std::string& schema, const std::string& instance);
 
-/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in
-/// silence).
+/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in silence).
 std::string cudnn_path();
 
 /// One config (JSON text) on simulated targets, through worker processes.
 std::vector<campaign::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                      const probe::WalkOptions& options = {});
+                                        const probe::WalkOptions& options = {});
 campaign::Result probe_one(const std::string& config_json, const std::string& target,
-                         const probe::WalkOptions& options = {});
+                           const probe::WalkOptions& options = {});
 
 /// "4/5" of a mode: viable of candidates.
 std::string mode_counts(const campaign::Result& result, const std::string& mode);

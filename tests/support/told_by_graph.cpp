@@ -4,8 +4,8 @@
 #include <map>
 
 #include "attention/fields.hpp"
-#include "graph/operation_fields.hpp"
 #include "build/softmax.hpp"
+#include "graph/operation_fields.hpp"
 
 namespace attnprobe::test {
 namespace {
@@ -55,8 +55,7 @@ void drop_features(AttentionSpec& s, const build::BuildContext& context) {
     s.mask.window_right = 0;
     s.mask.alignment = Alignment::top_left;
   }
-  if (s.dropout && s.dropout->form == DropoutForm::mask)
-    s.dropout = Dropout{0.5, DropoutForm::mask, {}, false};
+  if (s.dropout && s.dropout->form == DropoutForm::mask) s.dropout = Dropout{0.5, DropoutForm::mask, {}, false};
   if (s.dropout && s.dropout->form == DropoutForm::philox) s.dropout->seed = seed_form(s);
   if (legacy_backward) s.dropout.reset();
   if (s.pattern != Pattern::sdpa_unified) s.block_mask = false;  // builders of other patterns leave it out
@@ -74,8 +73,7 @@ void drop_outputs(AttentionSpec& s) {
   s.stats.reset();
   if (is_bprop(s)) s.max_logit = s.sum_exp = false;
   const bool bias_gradient = s.bias && s.bias->grad;
-  if (!is_bprop(s) || bias_gradient || is_fp8(s) || s.pattern != Pattern::sdpa_composite)
-    s.deterministic = false;
+  if (!is_bprop(s) || bias_gradient || is_fp8(s) || s.pattern != Pattern::sdpa_composite) s.deterministic = false;
   if (is_fp8(s)) s.fp8 = fp8_scaling(s);
 }
 
@@ -84,8 +82,7 @@ void drop_ragged(AttentionSpec& s) {
   const bool composite_backward = is_bprop(s) && !is_fp8(s) && s.pattern == Pattern::sdpa_composite;
   const bool straight = s.deterministic || (s.bias && s.bias->grad);
   if (!composite_backward || !s.q.ragged() || (!s.ragged_stats && straight)) s.max_total_seqlen_q.reset();
-  const bool sums_k = s.heads_q != s.heads_kv && s.k.ragged(),
-             sums_v = s.heads_q != heads_v(s) && s.v.ragged();
+  const bool sums_k = s.heads_q != s.heads_kv && s.k.ragged(), sums_v = s.heads_q != heads_v(s) && s.v.ragged();
   if (!composite_backward || (!sums_k && !sums_v)) s.max_total_seqlen_kv.reset();
 }
 
@@ -104,8 +101,8 @@ Json told_by_graph(AttentionSpec s, const build::BuildContext& context) {
   drop_ragged(s);
   const bool paged_k = s.paged && s.paged->k, paged_v = s.paged && s.paged->v;
   const bool score_shaped =
-      s.max_logit || s.sum_exp || s.sink || s.softcap || s.score_mod || s.bias || s.alibi ||
-      s.mask.has_diagonal() || (s.dropout && s.dropout->dump) ||
+      s.max_logit || s.sum_exp || s.sink || s.softcap || s.score_mod || s.bias || s.alibi || s.mask.has_diagonal() ||
+      (s.dropout && s.dropout->dump) ||
       (s.pass == Pass::fprop_train && context.cudnn_version >= build::first_with_single_operations);
   if (paged_k && paged_v && s.pattern == Pattern::sdpa_unified && !score_shaped)
     s.seqlen_kv = (s.seqlen_kv + s.paged->block_size - 1) / s.paged->block_size * s.paged->block_size;
@@ -148,8 +145,7 @@ graph::OpGraph disguised(graph::OpGraph g, uint64_t seed, bool keep_values) {
     }
   };
   for (auto* list : {&g.operations, &g.score_operations}) {
-    for (auto& operation : *list)
-      std::visit([&](auto& op) { graph::for_each_port(op, renumber); }, operation);
+    for (auto& operation : *list) std::visit([&](auto& op) { graph::for_each_port(op, renumber); }, operation);
     std::shuffle(list->begin(), list->end(), engine);
   }
   std::shuffle(g.tensors.begin(), g.tensors.end(), engine);

@@ -20,10 +20,8 @@ TransformerEngineQuery query_with(const std::string& members) {
   return parse_transformer_engine(call_with(members).dump(), "te.json").at(0);
 }
 
-const TransformerEngineNote* note_on(const std::vector<TransformerEngineNote>& notes,
-                                     const std::string& field) {
-  const auto found =
-      std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.field == field; });
+const TransformerEngineNote* note_on(const std::vector<TransformerEngineNote>& notes, const std::string& field) {
+  const auto found = std::find_if(notes.begin(), notes.end(), [&](const auto& n) { return n.field == field; });
   return found == notes.end() ? nullptr : &*found;
 }
 

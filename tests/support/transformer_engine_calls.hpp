@@ -14,6 +14,6 @@ frameworks::TransformerEngineQuery query_with(const std::string& members = "");
 
 /// What was noted on a field; null for nothing.
 const frameworks::TransformerEngineNote* note_on(const std::vector<frameworks::TransformerEngineNote>& notes,
-                                                const std::string& field);
+                                                 const std::string& field);
 
 }  // namespace attnprobe::test

@@ -17,12 +17,11 @@ const Loss losses[] = {{"segfault", "SIGSEGV", "crashed", ""},
                        {"hang", "SIGKILL", "timeout", " --timeout 4"}};
 
 // "signal 11 (SIGSEGV, Segmentation fault); it was at: run of engine 2 {}".
-void check_words(const std::string& words, const std::string& how, const std::string& what,
-                 const Json& config) {
+void check_words(const std::string& words, const std::string& how, const std::string& what, const Json& config) {
   INFO(words);
   CHECK(contains(words, how));
-  CHECK(words.ends_with(fmt::format("; it was at: {} of engine {} {}", what, config["engine"].get<int64_t>(),
-                                    config["knobs"].dump())));
+  CHECK(words.ends_with(
+      fmt::format("; it was at: {} of engine {} {}", what, config["engine"].get<int64_t>(), config["knobs"].dump())));
 }
 
 // A crash or a hang of engine 1's plan, the first, while it is built.
@@ -39,17 +38,16 @@ void check_lost_plan(const Answer& answer, const Loss& loss) {
   }
 }
 
-// Configs on one target until the first report is there; then the signal. `to`: "$pid", or "-$pid" for it and
-// its workers, as a terminal does.
+// Configs on one target until the first report is there; then the signal.
+// `to`: "$pid", or "-$pid" for it and its workers, as a terminal does.
 Json interrupted(const std::string& plans, const std::string& to) {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "json", errata = folder.path() / "errata";
-  const Run run = shell(
-      fmt::format("set -m; {} {} --batch 1,2,3,4,5,6,7,8 --mode A --plans {} --format json -o {} --errata {} "
-                  "& pid=$!; while kill -0 $pid && ! [ -s {} ]; do sleep 0.05; done; "
-                  "kill -INT {}; wait $pid",
-                  program(), on_h200, plans, report, errata, report, to),
-      double_with("right"));
+  const Run run =
+      shell(fmt::format("set -m; {} {} --batch 1,2,3,4,5,6,7,8 --mode A --plans {} --format json -o {} --errata {} & "
+                        "pid=$!; while kill -0 $pid && ! [ -s {} ]; do sleep 0.05; done; kill -INT {}; wait $pid",
+                        program(), on_h200, plans, report, errata, report, to),
+            double_with("right"));
   INFO(run.err);
   CHECK(run.exit_code == 130);
   CHECK(contains(run.err, "stopped: "));
@@ -63,8 +61,7 @@ Json interrupted(const std::string& plans, const std::string& to) {
 TEST_CASE("a worker lost while it runs a plan costs that run; a fresh one goes on", "[run]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
-    const Answer answer =
-        ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
+    const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
     CHECK(answer.exit_code == 4);
     check_ran(answer, 2);
     for (const Json& config : viable(answer, 1)) {
@@ -81,8 +78,7 @@ TEST_CASE("a worker lost while it runs a plan costs that run; a fresh one goes o
 TEST_CASE("a worker lost while it builds a plan to run costs that plan; a fresh one goes on", "[run]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
-    const Answer answer =
-        ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
+    const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
     check_lost_plan(answer, loss);
     check_ran(answer, 2);
   }
@@ -91,8 +87,8 @@ TEST_CASE("a worker lost while it builds a plan to run costs that plan; a fresh 
 TEST_CASE("a worker lost while plans are only built costs one plan too, with no GPU and no double", "[run]") {
   for (const Loss& loss : {losses[0], losses[3]}) {
     INFO(loss.fault);
-    const Answer answer = ask(two_plans + "build" + loss.options,
-                              {{"ATTNPROBE_TEST_FAULT", loss.fault + "@plan of engine 1*"}});
+    const Answer answer =
+        ask(two_plans + "build" + loss.options, {{"ATTNPROBE_TEST_FAULT", loss.fault + "@plan of engine 1*"}});
     check_lost_plan(answer, loss);
     CHECK(answer.result["stages"] == Json({"check", "plan"}));
   }
@@ -122,8 +118,8 @@ TEST_CASE("what plans were seen to do stands, whatever becomes of the search for
 // ---- several workers build
 
 TEST_CASE("several workers build every plan that passes its check, and each that was built runs", "[run]") {
-  const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
-                            double_with("right"));
+  const Answer answer =
+      ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run", double_with("right"));
   CHECK(answer.exit_code == 0);
   CHECK(answer.result["swept"] == true);
   for (const Json& engine : answer.result["engines"]) CHECK(engine["tried"] == engine["legal"]);
@@ -165,8 +161,7 @@ TEST_CASE("of several workers that build, one that a plan took down is replaced,
 
 // ---- workers that do not start, and Ctrl-C
 
-TEST_CASE("a worker that dies in start-up is a broken environment, one that dies in a probe a crash",
-          "[run]") {
+TEST_CASE("a worker that dies in start-up is a broken environment, one that dies in a probe a crash", "[run]") {
   const Answer start = ask(two_plans + "run", worker_fault("segfault@open"));
   CHECK(start.exit_code == 3);
   CHECK(start.result["verdict"] == "error");

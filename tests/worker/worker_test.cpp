@@ -1,10 +1,10 @@
 // What happens when cuDNN takes its process down: one cell is lost, and says how.
 #include <cstdlib>
 
-#include "gpu/catalogue.hpp"
-#include "worker/client.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
 #include "support.hpp"
+#include "worker/client.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::test;
@@ -30,8 +30,7 @@ std::vector<Result> probe_with_fault(const std::string& configs, const std::stri
   options.cudnn = cudnn_path();
   options.timeout_seconds = timeout;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(configs, "test")),
-                              gpu::simulated_targets(targets), options,
-                              [](const Result&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), options, [](const Result&, size_t, size_t) {})
       .results;
 }
 
@@ -60,8 +59,7 @@ TEST_CASE("a worker that exits in the middle is a crash with its exit status", "
   CHECK(probe_with_fault(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
 }
 
-TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken",
-          "[worker]") {
+TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken", "[worker]") {
   const Fault fault("segfault@open");
   for (const Result& result : probe_with_fault(two_configs, "h200", 60)) {
     CHECK(result.verdict == Verdict::error);
@@ -87,8 +85,7 @@ TEST_CASE("results stand in the order of configs and targets, whatever finishes 
   std::vector<std::string> order;
   for (const Result& result : results)
     order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);
-  CHECK(order ==
-        std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
+  CHECK(order == std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
 }
 
 TEST_CASE("a request to a worker without a cuDNN is an error, not a crash", "[worker]") {

@@ -1,5 +1,5 @@
-// Transformer Engine's own rules (nvte_get_fused_attn_backend_v2, after pull request #2964), in attnprobe's
-// words and in that call's order. Those about cuDNN before 9.8, which attnprobe does not ask, are left out.
+// Transformer Engine's own rules (nvte_get_fused_attn_backend_v2, after pull request #2964), in attnprobe's words and
+// in that call's order. Those about cuDNN before 9.8, which attnprobe does not ask, are left out.
 #include <fmt/format.h>
 
 #include "frameworks/transformer_engine/calls.hpp"
@@ -44,10 +44,9 @@ class Rules {
     const bool one_format = format == kv_format(query_);
     no_if(ragged_q(query_) && ragged_kv(query_) && device_.sm < 90, "THD needs sm90 or later");
     no_if(device_.cudnn_version <= 91500 && query_.is_training && one_format &&
-              (format == "bshd" || format == "sbhd") && query_.max_seqlen_kv % 128 != 0 &&
-              query_.cuda_graph && !pads(query_),
-          "training under a CUDA graph with max_seqlen_kv not a multiple of 128 and no padding mask needs a "
-          "cuDNN "
+              (format == "bshd" || format == "sbhd") && query_.max_seqlen_kv % 128 != 0 && query_.cuda_graph &&
+              !pads(query_),
+          "training under a CUDA graph with max_seqlen_kv not a multiple of 128 and no padding mask needs a cuDNN "
           "after 9.15.0");
     no_if(query_.is_training && ragged_q(query_) && packs_tokens(device_) &&
               query_.softmax_type == NvteSoftmax::learnable && device_.cudnn_version < 92600,
@@ -60,8 +59,7 @@ class Rules {
     if (query_.is_training) {
       Query gradients = query_;
       gradients.qkv_layout = query_.dqkv_layout;
-      no_if(q_format(gradients) != kv_format(gradients), "FP8 needs one format for dQ, dK and dV",
-            "backward");
+      no_if(q_format(gradients) != kv_format(gradients), "FP8 needs one format for dQ, dK and dV", "backward");
     }
     if (ragged_q(query_)) check_fp8_ragged();
     no_if(query_.bias_type == NvteBias::post_scale_bias, "FP8 has no bias");
@@ -84,13 +82,12 @@ class Rules {
 
   void check_recipe(DataType result, const std::string& what, const std::string& pass) {
     const bool fp8 = is_fp8(result);
-    const bool tensor =
-        query_.scaling_mode == NvteScaling::delayed_tensor_scaling && (fp8 || is_16_bit(result));
+    const bool tensor = query_.scaling_mode == NvteScaling::delayed_tensor_scaling && (fp8 || is_16_bit(result));
     const bool blocks = query_.scaling_mode == NvteScaling::mxfp8_1d_scaling && is_16_bit(result);
     no_if(!tensor && !blocks,
           fmt::format(
-              "no FP8 recipe has scaling_mode {} with {} in {}: there are delayed scaling (fp8), current "
-              "scaling and MXFP8 (f16 or bf16)",
+              "no FP8 recipe has scaling_mode {} with {} in {}: there are delayed scaling (fp8), current scaling and "
+              "MXFP8 (f16 or bf16)",
               name_of(query_.scaling_mode), what, name_of(result)),
           pass);
   }

@@ -6,8 +6,8 @@
 #include <bit>
 
 #include "attention/fields.hpp"
-#include "frameworks/transformer_engine/calls.hpp"
 #include "base/error.hpp"
+#include "frameworks/transformer_engine/calls.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -26,8 +26,8 @@ int64_t round_up(int64_t value, int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// TE rounds ragged batches and token counts so that one graph serves many calls: powers of two in a middle
-// range, the least of them below it, multiples of a step above it (utils.cu).
+// TE rounds ragged batches and token counts so that one graph serves many calls: powers of two in a middle range, the
+// least of them below it, multiples of a step above it (utils.cu).
 int64_t bucket(int64_t value, int64_t least, int64_t largest_power, int64_t step) {
   if (value <= least) return least;
   if (value <= largest_power) return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
@@ -68,8 +68,8 @@ class Builder {
     if (!spec) return;
     const auto found = contradictions(*spec);
     if (!found.empty())
-      throw Error(ErrorKind::usage, fmt::format("{}: {}: {}: {}", query_.origin.file, query_.name,
-                                                found.front().field, found.front().message));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}: {}: {}", query_.origin.file, query_.name, found.front().field,
+                                                found.front().message));
   }
 
   void changed(const std::string& field, const std::string& given, const std::string& why) {
@@ -109,10 +109,8 @@ class Builder {
     if (query_.window_size_right >= 0 && windows) spec.mask.window_right = query_.window_size_right;
     const bool causal_like = causal(query_) || causal_bottom_right(query_);
     if (causal_like) spec.mask.window_right = 0;
-    const bool square =
-        causal_bottom_right(query_) && !pads(query_) && query_.max_seqlen_q == query_.max_seqlen_kv;
-    const bool bottom_right =
-        causal_bottom_right(query_) ? !square : !causal(query_) && query_.bottom_right_diagonal;
+    const bool square = causal_bottom_right(query_) && !pads(query_) && query_.max_seqlen_q == query_.max_seqlen_kv;
+    const bool bottom_right = causal_bottom_right(query_) ? !square : !causal(query_) && query_.bottom_right_diagonal;
     if (bottom_right && spec.mask.has_diagonal()) spec.mask.alignment = attention::Alignment::bottom_right;
     if (noting()) note_mask(spec, windows, square);
   }
@@ -122,8 +120,7 @@ class Builder {
       unseen("window_size", fmt::format("({}, {})", query_.window_size_left, query_.window_size_right),
              "Transformer Engine gives windows to FP8 graphs only from cuDNN 9.21");
     if (query_.window_size_right > 0 && spec.mask.window_right == 0 && windows)
-      changed("window_size_right", std::to_string(query_.window_size_right),
-              "stands as 0, the causal mask's");
+      changed("window_size_right", std::to_string(query_.window_size_right), "stands as 0, the causal mask's");
     const std::string given = query_.bottom_right_diagonal ? "true" : "false";
     const bool in_graph = spec.mask.alignment == attention::Alignment::bottom_right;
     if (!spec.mask.has_diagonal())
@@ -148,8 +145,7 @@ class Builder {
     if (!cumulative) spec.batch = bucket(query_.batch_size, 32, 512, 512);
     if (ragged_q(query_)) spec.seqlen_q = bucket(query_.num_tokens_q, 1024, 32768, 32768);
     if (ragged_kv(query_)) spec.seqlen_kv = bucket(query_.num_tokens_kv, 1024, 32768, 32768);
-    const char* why =
-        "one of the steps of batch and tokens for which Transformer Engine builds a ragged graph";
+    const char* why = "one of the steps of batch and tokens for which Transformer Engine builds a ragged graph";
     // With cumulative lengths the two graphs have different batches.
     const bool backward_only = !forward && cumulative_lengths(query_, device_);
     if (spec.batch != query_.batch_size && (noting() || backward_only))
@@ -205,8 +201,7 @@ class Builder {
     if (packs_tokens(device_) && ragged_kv(query_)) spec.max_total_seqlen_kv = spec.seqlen_kv;
     if (paged(query_))
       changed("qkv_layout", query_.qkv_layout,
-              "backward, K and V stand as dense tensors of max_seqlen_kv, since no backward graph has page "
-              "tables");
+              "backward, K and V stand as dense tensors of max_seqlen_kv, since no backward graph has page tables");
     return spec;
   }
 
@@ -220,8 +215,7 @@ class Builder {
   void set_bias(attention::AttentionSpec& spec, bool backward) {
     if (is_fp8(query_)) {
       if (query_.bias_type != NvteBias::no_bias && !backward)
-        unseen("bias_type", std::string(name_of(query_.bias_type)),
-               "Transformer Engine's FP8 graphs have none");
+        unseen("bias_type", std::string(name_of(query_.bias_type)), "Transformer Engine's FP8 graphs have none");
       return;
     }
     spec.alibi = query_.bias_type == NvteBias::alibi;
@@ -233,9 +227,8 @@ class Builder {
     for (size_t i = 0; i < 4; ++i) {
       const int64_t extent = query_.bias_dims.at(i);
       if (extent != 1 && extent != whole.at(i))
-        throw Error(ErrorKind::usage,
-                    fmt::format("{}: {}: {}: {} is neither 1 nor the axis, {}", query_.origin.file,
-                                query_.name, fields[i], extent, whole.at(i)));
+        throw Error(ErrorKind::usage, fmt::format("{}: {}: {}: {} is neither 1 nor the axis, {}", query_.origin.file,
+                                                  query_.name, fields[i], extent, whole.at(i)));
       if (extent == 1) shape[i] = '1';
     }
     if (!backward && (spec.seqlen_q != whole[2] || spec.seqlen_kv != whole[3]))
@@ -251,8 +244,8 @@ class Builder {
     if (k.page_size != v.page_size)
       throw Error(
           ErrorKind::usage,
-          fmt::format("{}: {}: page_size_v: {} differs from page_size_k, {}: attnprobe's paged graphs have "
-                      "one page size",
+          fmt::format("{}: {}: page_size_v: {} differs from page_size_k, {}: attnprobe's paged graphs have one page "
+                      "size",
                       query_.origin.file, query_.name, v.page_size, k.page_size));
     spec.paged = attention::Paged{k.page_size, true, true, kv_format(query_), false};
     spec.k = spec.v = attention::TensorLayout{"bhsd", {}};  // of the loaded tensors, which are virtual
@@ -266,36 +259,30 @@ class Builder {
     return (query_.max_seqlen_kv + cache.page_size - 1) / cache.page_size;
   }
 
-  // TE's 16-bit graphs lay O, dO and the gradients out as Q, K and V whatever the formats say. Here the
-  // formats count, and a difference is told.
+  // TE's 16-bit graphs lay O, dO and the gradients out as Q, K and V whatever
+  // the formats say. Here the formats count, and a difference is told.
   void note_layouts() {
     if (is_fp8(query_)) {
       if (!query_.qkv_scale_inv_format.empty() && query_.qkv_scale_inv_format != q_format(query_))
-        changed("qkv_scale_inv_format", query_.qkv_scale_inv_format,
-                "attnprobe lays scales out as their tensors");
+        changed("qkv_scale_inv_format", query_.qkv_scale_inv_format, "attnprobe lays scales out as their tensors");
       if (!query_.do_scale_inv_format.empty() && query_.do_scale_inv_format != query_.do_format)
-        changed("do_scale_inv_format", query_.do_scale_inv_format,
-                "attnprobe lays scales out as their tensors");
+        changed("do_scale_inv_format", query_.do_scale_inv_format, "attnprobe lays scales out as their tensors");
       return;
     }
-    const std::string why =
-        "asked as given; Transformer Engine's own 16-bit graphs take this layout from qkv_layout";
+    const std::string why = "asked as given; Transformer Engine's own 16-bit graphs take this layout from qkv_layout";
     if (query_.o_format != q_format(query_)) changed("o_format", query_.o_format, why);
     if (!query_.is_training) return;
     if (query_.do_format != q_format(query_)) changed("do_format", query_.do_format, why);
-    if (query_.dqkv_layout != query_.qkv_layout && !paged(query_))
-      changed("dqkv_layout", query_.dqkv_layout, why);
+    if (query_.dqkv_layout != query_.qkv_layout && !paged(query_)) changed("dqkv_layout", query_.dqkv_layout, why);
   }
 
   void note_unseen() {
     unseen("cuda_graph", query_.cuda_graph ? "true" : "false",
-           "no graph carries it; Transformer Engine refuses on it with cuDNN 9.15.0 and before: training, "
-           "bshd or "
+           "no graph carries it; Transformer Engine refuses on it with cuDNN 9.15.0 and before: training, bshd or "
            "sbhd, no padding mask, max_seqlen_kv not a multiple of 128");
     if (!query_.is_training) {
       unseen("deterministic", query_.deterministic ? "true" : "false", "only backward graphs have it");
-      if (query_.dropout > 0)
-        unseen("dropout", fmt::format("{}", query_.dropout), "inference graphs have none");
+      if (query_.dropout > 0) unseen("dropout", fmt::format("{}", query_.dropout), "inference graphs have none");
     }
     if (!is_fp8(query_))
       unseen("scaling_mode", std::string(name_of(query_.scaling_mode)), "16-bit graphs have no scales");

@@ -1,9 +1,8 @@
-// Transformer Engine's view: what nvte_get_fused_attn_backend is asked, the graphs that Transformer Engine
-// then shows to cuDNN, and the rules that it has of its own.
+// Transformer Engine's view: what nvte_get_fused_attn_backend is asked, the graphs that Transformer Engine then shows
+// to cuDNN, and the rules that it has of its own.
 //
-// As of pull request NVIDIA/TransformerEngine#2964 (July 2026), which made that call ask cudnn-frontend with
-// an opaque config: field names, defaults and rules are those of its FusedAttnConfig. "TE" below is
-// Transformer Engine.
+// As of pull request NVIDIA/TransformerEngine#2964 (July 2026), which made that call ask cudnn-frontend with an opaque
+// config: field names, defaults and rules are those of its FusedAttnConfig. "TE" below is Transformer Engine.
 #pragma once
 
 #include <array>
@@ -51,7 +50,7 @@ struct NvtePages {
 /// One call. Fields have the names of TE's config attributes.
 struct TransformerEngineQuery {
   std::string name;                             ///< "name" of the JSON object, else "te", "te[1]", …
-  attention::Origin origin;                                ///< file, and JSON pointer or line
+  attention::Origin origin;                     ///< file, and JSON pointer or line
   int64_t times = 1;                            ///< how often a log holds this very config
   std::string logged_on;                        ///< of a dump: "sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"
   Json given = Json::object();                  ///< the fields as given, by the name of the source
@@ -63,9 +62,9 @@ struct TransformerEngineQuery {
   DataType q_dtype = DataType::bf16, kv_dtype = DataType::bf16, o_dtype = DataType::bf16;
   DataType do_dtype = DataType::bf16, dqkv_dtype = DataType::bf16;  ///< meaningful when training
   NvteScaling scaling_mode = NvteScaling::delayed_tensor_scaling;
-  std::string qkv_layout;  ///< NVTE_QKV_Layout in small letters: "bs3hd", "paged_kv_thd_bshd_bshd"
-  std::string o_format;    ///< "bshd", "sbhd", "bhsd", "thd"
-  std::string do_format, dqkv_layout;                     ///< "" unless training
+  std::string qkv_layout;              ///< NVTE_QKV_Layout in small letters: "bs3hd", "paged_kv_thd_bshd_bshd"
+  std::string o_format;                ///< "bshd", "sbhd", "bhsd", "thd"
+  std::string do_format, dqkv_layout;  ///< "" unless training
   std::string qkv_scale_inv_format, do_scale_inv_format;  ///< "": not given
   NvteBias bias_type = NvteBias::no_bias;
   std::array<int64_t, 4> bias_dims{};  ///< batch, heads, seqlen_q, seqlen_kv; zeros without a bias tensor
@@ -98,12 +97,10 @@ std::string kv_format(const TransformerEngineQuery& query);
 const std::vector<std::string>& nvte_layouts();
 const std::vector<std::string>& nvte_formats();
 
-/// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines that
-/// PyTorch's Transformer Engine prints with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, "Running with config={…}". Equal
-/// dumps of one log are one call. Throws Error(usage) naming file, JSON pointer or line, value and what is
-/// allowed.
-std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text,
-                                                             const std::string& file_name);
+/// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines that PyTorch's
+/// Transformer Engine prints with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, "Running with config={…}". Equal dumps of one log
+/// are one call. Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
+std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text, const std::string& file_name);
 /// The same from a file; "-" is standard input.
 std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& path);
 
@@ -116,14 +113,14 @@ struct TransformerEngineDevice {
 /// The graphs of one call on one device, as TE builds them.
 struct TransformerEngineGraphs {
   std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds none; a refusal says why
-  std::vector<TransformerEngineNote> changed;      ///< what stands in the graphs in place of a field's value
-  std::vector<TransformerEngineNote> not_seen;     ///< fields that no graph shows to cuDNN
+  std::vector<TransformerEngineNote> changed;                 ///< what stands in the graphs in place of a field's value
+  std::vector<TransformerEngineNote> not_seen;                ///< fields that no graph shows to cuDNN
 };
 TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& query,
                                                   const TransformerEngineDevice& device);
 
-/// Whether ragged tensors stand in the graph by their token count, as TE does from cuDNN 9.6 on sm90 and
-/// later except sm120; else by the longest sequence. The graphs of ragged calls differ between such devices.
+/// Whether ragged tensors stand in the graph by their token count, as TE does from cuDNN 9.6 on sm90 and later except
+/// sm120; else by the longest sequence. The graphs of ragged calls differ between such devices.
 bool packs_tokens(const TransformerEngineDevice& device);
 
 /// A rule of Transformer Engine's own, which says no before cuDNN is asked.

@@ -10,9 +10,9 @@
 #include <iterator>
 #include <set>
 
-#include "frameworks/transformer_engine/calls_reading.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "frameworks/transformer_engine/calls_reading.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -100,16 +100,13 @@ FieldReader type(const char* name, DataType Query::*member) {
   return {name, [member](Query& query, const Json& json) { query.*member = as_type(json); }};
 }
 FieldReader format(const char* name, std::string Query::*member) {
-  return {name,
-          [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_formats()); }};
+  return {name, [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_formats()); }};
 }
 FieldReader layout(const char* name, std::string Query::*member) {
-  return {name,
-          [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_layouts()); }};
+  return {name, [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_layouts()); }};
 }
 FieldReader pages(const char* name, NvtePages Query::*cache, int64_t NvtePages::*member) {
-  return {name,
-          [cache, member](Query& query, const Json& json) { query.*cache.*member = as_integer(json, 1); }};
+  return {name, [cache, member](Query& query, const Json& json) { query.*cache.*member = as_integer(json, 1); }};
 }
 FieldReader bias_dim(const char* name, size_t axis) {
   return {name, [axis](Query& query, const Json& json) { query.bias_dims.at(axis) = as_integer(json, 1); }};
@@ -135,8 +132,7 @@ const std::vector<FieldReader>& readers() {
       type("o_dtype", &Query::o_dtype),
       type("do_dtype", &Query::do_dtype),
       type("dqkv_dtype", &Query::dqkv_dtype),
-      {"scaling_mode",
-       [](Query& query, const Json& json) { query.scaling_mode = as_enum<NvteScaling>(json); }},
+      {"scaling_mode", [](Query& query, const Json& json) { query.scaling_mode = as_enum<NvteScaling>(json); }},
       layout("qkv_layout", &Query::qkv_layout),
       format("o_format", &Query::o_format),
       format("do_format", &Query::do_format),
@@ -193,9 +189,9 @@ class Completion {
   Completion(Query& query, const Json& fields) : query_(query), fields_(fields) {}
 
   void run() {
-    for (const char* field : {"is_training", "batch_size", "o_dtype", "qkv_layout", "o_format", "bias_type",
-                              "attn_mask_type", "dropout", "num_attn_heads", "num_gqa_groups", "max_seqlen_q",
-                              "max_seqlen_kv", "head_dim_qk", "head_dim_v"})
+    for (const char* field :
+         {"is_training", "batch_size", "o_dtype", "qkv_layout", "o_format", "bias_type", "attn_mask_type", "dropout",
+          "num_attn_heads", "num_gqa_groups", "max_seqlen_q", "max_seqlen_kv", "head_dim_qk", "head_dim_v"})
       require(field, "every call has it");
     if (has("qkv_dtype") && (has("q_dtype") || has("kv_dtype")))
       fail_transformer_engine(query_.origin, "qkv_dtype", "given beside \"q_dtype\" or \"kv_dtype\"");
@@ -206,8 +202,7 @@ class Completion {
     take("window_size_left", "-1", config_default);
     take("window_size_right", "-1", config_default);
     take("bottom_right_diagonal", "true", config_default);
-    for (const char* field : {"return_max_logit", "cuda_graph", "deterministic"})
-      take(field, "false", config_default);
+    for (const char* field : {"return_max_logit", "cuda_graph", "deterministic"}) take(field, "false", config_default);
     take("attn_scale", "1/sqrt(head_dim_qk)", "a host value that no support check reads");
     if (query_.is_training) complete_training();
     if (query_.bias_type == NvteBias::post_scale_bias || query_.bias_type == NvteBias::pre_scale_bias)
@@ -215,8 +210,8 @@ class Completion {
         require(field, "a call with a bias tensor has it");
     complete_tokens();
     if (paged(query_))
-      for (const char* field : {"num_pages_k", "num_pages_v", "page_size_k", "page_size_v",
-                                "max_pages_per_seq_k", "max_pages_per_seq_v"})
+      for (const char* field :
+           {"num_pages_k", "num_pages_v", "page_size_k", "page_size_v", "max_pages_per_seq_k", "max_pages_per_seq_v"})
         require(field, "a call with a paged cache has it");
   }
 
@@ -224,8 +219,7 @@ class Completion {
   bool has(const char* field) const { return fields_.contains(field); }
 
   void require(const char* field, const char* why) const {
-    if (!has(field))
-      fail_transformer_engine(query_.origin, "", fmt::format("\"{}\" is missing: {}", field, why));
+    if (!has(field)) fail_transformer_engine(query_.origin, "", fmt::format("\"{}\" is missing: {}", field, why));
   }
 
   void take(const char* field, const std::string& value, const std::string& why) {
@@ -246,8 +240,8 @@ class Completion {
 
   void complete_tokens() {
     const char* why =
-        "batch_size times the longest sequence, as Transformer Engine fills it in for "
-        "callers of the older form of the call";
+        "batch_size times the longest sequence, as Transformer Engine fills it in for callers of the older form of "
+        "the call";
     if (ragged_q(query_) && !has("num_tokens_q")) {
       query_.num_tokens_q = query_.batch_size * query_.max_seqlen_q;
       take("num_tokens_q", std::to_string(query_.num_tokens_q), why);
@@ -268,10 +262,9 @@ Json parse_document(std::string_view text, const std::string& file) {
   auto watch = [&](int, nlohmann::detail::parse_event_t event, Json& parsed) {
     if (event == nlohmann::detail::parse_event_t::object_start) keys.emplace_back();
     if (event == nlohmann::detail::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::detail::parse_event_t::key &&
-        !keys.back().insert(parsed.get<std::string>()).second)
-      throw Error(ErrorKind::usage, fmt::format("{}: the key \"{}\" appears twice in one object", file,
-                                                parsed.get<std::string>()));
+    if (event == nlohmann::detail::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: the key \"{}\" appears twice in one object", file, parsed.get<std::string>()));
     return true;
   };
   try {
@@ -280,13 +273,12 @@ Json parse_document(std::string_view text, const std::string& file) {
     const size_t byte = std::min(std::max<size_t>(e.byte, 1) - 1, text.size());
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
     throw Error(ErrorKind::usage,
-                fmt::format("{}:{}: neither a Transformer Engine log with \"{}{{…}}\" nor valid JSON: {}",
-                            file, line, transformer_engine_dump, e.what()));
+                fmt::format("{}:{}: neither a Transformer Engine log with \"{}{{…}}\" nor valid JSON: {}", file, line,
+                            transformer_engine_dump, e.what()));
   }
 }
 
-Query read_object(const Json& object, const std::string& file, const std::string& pointer,
-                  const std::string& name) {
+Query read_object(const Json& object, const std::string& file, const std::string& pointer, const std::string& name) {
   Query query;
   query.name = name;
   query.origin = {file, pointer};
@@ -299,26 +291,24 @@ Query read_object(const Json& object, const std::string& file, const std::string
 
 void fail_transformer_engine(const attention::Origin& origin, const std::string& field, const std::string& message) {
   std::string where = origin.file;
-  // A log's place is a line and its fields are words; JSON's place is a pointer, of which the field is the
-  // end.
+  // A log's place is a line and its fields are words; JSON's place is a pointer, of which the field is the end.
   const bool in_log = !origin.pointer.empty() && origin.pointer.front() != '/';
   if (in_log)
     where += fmt::format(":{}", origin.pointer);
   else if (!origin.pointer.empty() || !field.empty())
     where += fmt::format(": {}", origin.pointer);
-  if (!field.empty())
-    where += in_log ? fmt::format(": '{}'", field) : fmt::format("/{}", pointer_part(field));
+  if (!field.empty()) where += in_log ? fmt::format(": '{}'", field) : fmt::format("/{}", pointer_part(field));
   throw Error(ErrorKind::usage, fmt::format("{}: {}", where, message));
 }
 
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query) {
   for (const auto& [key, value] : fields.items()) {
-    const auto reader = std::find_if(readers().begin(), readers().end(),
-                                     [&key = key](const FieldReader& r) { return r.name == key; });
+    const auto reader =
+        std::find_if(readers().begin(), readers().end(), [&key = key](const FieldReader& r) { return r.name == key; });
     if (reader == readers().end())
-      fail_transformer_engine(query.origin, key,
-                              fmt::format("unknown field{}; allowed: {}", did_you_mean(key, reader_names()),
-                                          quoted_list(reader_names())));
+      fail_transformer_engine(
+          query.origin, key,
+          fmt::format("unknown field{}; allowed: {}", did_you_mean(key, reader_names()), quoted_list(reader_names())));
     try {
       reader->set(query, value);
     } catch (const BadValue& bad) {
@@ -329,8 +319,7 @@ TransformerEngineQuery read_transformer_engine_fields(const Json& fields, Transf
   return query;
 }
 
-std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text,
-                                                             const std::string& file_name) {
+std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text, const std::string& file_name) {
   if (text.find(transformer_engine_dump) != std::string_view::npos)
     return read_transformer_engine_dumps(text, file_name);
   const Json document = parse_document(text, file_name);
@@ -341,8 +330,7 @@ std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view te
     queries.push_back(read_object(document[i], file_name, fmt::format("/{}", i), fmt::format("te[{}]", i)));
     const Query& query = queries.back();
     if (!names.insert(query.name).second)
-      fail_transformer_engine(query.origin, "name",
-                              fmt::format("\"{}\" is the name of another call", query.name));
+      fail_transformer_engine(query.origin, "name", fmt::format("\"{}\" is the name of another call", query.name));
   }
   if (queries.empty()) throw Error(ErrorKind::usage, fmt::format("{}: an array of no calls", file_name));
   return queries;

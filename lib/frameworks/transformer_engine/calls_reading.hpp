@@ -10,13 +10,12 @@ namespace attnprobe::frameworks {
 /// The start of the dict that a dump is, in any log.
 constexpr std::string_view transformer_engine_dump = "Running with config=";
 
-/// A call from its fields under the names of the C API. `query` brings what is known beside them: name,
-/// origin, and notes on fields that the caller filled in. Throws Error(usage) with `origin` and the field.
+/// A call from its fields under the names of the C API. `query` brings what is known beside them: name, origin, and
+/// notes on fields that the caller filled in. Throws Error(usage) with `origin` and the field.
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query);
 
 /// Every dump of a log.
-std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text,
-                                                                  const std::string& file_name);
+std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text, const std::string& file_name);
 
 /// "file: /1/q_dtype" or "file:12: 'qkv_dtype'".
 [[noreturn]] void fail_transformer_engine(const attention::Origin& origin, const std::string& field,

@@ -1,15 +1,15 @@
-// Transformer Engine's calls out of a PyTorch log: the dict of "Running with config={…}" is Python's repr,
-// and some of its values (recipes, caches) are bare lists of "key=value". So it is cut at its keys, and only
-// the values that the call has are read.
+// Transformer Engine's calls out of a PyTorch log: the dict of "Running with config={…}"
+// is Python's repr, and some of its values (recipes, caches) are bare lists of
+// "key=value". So it is cut at its keys, and only the values that the call has are read.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <map>
 
-#include "frameworks/transformer_engine/calls_reading.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "frameworks/transformer_engine/calls_reading.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -43,8 +43,8 @@ std::string without_line_ends(std::string_view text) {
   return out;
 }
 
-// The dict that begins at `at` ("{"), as keys and the raw text of their values. Moves `at` past its end; npos
-// where it has none.
+// The dict that begins at `at` ("{"), as keys and the raw text of
+// their values. Moves `at` past its end; npos where it has none.
 Dict cut(std::string_view text, size_t& at) {
   Dict dict;
   ++at;
@@ -104,8 +104,7 @@ std::vector<int64_t> integers_in(const std::string& text) {
 // Fields that the call does not have, where a value may mean that TE's Python decides without asking.
 const std::map<std::string, std::string>& outside_fields() {
   static const std::map<std::string, std::string> fields = {
-      {"context_parallel",
-       "each rank asks about its own share of the heads or tokens, which this dump is not"},
+      {"context_parallel", "each rank asks about its own share of the heads or tokens, which this dump is not"},
       {"num_splits", "any value but 1 makes TE's Python drop fused attention before it asks"},
       {"has_score_mod", "a score modifier is a graph of its own, which this call is not about"},
       {"has_score_mod_bprop", "as has_score_mod"},
@@ -127,9 +126,8 @@ class Dump {
   }
 
   Query read() {
-    query_.logged_on =
-        fmt::format("{}, cuDNN {}, Transformer Engine {}", text("compute_capability", "a GPU not named"),
-                    text("cudnn_version", "?"), text("transformer_engine_version", "?"));
+    query_.logged_on = fmt::format("{}, cuDNN {}, Transformer Engine {}", text("compute_capability", "a GPU not named"),
+                                   text("cudnn_version", "?"), text("transformer_engine_version", "?"));
     copy_plain();
     copy_types();
     copy_mask();
@@ -144,8 +142,7 @@ class Dump {
 
   const std::string& raw(const std::string& key) const {
     const auto found = raw_.find(key);
-    if (found == raw_.end())
-      fail_transformer_engine(query_.origin, "", fmt::format("the dump has no '{}'", key));
+    if (found == raw_.end()) fail_transformer_engine(query_.origin, "", fmt::format("the dump has no '{}'", key));
     return found->second;
   }
 
@@ -165,8 +162,7 @@ class Dump {
 
   int64_t integer(const std::string& key) const {
     const auto numbers = integers_in(raw(key));
-    if (numbers.empty())
-      fail_transformer_engine(query_.origin, key, fmt::format("{} is no number", raw(key)));
+    if (numbers.empty()) fail_transformer_engine(query_.origin, key, fmt::format("{} is no number", raw(key)));
     return numbers.front();
   }
 
@@ -227,8 +223,7 @@ class Dump {
     const size_t begin = local != std::string::npos ? local : global;
     if (begin == std::string::npos)
       fail_transformer_engine(query_.origin, "fp8_meta", "fp8 is True and no recipe is in it");
-    meta =
-        meta.substr(begin, local != std::string::npos && local < global ? global - local : std::string::npos);
+    meta = meta.substr(begin, local != std::string::npos && local < global ? global - local : std::string::npos);
     // Recipes of blocks do not print fp8_dpa; there "fp8" itself has to do.
     return attribute_of(meta, "fp8_dpa") == "False" ? "" : meta;
   }
@@ -239,8 +234,7 @@ class Dump {
     if (has("window_size")) {
       const auto sides = integers_in(raw("window_size"));
       if (sides.size() != 2)
-        fail_transformer_engine(query_.origin, "window_size",
-                                fmt::format("{} is no pair", raw("window_size")));
+        fail_transformer_engine(query_.origin, "window_size", fmt::format("{} is no pair", raw("window_size")));
       fields_["window_size_left"] = sides[0];
       fields_["window_size_right"] = sides[1];
     }
@@ -315,8 +309,7 @@ class Dump {
 
 }  // namespace
 
-std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text,
-                                                                  const std::string& file_name) {
+std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text, const std::string& file_name) {
   std::vector<Query> queries;
   std::vector<Dict> seen;
   for (size_t at = text.find(transformer_engine_dump); at != std::string_view::npos;
@@ -339,8 +332,7 @@ std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_vi
     seen.push_back(std::move(dict));
   }
   if (queries.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: no dict after any \"{}\"", file_name, transformer_engine_dump));
+    throw Error(ErrorKind::usage, fmt::format("{}: no dict after any \"{}\"", file_name, transformer_engine_dump));
   if (queries.size() == 1) queries.front().name = "te";
   return queries;
 }

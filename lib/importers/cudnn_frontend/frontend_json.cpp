@@ -99,8 +99,7 @@ double JsonPlace::number() const {
 
 std::vector<int64_t> JsonPlace::integers(int64_t low) const {
   constexpr size_t most = 8;  // CUDNN_DIM_MAX
-  if (!value_->is_array() || value_->size() > most)
-    wrong(fmt::format("an array of at most {} integers", most));
+  if (!value_->is_array() || value_->size() > most) wrong(fmt::format("an array of at most {} integers", most));
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < value_->size(); ++i) numbers.push_back(at(i).integer(low));
   return numbers;
@@ -140,15 +139,13 @@ std::string JsonPlace::text_or(const std::string& key, const std::string& otherw
 
 FrontendDocument::FrontendDocument(const Json& json) : root_(json, "") {
   const JsonPlace context = root_.at("context");
-  context_ = {context.optional_data_type("io_data_type"),
-              context.optional_data_type("intermediate_data_type"),
+  context_ = {context.optional_data_type("io_data_type"), context.optional_data_type("intermediate_data_type"),
               context.optional_data_type("compute_data_type")};
   const JsonPlace nodes = root_.at("nodes");
   if (!nodes.value().is_array()) nodes.wrong("an array of nodes");
 }
 
-std::map<std::string, std::string> FrontendDocument::ports(const JsonPlace& node,
-                                                           const std::string& direction) const {
+std::map<std::string, std::string> FrontendDocument::ports(const JsonPlace& node, const std::string& direction) const {
   std::map<std::string, std::string> keys;
   if (!node.has(direction)) return keys;
   const JsonPlace ports = node.at(direction);

@@ -1,5 +1,5 @@
-// Reading cudnn-frontend's JSON: a place in it that knows its pointer, tensors and nodes. Every wrong value
-// is an Error(usage) that names the JSON pointer, the value and what is allowed.
+// Reading cudnn-frontend's JSON: a place in it that knows its pointer, tensors and nodes. Every wrong value is an
+// Error(usage) that names the JSON pointer, the value and what is allowed.
 #pragma once
 
 #include <limits>
@@ -31,8 +31,8 @@ class JsonPlace {
   int64_t integer(int64_t low = std::numeric_limits<int64_t>::min(),
                   int64_t high = std::numeric_limits<int64_t>::max()) const;
   std::string text() const;
-  /// A number, or a float as cudnn-frontend writes it: the eight hexadecimal digits of its bits. The result
-  /// is the shortest decimal that is this float: 3DCCCCCD is 0.1.
+  /// A number, or a float as cudnn-frontend writes it: the eight hexadecimal digits of its bits. The result is the
+  /// shortest decimal that is this float: 3DCCCCCD is 0.1.
   double number() const;
   std::vector<int64_t> integers(int64_t low) const;
   DataType data_type() const;
@@ -62,9 +62,9 @@ class JsonPlace {
 struct FrontendTensor {
   std::string key, pointer;  ///< in "tensors"; JSON pointer
   std::string name;
-  std::optional<graph::Uid> uid;             ///< where the user or cudnn-frontend assigned one
+  std::optional<graph::Uid> uid;      ///< where the user or cudnn-frontend assigned one
   std::optional<DataType> data_type;  ///< none: the context's
-  build::Dims dims, strides;                 ///< both may be empty
+  build::Dims dims, strides;          ///< both may be empty
   bool is_virtual = false, by_value = false;
   std::optional<double> value;
   graph::Reordering reordering = graph::Reordering::NONE;

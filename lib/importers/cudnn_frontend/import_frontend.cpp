@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "importers/cudnn_frontend/import_frontend_parts.hpp"
 #include "base/text.hpp"
+#include "importers/cudnn_frontend/import_frontend_parts.hpp"
 
 namespace attnprobe::importers {
 namespace {
@@ -15,8 +15,7 @@ namespace {
 int64_t backend_version_of(const JsonPlace& place) {
   std::vector<int64_t> numbers;
   for (const auto& part : split(place.text(), '.')) {
-    const bool digits =
-        !part.empty() && part.size() <= 4 && part.find_first_not_of("0123456789") == part.npos;
+    const bool digits = !part.empty() && part.size() <= 4 && part.find_first_not_of("0123456789") == part.npos;
     if (!digits) place.wrong("\"MAJOR.MINOR.PATCH\"");
     numbers.push_back(std::stoll(part));
   }
@@ -29,15 +28,11 @@ int64_t backend_version_of(const JsonPlace& place) {
 void note_frontend_context(const JsonPlace& context, FrontendGraph& result) {
   auto note = [&](const char* what) { result.notes.emplace_back(what); };
   if (context.boolean_or("is_dynamic_shape_enabled", false))
-    note(
-        "dynamic shapes are enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
+    note("dynamic shapes are enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
   if (context.boolean_or("is_override_shape_enabled", false))
-    note(
-        "overriding shapes is enabled: cudnn-frontend marks the operation graph so, this graph is a fixed "
-        "one");
+    note("overriding shapes is enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
   if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
-    result.notes.push_back(
-        fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
+    result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }
 
 std::optional<Json> plan_in_serialization(const JsonPlace& root) {
@@ -48,8 +43,7 @@ std::optional<Json> plan_in_serialization(const JsonPlace& root) {
   return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would make an array
 }
 
-// graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at
-// all.
+// graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at all.
 void note_frontend_scalars(const JsonPlace& root, FrontendGraph& result) {
   if (!root.has("pass_by_values") || !result.graph) return;
   const JsonPlace values = root.at("pass_by_values");
@@ -112,13 +106,11 @@ bool is_frontend_json(const Json& json) {
 
 FrontendGraph import_frontend_json(const Json& json) {
   if (!is_frontend_json(json))
-    throw Error(ErrorKind::usage,
-                "cudnn-frontend's JSON: /: no object with the keys \"context\" and \"nodes\"");
+    throw Error(ErrorKind::usage, "cudnn-frontend's JSON: /: no object with the keys \"context\" and \"nodes\"");
   const FrontendDocument document(json);
   const JsonPlace& root = document.root();
   FrontendGraph result;
-  if (root.has("cudnn_backend_version"))
-    result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
+  if (root.has("cudnn_backend_version")) result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
   result.frontend_version = root.optional_integer("cudnn_frontend_version", 0, 1'000'000).value_or(0);
   result.name = root.at("context").text_or("name", "");
   result.stored_plan = plan_in_serialization(root);
@@ -133,8 +125,7 @@ FrontendGraph import_frontend_json(const Json& json) {
     result.spec->name = result.name;
     for (size_t i = 0; i < result.tags.size(); ++i)
       if (i != index)
-        result.notes.push_back(
-            fmt::format("node {} ({}) is in the same graph and is left out", i, result.tags[i]));
+        result.notes.push_back(fmt::format("node {} ({}) is in the same graph and is left out", i, result.tags[i]));
     return result;
   }
   const auto other = std::find_if_not(result.tags.begin(), result.tags.end(), is_primitive_tag);
@@ -151,8 +142,7 @@ FrontendGraph import_frontend_json(const Json& json) {
 
 bool is_frontend_serialization(std::string_view bytes) {
   // An object, and the type of its first key's length, or of its size.
-  return bytes.size() > 1 && bytes[0] == '{' &&
-         std::string_view("iUIlL#$").find(bytes[1]) != std::string_view::npos;
+  return bytes.size() > 1 && bytes[0] == '{' && std::string_view("iUIlL#$").find(bytes[1]) != std::string_view::npos;
 }
 
 Json read_frontend_serialization(std::string_view bytes) {
@@ -160,9 +150,8 @@ Json read_frontend_serialization(std::string_view bytes) {
   const bool sound = is_frontend_serialization(bytes) &&
                      Json::sax_parse(bytes.begin(), bytes.end(), &guard, Json::input_format_t::ubjson);
   if (!sound)
-    throw Error(ErrorKind::usage,
-                fmt::format("a serialized graph of cudnn-frontend (UBJSON): {}",
-                            guard.wrong.empty() ? "it does not begin as one" : guard.wrong));
+    throw Error(ErrorKind::usage, fmt::format("a serialized graph of cudnn-frontend (UBJSON): {}",
+                                              guard.wrong.empty() ? "it does not begin as one" : guard.wrong));
   return Json::from_ubjson(bytes.begin(), bytes.end());
 }
 

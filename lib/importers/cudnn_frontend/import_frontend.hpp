@@ -1,10 +1,9 @@
-// Graphs that cudnn-frontend wrote as JSON: the log line beginning with {"context":
-// (CUDNN_FRONTEND_LOG_INFO=1), print(graph), and what graph.serialize() gives. Schema: graph_interface.h
-// (Graph::serialize), graph_properties.h and utils/serialize.h of cudnn-frontend 1.5 to 1.23; json_version is
-// "1.0" in all of them.
+// Graphs that cudnn-frontend wrote as JSON: the log line beginning with {"context": (CUDNN_FRONTEND_LOG_INFO=1),
+// print(graph), and what graph.serialize() gives. Schema: graph_interface.h (Graph::serialize), graph_properties.h and
+// utils/serialize.h of cudnn-frontend 1.5 to 1.23; json_version is "1.0" in all of them.
 //
-// cudnn-frontend writes an attention node before it expands it, so one node is a whole AttentionSpec. What
-// its JSON leaves out, by version:
+// cudnn-frontend writes an attention node before it expands it, so one
+// node is a whole AttentionSpec. What its JSON leaves out, by version:
 //   all       score modifier functions, the values of tensors, the GPU, which of composite and unified was
 //   asked
 //             for and which was chosen; alignments
@@ -38,8 +37,8 @@ struct FrontendGraph {
   std::vector<std::string> tags;  ///< of all nodes: "SDPA", "POINTWISE", …
   /// What the JSON does not say, what was concluded, and what neither spec nor graph holds: one line each.
   std::vector<std::string> notes;
-  /// A serialized graph's plan: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what
-  /// cuDNN was really handed, score modifiers included (import_backend_json).
+  /// A serialized graph's plan: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what cuDNN was
+  /// really handed, score modifiers included (import_backend_json).
   std::optional<Json> stored_plan;
 };
 

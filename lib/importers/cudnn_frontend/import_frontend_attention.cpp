@@ -8,8 +8,8 @@
 
 #include "attention/fields.hpp"
 #include "base/error.hpp"
-#include "importers/cudnn_frontend/import_frontend_reader.hpp"
 #include "base/text.hpp"
+#include "importers/cudnn_frontend/import_frontend_reader.hpp"
 
 namespace attnprobe::importers {
 namespace {
@@ -36,8 +36,7 @@ bool is_one_of(const std::string& word, const std::string_view (&words)[N]) {
 
 }  // namespace
 
-FrontendAttentionReader::FrontendAttentionReader(const FrontendDocument& document, size_t index,
-                                                 FrontendGraph& result)
+FrontendAttentionReader::FrontendAttentionReader(const FrontendDocument& document, size_t index, FrontendGraph& result)
     : document_(document),
       node_(document.node(index)),
       tag_(result.tags.at(index)),
@@ -75,8 +74,8 @@ std::optional<FrontendTensor> FrontendAttentionReader::output(const std::string&
   return port_in(outputs_, port);
 }
 
-std::optional<FrontendTensor> FrontendAttentionReader::port_in(
-    const std::map<std::string, std::string>& ports, const std::string& port) const {
+std::optional<FrontendTensor> FrontendAttentionReader::port_in(const std::map<std::string, std::string>& ports,
+                                                               const std::string& port) const {
   const auto found = ports.find(port);
   if (found == ports.end()) return std::nullopt;
   return document_.tensor(found->second);
@@ -115,13 +114,12 @@ void FrontendAttentionReader::find_block_mask() {
   auto is_mask = [&](const std::string& key) { return document_.tensor(key).data_type == DataType::u8; };
   const auto q = inputs_.find("Q");
   const bool mask_at_q = q != inputs_.end() && is_mask(q->second);
-  const auto lost = std::find_if(unused.begin(), unused.end(),
-                                 [&](const std::string& key) { return is_mask(key) != mask_at_q; });
+  const auto lost =
+      std::find_if(unused.begin(), unused.end(), [&](const std::string& key) { return is_mask(key) != mask_at_q; });
   if (mask_at_q && lost == unused.end())
     input_places().at("Q").wrong(
-        "a tensor of floats; this one is a block mask, which cudnn-frontend writes under \"Q\", and Q itself "
-        "is "
-        "not in the JSON");
+        "a tensor of floats; this one is a block mask, which cudnn-frontend writes under \"Q\", and Q itself is not "
+        "in the JSON");
   if (lost == unused.end()) return;
   if (mask_at_q) q->second = *lost;
   spec_.block_mask = true;
@@ -200,8 +198,7 @@ void FrontendAttentionReader::read_bias(const FrontendTensor& t) {
   bias.shape.clear();
   for (size_t i = 0; i < whole.size(); ++i) {
     if (t.dims.size() != whole.size() || (t.dims[i] != 1 && t.dims[i] != whole[i]))
-      tensor_place(t).wrong(
-          fmt::format("as \"dim\" [{}], with 1 where it is broadcast", fmt::join(whole, ", ")));
+      tensor_place(t).wrong(fmt::format("as \"dim\" [{}], with 1 where it is broadcast", fmt::join(whole, ", ")));
     bias.shape += t.dims[i] == 1 && (whole[i] != 1 || i == 0) ? '1' : letters[i];
   }
   if (type_of(t) != spec_.dtype) bias.dtype = type_of(t);
@@ -220,8 +217,7 @@ void FrontendAttentionReader::read_dropout() {
   } else if (!probability || (*probability == 0 && !is_bprop(spec_))) {
     return;  // cudnn-frontend's forward pass leaves out what drops nothing
   } else {
-    if (!(*probability >= 0 && *probability < 1))
-      node_.at("dropout_probability").wrong("a number from 0 to below 1");
+    if (!(*probability >= 0 && *probability < 1)) node_.at("dropout_probability").wrong("a number from 0 to below 1");
     if (*probability == 0) note("dropout with probability 0: a config file has no words for it");
     dropout.probability = *probability;
     const auto seed = input("Seed");
@@ -238,8 +234,7 @@ void FrontendAttentionReader::read_dropout() {
 void FrontendAttentionReader::read_fp8() {
   const bool tagged = tag_.find("FP8") != tag_.npos;
   if (!attention::is_fp8(spec_)) {
-    if (tagged)
-      tensor_place(needed("Q")).wrong(fmt::format("FP8_E4M3 or FP8_E5M2 as the type of Q of {}", tag_));
+    if (tagged) tensor_place(needed("Q")).wrong(fmt::format("FP8_E4M3 or FP8_E5M2 as the type of Q of {}", tag_));
     return;
   }
   const auto scale = input(is_bprop(spec_) ? "Scale_dQ" : "Scale_O");
@@ -254,10 +249,8 @@ void FrontendAttentionReader::read_fp8() {
        {std::pair{"Scale_S", false}, std::pair{"Scale_O", current}, std::pair{"Descale_O", plain_o},
         std::pair{"Scale_dQ", current}, std::pair{"Scale_dK", current}, std::pair{"Scale_dV", current},
         std::pair{"Scale_dP", false}})
-    if (const auto t = input(port);
-        t && t->by_value != by_value && (backward || port != std::string("Descale_O")))
-      note(fmt::format("{} is {}; attnprobe's graph has it {}", port,
-                       t->by_value ? "a host value" : "in memory",
+    if (const auto t = input(port); t && t->by_value != by_value && (backward || port != std::string("Descale_O")))
+      note(fmt::format("{} is {}; attnprobe's graph has it {}", port, t->by_value ? "a host value" : "in memory",
                        by_value ? "as a host value" : "in memory"));
 }
 
@@ -265,8 +258,7 @@ void FrontendAttentionReader::expect_like(const char* port, const FrontendTensor
                                           const build::Dims& strides, DataType type) {
   auto text = [](const build::Dims& values) { return fmt::format("{}", fmt::join(values, ",")); };
   const DataType found = type_of(t);
-  if ((t.dims.empty() || t.dims == dims) && (t.strides.empty() || t.strides == strides) && found == type)
-    return;
+  if ((t.dims.empty() || t.dims == dims) && (t.strides.empty() || t.strides == strides) && found == type) return;
   note(fmt::format("{} is {} [{}] with strides [{}]; attnprobe's graph has {} [{}] with strides [{}]", port,
                    name_of(found), text(t.dims), text(t.strides), name_of(type), text(dims), text(strides)));
 }
@@ -281,13 +273,12 @@ void FrontendAttentionReader::check_rows() {
     if (t) expect_like(port, *t, rows, strides, DataType::f32);
   }
   const build::Dims heads{1, spec_.heads_q, 1, 1}, head_strides{spec_.heads_q, 1, 1, 1};
-  if (const auto sink = input("SINK_TOKEN"))
-    expect_like("SINK_TOKEN", *sink, heads, head_strides, DataType::f32);
+  if (const auto sink = input("SINK_TOKEN")) expect_like("SINK_TOKEN", *sink, heads, head_strides, DataType::f32);
   if (const auto mask = input("Dropout_mask"))
-    expect_like("Dropout_mask", *mask, build::score_dims(spec_), build::packed_strides(build::score_dims(spec_)), spec_.dtype);
+    expect_like("Dropout_mask", *mask, build::score_dims(spec_), build::packed_strides(build::score_dims(spec_)),
+                spec_.dtype);
   for (const char* port : {"SEQ_LEN_Q", "SEQ_LEN_KV"})
-    if (const auto t = input(port))
-      expect_like(port, *t, {spec_.batch, 1, 1, 1}, {1, 1, 1, 1}, DataType::i32);
+    if (const auto t = input(port)) expect_like(port, *t, {spec_.batch, 1, 1, 1}, {1, 1, 1, 1}, DataType::i32);
 }
 
 void FrontendAttentionReader::finish() const {

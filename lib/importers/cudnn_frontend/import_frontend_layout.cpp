@@ -6,8 +6,8 @@ namespace {
 using attention::TensorLayout;
 
 bool same_shape(const StridedTensor& a, const StridedTensor& b) {
-  return a.shape.batch == b.shape.batch && a.shape.heads == b.shape.heads &&
-         a.shape.seqlen == b.shape.seqlen && a.shape.head_dim == b.shape.head_dim;
+  return a.shape.batch == b.shape.batch && a.shape.heads == b.shape.heads && a.shape.seqlen == b.shape.seqlen &&
+         a.shape.head_dim == b.shape.head_dim;
 }
 
 // Axes with `digit` tensors interleaved (0: none), the usual ones first.
@@ -46,8 +46,7 @@ TensorLayout layout_of(const StridedTensor& tensor) {
   return {tensor.ragged ? "thd" : "", tensor.strides};
 }
 
-std::array<TensorLayout, 3> layouts_of(const StridedTensor& q, const StridedTensor& k,
-                                       const StridedTensor& v) {
+std::array<TensorLayout, 3> layouts_of(const StridedTensor& q, const StridedTensor& k, const StridedTensor& v) {
   std::array<TensorLayout, 3> single{layout_of(q), layout_of(k), layout_of(v)};
   if (!single[0].strides && !single[1].strides && !single[2].strides) {
     // One name for all, where extents of 1 leave a choice.

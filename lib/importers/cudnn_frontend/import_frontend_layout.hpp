@@ -14,9 +14,9 @@ struct StridedTensor {
   bool ragged = false;
 };
 
-/// The layouts of Q, K and V: by name where one gives exactly these strides ("bshd", then interleaved ones
-/// such as "bs3hd", which need all three, or K and V, alike), else the strides themselves. Where extents are
-/// 1 several names may fit; the first in the order bshd, bhsd, sbhd is taken.
+/// The layouts of Q, K and V: by name where one gives exactly these strides ("bshd", then interleaved ones such as
+/// "bs3hd", which need all three, or K and V, alike), else the strides themselves. Where extents are 1 several names
+/// may fit; the first in the order bshd, bhsd, sbhd is taken.
 std::array<attention::TensorLayout, 3> layouts_of(const StridedTensor& q, const StridedTensor& k,
                                                   const StridedTensor& v);
 /// Of one tensor, without interleaving.

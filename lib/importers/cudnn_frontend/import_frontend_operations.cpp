@@ -9,8 +9,8 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "importers/cudnn_frontend/import_frontend_parts.hpp"
 #include "base/text.hpp"
+#include "importers/cudnn_frontend/import_frontend_parts.hpp"
 
 namespace attnprobe::importers {
 namespace {
@@ -149,10 +149,8 @@ class FrontendOperationsReader {
   void settle_type(size_t index, std::optional<DataType> otherwise = {}) {
     if (!types_[index]) types_[index] = otherwise;
     graph::Tensor& t = at(index);
-    if (!types_[index])
-      types_[index] = t.is_virtual ? document_.context().intermediate : document_.context().io;
-    if (!types_[index])
-      document_.root().at("context").at(t.is_virtual ? "intermediate_data_type" : "io_data_type");
+    if (!types_[index]) types_[index] = t.is_virtual ? document_.context().intermediate : document_.context().io;
+    if (!types_[index]) document_.root().at("context").at(t.is_virtual ? "intermediate_data_type" : "io_data_type");
     t.data_type = *types_[index];
   }
 
@@ -168,8 +166,7 @@ class FrontendOperationsReader {
     const size_t index = port(inputs_, "inputs", name);
     settle_type(index);
     if (at(index).dims.empty() || at(index).strides.empty())
-      node_->at("inputs").at(name).wrong(
-          "a tensor with dims and strides, given or made by a node before this one");
+      node_->at("inputs").at(name).wrong("a tensor with dims and strides, given or made by a node before this one");
     return index;
   }
   std::optional<graph::Uid> optional_input(const char* name) {
@@ -179,8 +176,8 @@ class FrontendOperationsReader {
   size_t output(const char* name) { return port(outputs_, "outputs", name); }
 
   // What the user left open of an output.
-  graph::Uid finish(size_t index, const build::Dims& dims, const std::function<build::Dims(const build::Dims&)>& strides,
-             std::optional<DataType> type = {}) {
+  graph::Uid finish(size_t index, const build::Dims& dims,
+                    const std::function<build::Dims(const build::Dims&)>& strides, std::optional<DataType> type = {}) {
     graph::Tensor& t = at(index);
     if (t.dims.empty()) t.dims = dims;
     if (t.dims.empty()) node_->at("outputs").wrong("a tensor with dims; they can't be inferred here");
@@ -203,8 +200,7 @@ class FrontendOperationsReader {
     graph::Matmul op;
     const size_t a = input("A"), b = input("B"), c = output("C");
     const build::Dims left = at(a).dims, right = at(b).dims;
-    if (left.size() < 2 || left.size() != right.size())
-      node_->at("inputs").wrong("A and B of one rank, at least 2");
+    if (left.size() < 2 || left.size() != right.size()) node_->at("inputs").wrong("A and B of one rank, at least 2");
     build::Dims dims = left;
     dims.back() = right.back();
     for (size_t i = 0; i + 2 < dims.size(); ++i) dims[i] = std::max(left[i], right[i]);
@@ -225,8 +221,8 @@ class FrontendOperationsReader {
     op.mode = node_->at("mode").one_of<graph::PointwiseMode>();
     op.compute = compute();
     if (op.mode == graph::PointwiseMode::GEN_INDEX) op.axis = node_->optional_integer("axis", 0, 7).value_or(-1);
-    for (const char* key : {"relu_lower_clip", "relu_upper_clip", "relu_lower_clip_slope", "swish_beta",
-                            "elu_alpha", "softplus_beta"})
+    for (const char* key :
+         {"relu_lower_clip", "relu_upper_clip", "relu_lower_clip_slope", "swish_beta", "elu_alpha", "softplus_beta"})
       if (node_->has(key))
         note(fmt::format("{} of {} is {}; attnprobe's operation has the default", key, name_of(op.mode),
                          node_->at(key).number()));
@@ -289,8 +285,8 @@ class FrontendOperationsReader {
     graph::Rng op;
     op.distribution = node_->at("distribution").one_of<graph::RngDistribution>();
     op.probability = node_->optional_number("bernoulli_probability");
-    op.constant_seed = node_->optional_integer("seed", std::numeric_limits<int64_t>::min(),
-                                               std::numeric_limits<int64_t>::max());
+    op.constant_seed =
+        node_->optional_integer("seed", std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
     op.seed = optional_input("Seed");
     op.offset = optional_input("Offset");
     op.y = finish_as_node_says();

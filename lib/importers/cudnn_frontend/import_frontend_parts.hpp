@@ -7,10 +7,9 @@
 namespace attnprobe::importers {
 
 bool is_attention_tag(const std::string& tag);
-/// The spec of the node at `index`; what does not fit is noted in `result`, which has versions, context and
-/// stored plan. Throws Error(usage).
-attention::AttentionSpec read_frontend_attention(const FrontendDocument& document, size_t index,
-                                                 FrontendGraph& result);
+/// The spec of the node at `index`; what does not fit is noted in `result`,
+/// which has versions, context and stored plan. Throws Error(usage).
+attention::AttentionSpec read_frontend_attention(const FrontendDocument& document, size_t index, FrontendGraph& result);
 
 bool is_primitive_tag(const std::string& tag);
 /// The graph of a document whose nodes are all primitive. Throws Error(usage).

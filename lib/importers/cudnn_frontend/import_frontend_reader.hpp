@@ -23,8 +23,7 @@ class FrontendAttentionReader {
   void note(const std::string& text) { result_.notes.push_back(text); }
   std::optional<FrontendTensor> input(const std::string& port) const;
   std::optional<FrontendTensor> output(const std::string& port) const;
-  std::optional<FrontendTensor> port_in(const std::map<std::string, std::string>& ports,
-                                        const std::string& port) const;
+  std::optional<FrontendTensor> port_in(const std::map<std::string, std::string>& ports, const std::string& port) const;
   JsonPlace input_places() const { return node_.at("inputs"); }
   FrontendTensor needed(const std::string& port) const;
   JsonPlace tensor_place(const FrontendTensor& t) const;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "importers/cudnn_frontend/import_frontend_reader.hpp"
 #include "base/text.hpp"
+#include "importers/cudnn_frontend/import_frontend_reader.hpp"
 
 namespace attnprobe::importers {
 
@@ -74,8 +74,7 @@ void FrontendAttentionReader::read_paged() {
   if (paged.k && paged.v && v_.shape.seqlen != k_.shape.seqlen)
     tensor_place(needed("V"))
         .at("dim")
-        .wrong(
-            fmt::format("blocks of {} tokens, as K has them; a config has one block size", k_.shape.seqlen));
+        .wrong(fmt::format("blocks of {} tokens, as K has them; a config has one block size", k_.shape.seqlen));
   const TensorLayout layout = layout_of({container.shape, container.strides, false});
   if (layout.strides)
     note("the strides of the paged container are those of no named layout; \"bhsd\" is taken");
@@ -102,8 +101,8 @@ int64_t FrontendAttentionReader::key_length() const {
 void FrontendAttentionReader::read_types() {
   const FrontendTensor q = needed("Q");
   spec_.dtype = type_of(q);
-  const bool known = spec_.dtype == DataType::f16 || spec_.dtype == DataType::bf16 ||
-                     spec_.dtype == DataType::f32 || attnprobe::is_fp8(spec_.dtype);
+  const bool known = spec_.dtype == DataType::f16 || spec_.dtype == DataType::bf16 || spec_.dtype == DataType::f32 ||
+                     attnprobe::is_fp8(spec_.dtype);
   const JsonPlace typed = tensor_place(q).has("data_type") ? tensor_place(q) : document_.root().at("context");
   if (!known)
     typed.at(tensor_place(q).has("data_type") ? "data_type" : "io_data_type")
@@ -115,8 +114,8 @@ void FrontendAttentionReader::read_types() {
                              name_of(spec_.dtype), name_of(type_of(needed(port)))));
   if (const auto o = is_bprop(spec_) ? input("O") : output("O"); o && type_of(*o) != spec_.dtype)
     spec_.o_dtype = type_of(*o);
-  for (const auto& [what, type] : {std::pair{"compute", document_.context().compute},
-                                   std::pair{"intermediate", document_.context().intermediate}})
+  for (const auto& [what, type] :
+       {std::pair{"compute", document_.context().compute}, std::pair{"intermediate", document_.context().intermediate}})
     if (type && *type != DataType::f32)
       note(fmt::format("the {} type is {}; attnprobe's graphs have f32 there", what, name_of(*type)));
 }
@@ -144,8 +143,8 @@ void FrontendAttentionReader::conclude_raggedness() {
         "cudnn-frontend does not write ragged offsets");
   } else if (node_.boolean_or("padding_mask", false)) {
     note(
-        "whether it was ragged (\"thd\") is unknown: this version of cudnn-frontend does not write ragged "
-        "offsets; it is read as padded");
+        "whether it was ragged (\"thd\") is unknown: this version of cudnn-frontend does not write ragged offsets; it "
+        "is read as padded");
   }
 }
 
@@ -175,8 +174,7 @@ void FrontendAttentionReader::read_gradients() {
   if (type_of(d_o) != spec_.dtype) spec_.do_dtype = type_of(d_o);
   if (!d_o.strides.empty()) {
     StridedTensor s = strided(d_o);
-    s.ragged =
-        s.ragged || (result_.frontend_version < first_with_ragged_offsets && output_layout(spec_).ragged());
+    s.ragged = s.ragged || (result_.frontend_version < first_with_ragged_offsets && output_layout(spec_).ragged());
     if (!has_layout(s, output_layout(spec_))) spec_.d_o = layout_of(s);
   }
   const auto dq = output("dQ"), dk = output("dK"), dv = output("dV");
@@ -216,8 +214,7 @@ void FrontendAttentionReader::read_offset_type() {
   const FrontendTensor q = needed("Q");
   for (const auto& key : document_.tensor_keys()) {
     const FrontendTensor t = document_.tensor(key);
-    if (!t.data_type || !((t.uid && t.uid == q.ragged_uid) || (!t.name.empty() && t.name == q.ragged_name)))
-      continue;
+    if (!t.data_type || !((t.uid && t.uid == q.ragged_uid) || (!t.name.empty() && t.name == q.ragged_name))) continue;
     return set_offset_type(*t.data_type);
   }
   if (const auto type = offset_type_in_plan(q.ragged_uid)) return set_offset_type(*type);

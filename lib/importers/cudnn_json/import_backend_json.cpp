@@ -7,9 +7,9 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "graph/cudnn_names.hpp"
 #include "importers/import.hpp"
-#include "base/text.hpp"
 
 namespace attnprobe::importers {
 namespace {
@@ -37,8 +37,7 @@ class JsonObject {
 
   const Json& at(const std::string& key, const std::string& allowed) {
     if (const Json* found = find(key)) return *found;
-    throw Error(ErrorKind::usage,
-                fmt::format("operationGraph{}: missing; allowed: {}", pointer(key), allowed));
+    throw Error(ErrorKind::usage, fmt::format("operationGraph{}: missing; allowed: {}", pointer(key), allowed));
   }
 
   std::optional<int64_t> integer(const std::string& key) {
@@ -134,8 +133,8 @@ class BackendJsonImport {
       read_tensor(tensors[i], fmt::format("{}/{}", object.pointer("tensors"), i));
   }
 
-  // A tensor may stand in several lists: a ragged offset in that of each tensor that it serves, the sub-graph
-  // of a single SDPA operation in a list of its own.
+  // A tensor may stand in several lists: a ragged offset in that of each tensor that it serves, the sub-graph of a
+  // single SDPA operation in a list of its own.
   graph::Uid read_tensor(const Json& json, const std::string& where) {
     JsonObject object(json, where);
     graph::Tensor t;
@@ -152,8 +151,7 @@ class BackendJsonImport {
       lose(fmt::format("tensor {}: {} elements in a vector", t.uid, *vector));
     object.find("vectDim");
     if (const Json* ragged = object.find("isRagged")) {
-      if (!ragged->is_array() || ragged->size() > 1)
-        object.fail("isRagged", *ragged, "an array of one tensor");
+      if (!ragged->is_array() || ragged->size() > 1) object.fail("isRagged", *ragged, "an array of one tensor");
       if (!ragged->empty()) t.ragged_offset = read_tensor((*ragged)[0], object.pointer("isRagged/0"));
     }
     note_rest(object);
@@ -239,8 +237,7 @@ class BackendJsonImport {
     op.compute = node.named<DataType>("mathPrec");
     op.x = node.needed_port("X");
     op.y = node.needed_port("Y");
-    if (node.boolean("isDeterministic"))
-      lose(fmt::format("that the reduction to tensor {} is deterministic", op.y));
+    if (node.boolean("isDeterministic")) lose(fmt::format("that the reduction to tensor {} is deterministic", op.y));
     return op;
   }
 
@@ -267,7 +264,7 @@ class BackendJsonImport {
 
   graph::Operation paged_cache_load(JsonObject& node) {
     return graph::PagedCacheLoad{node.needed_port("container"), node.needed_port("pageTable"),
-                          node.needed_port("sequence"), node.needed_port("Y")};
+                                 node.needed_port("sequence"), node.needed_port("Y")};
   }
 
   graph::Operation block_scale_dequantize(JsonObject& node) {
@@ -381,8 +378,7 @@ class BackendJsonImport {
         for (const auto& port : ports(operation))
           if (known_.count(port.uid) == 0)
             throw Error(ErrorKind::usage,
-                        fmt::format("operationGraph: port {} of {} is tensor {}, which is in no list of "
-                                    "tensors",
+                        fmt::format("operationGraph: port {} of {} is tensor {}, which is in no list of tensors",
                                     port.name, operation_name(operation), port.uid));
   }
 

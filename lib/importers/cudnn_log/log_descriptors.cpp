@@ -151,8 +151,7 @@ void LoggedDescriptors::set(const log::LogTree& message) {
   for (const log::LogNode& child : root.children) {
     if (child.key.empty() || child.key.front() != '[') continue;
     kinds.push_back(log::descriptor_kind(child.type));
-    attribute.values.push_back(kinds.back() == "TENSOR" ? use_address(child.value, kind == "TENSOR")
-                                                        : child.value);
+    attribute.values.push_back(kinds.back() == "TENSOR" ? use_address(child.value, kind == "TENSOR") : child.value);
   }
   if (name == "CUDNN_ATTR_OPERATIONGRAPH_OPS") set_operations(std::move(kinds));
   open_[kind][name] = std::move(attribute);
@@ -163,9 +162,7 @@ void LoggedDescriptors::set_operations(std::vector<std::string> kinds) {
   last_operations_.clear();
   if (graph_operations_.size() > operations_.size()) return;
   const auto first = operations_.end() - static_cast<std::ptrdiff_t>(graph_operations_.size());
-  const auto is_of_kind = [](const auto& operation, const std::string& kind) {
-    return operation->kind == kind;
-  };
+  const auto is_of_kind = [](const auto& operation, const std::string& kind) { return operation->kind == kind; };
   if (std::equal(first, operations_.end(), graph_operations_.begin(), is_of_kind))
     last_operations_.assign(first, operations_.end());
 }
@@ -195,9 +192,8 @@ void LoggedDescriptors::destroy(const log::LogTree& message) {
   for (auto& [text, address] : addresses_)
     if ((address.shown ? address.shown : address.made_for) == uid) address.is_dead = true;
   const std::string signature = log_signature(*shown);
-  const auto found =
-      std::find_if(new_tensors_.begin(), new_tensors_.end(),
-                   [&](const LoggedDescriptorPointer& made) { return made->signature == signature; });
+  const auto found = std::find_if(new_tensors_.begin(), new_tensors_.end(),
+                                  [&](const LoggedDescriptorPointer& made) { return made->signature == signature; });
   if (found == new_tensors_.end()) return;
   destroyed_tensors_.push_back(*found);
   new_tensors_.erase(found);
@@ -248,15 +244,14 @@ void LoggedDescriptors::finalize_operation(std::shared_ptr<LoggedDescriptor> ope
     if (operation->kind != port.kind || *port.path == '\0' || *port.attribute == '\0') continue;
     const auto set = operation->attributes.find(std::string("CUDNN_ATTR_OPERATION_") + port.attribute);
     if (set == operation->attributes.end() || set->second.values.size() != 1) continue;
-    if (const auto uid = logged_uid(operation->tree.find(port.path)))
-      addresses_[set->second.values[0]].shown = uid;
+    if (const auto uid = logged_uid(operation->tree.find(port.path))) addresses_[set->second.values[0]].shown = uid;
   }
   find_math(*operation);
   operations_.push_back(std::move(operation));
 }
 
-// The POINTWISE, RNG, … of an operation: the oldest that looks like what the tree shows and that no other
-// operation has, else the youngest that one has.
+// The POINTWISE, RNG, … of an operation: the oldest that looks like what the tree shows and that no other operation
+// has, else the youngest that one has.
 void LoggedDescriptors::find_math(LoggedDescriptor& operation) {
   const std::string kind = operation.kind.substr(operation_prefix.size());
   const auto is_it = [&](const log::LogNode& child) { return log::descriptor_kind(child.type) == kind; };

@@ -42,14 +42,14 @@ struct LoggedDescriptor {
   std::string signature;                              ///< log_signature(tree)
   std::map<std::string, LoggedAttribute> attributes;  ///< by name, CUDNN_ATTR_TENSOR_DIMENSIONS
   std::shared_ptr<const LoggedDescriptor> math;       ///< the POINTWISE, RNG, … of an operation
-  bool math_is_certain = true;  ///< there was no other one that looks the same and differs
-  size_t graph = 0;             ///< how many operation graphs came before
+  bool math_is_certain = true;                        ///< there was no other one that looks the same and differs
+  size_t graph = 0;                                   ///< how many operation graphs came before
 };
 using LoggedDescriptorPointer = std::shared_ptr<const LoggedDescriptor>;
 
-/// Follows one thread. SetAttribute shows the receiver's content but not its address, and of a descriptor
-/// that is a value the address but not its content. So a descriptor is what was set between its creation and
-/// its finalize, and an address is known once a tree shows what it was set as.
+/// Follows one thread. SetAttribute shows the receiver's content but not its address, and of a descriptor that is a
+/// value the address but not its content. So a descriptor is what was set between its creation and its finalize, and an
+/// address is known once a tree shows what it was set as.
 class LoggedDescriptors {
  public:
   void create(const std::string& kind);
@@ -59,8 +59,8 @@ class LoggedDescriptors {
   /// An operation graph was finalized: what comes now belongs to the next one.
   void next_graph();
 
-  /// The operation that a tree of an operation graph shows: the first one of `kind` with that signature that
-  /// is not in `used`, of the latest graph that has one. Without a signature the first of the current graph.
+  /// The operation that a tree of an operation graph shows: the first one of `kind` with that signature that is not in
+  /// `used`, of the latest graph that has one. Without a signature the first of the current graph.
   LoggedDescriptorPointer operation(const std::string& kind, const std::optional<std::string>& signature,
                                     std::set<const LoggedDescriptor*>& used) const;
   /// The tensor of that uid that was finalized last; nullptr if none was.
@@ -70,23 +70,22 @@ class LoggedDescriptors {
 
   struct Address {
     std::optional<graph::Uid> shown;  ///< a tree showed it as this tensor
-    /// The one tensor that was finalized since the use of an address before this one; for a ragged offset the
-    /// last one that was finalized.
+    /// The one tensor that was finalized since the use of an address before
+    /// this one; for a ragged offset the last one that was finalized.
     std::optional<graph::Uid> made_for;
     std::optional<graph::Uid> from_older;  ///< what it was for an older graph
     size_t graph = 0;
     bool is_dead = false;  ///< that tensor was destroyed
   };
-  /// A tensor's address as it stands in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor
-  /// there.
+  /// A tensor's address as it stands in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor there.
   const Address* address(const std::string& text) const;
   /// An address was found to be this tensor's.
   void learn(const std::string& text, graph::Uid uid) { addresses_[text].shown = uid; }
 
   /// What CUDNN_ATTR_OPERATIONGRAPH_OPS was set to: the kinds of the operations, in order.
   const std::vector<std::string>& graph_operations() const { return graph_operations_; }
-  /// The operations that were finalized last before that, if they are of these kinds in this order: they are
-  /// the graph's. Else empty.
+  /// The operations that were finalized last before that, if they are
+  /// of these kinds in this order: they are the graph's. Else empty.
   const std::vector<LoggedDescriptorPointer>& last_operations() const { return last_operations_; }
 
  private:

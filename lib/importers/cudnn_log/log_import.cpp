@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "importers/cudnn_log/log_values.hpp"
 #include "graph/operation_fields.hpp"
+#include "importers/cudnn_log/log_values.hpp"
 
 namespace attnprobe::importers {
 namespace {
@@ -85,9 +85,8 @@ class LogImport {
   ImportedGraph run() {
     const log::LogNode* shown = message_.root.find("descriptor");
     if (shown != nullptr && log::descriptor_kind(shown->type) != graph_kind)
-      throw Error(ErrorKind::usage,
-                  fmt::format("cuDNN log: line {} of the message: a {}, not an operation graph", shown->line,
-                              shown->type));
+      throw Error(ErrorKind::usage, fmt::format("cuDNN log: line {} of the message: a {}, not an operation graph",
+                                                shown->line, shown->type));
     LoggedOperations finder(known_, result_);
     const auto outer = finder.of_graph(shown != nullptr ? *shown : message_.root, message_.cut);
     std::vector<LoggedOperation> inner;
@@ -164,8 +163,8 @@ class LogImport {
       fill.dims = fill.strides = std::vector<int64_t>(tensor(result_.graph, *op.x).dims.size(), 1);
       fill.by_value = true;
       op.b = tensors_.add(fill);
-      result_.inferred.push_back(fmt::format(
-          "b of {}: a scalar given by value, of the type of x, as cudnn-frontend has it", source.label));
+      result_.inferred.push_back(
+          fmt::format("b of {}: a scalar given by value, of the type of x, as cudnn-frontend has it", source.label));
     }
     if (op.t) return;
     if (result_.graph.operations.empty()) return;
@@ -187,15 +186,13 @@ class LogImport {
   void fill(const LoggedOperation& source, graph::Matmul& op) {
     op.compute = logged_type(line(source, "matmulDesc/mathPrec"));
     if (source.record == nullptr)
-      result_.missing.push_back("lengths for each batch entry (M, N, K), if there are any, of " +
-                                source.label);
+      result_.missing.push_back("lengths for each batch entry (M, N, K), if there are any, of " + source.label);
   }
 
   void fill(const LoggedOperation& source, graph::Pointwise& op) {
     op.mode = logged_enum<graph::PointwiseMode>(line(source, "pwDesc/mode"), "CUDNN_POINTWISE_");
     op.compute = logged_type(line(source, "pwDesc/mathPrec"));
-    const std::pair<const char*, std::optional<double>*> factors[] = {{"alpha1", &op.alpha1},
-                                                                      {"alpha2", &op.alpha2}};
+    const std::pair<const char*, std::optional<double>*> factors[] = {{"alpha1", &op.alpha1}, {"alpha2", &op.alpha2}};
     for (const auto& [key, alpha] : factors)
       if (const log::LogNode* scale = source.tree->find(key); scale != nullptr && scale->value != "1") {
         *alpha = logged_number<double>(scale->value);
@@ -208,8 +205,8 @@ class LogImport {
       result_.missing.push_back("the axis of " + source.label);
     else if (!source.record->math_is_certain)
       result_.inferred.push_back(fmt::format(
-          "the axis of {} is {}: there were several POINTWISE descriptors that look alike, and this "
-          "one was made first",
+          "the axis of {} is {}: there were several POINTWISE descriptors that look alike, and this one was made "
+          "first",
           source.label, *op.axis));
   }
 
@@ -238,8 +235,7 @@ class LogImport {
   void fill(const LoggedOperation& source, graph::BlockScaleDequantize& op) {
     const auto* blocks = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE");
     if (blocks != nullptr)
-      for (const std::string& size : blocks->values)
-        op.block_size.push_back(logged_number<int64_t>(size).value_or(0));
+      for (const std::string& size : blocks->values) op.block_size.push_back(logged_number<int64_t>(size).value_or(0));
     else if (const log::LogNode& size = line(source, "block_size"); size.value.rfind('[', 0) == 0)
       op.block_size = logged_integers(size);
     else  // 9.9 and 9.10
@@ -247,8 +243,7 @@ class LogImport {
     op.compute = logged_type(line(source, "prec"));
     const auto* negative = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE");
     op.negative_scale = negative != nullptr && negative->values == std::vector<std::string>{"true"};
-    if (source.record == nullptr)
-      result_.missing.push_back("whether the scale is negative of " + source.label);
+    if (source.record == nullptr) result_.missing.push_back("whether the scale is negative of " + source.label);
   }
 
   void fill(const LoggedOperation& source, graph::DiagonalBandMask& op) {
@@ -264,8 +259,7 @@ class LogImport {
     // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 where none was set.
     const log::LogNode* shown = source.tree->find("dropoutProbability");
     const bool set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY") != nullptr;
-    if (shown != nullptr && (set || shown->value != "0"))
-      op.dropout_probability = probability(shown->value, source);
+    if (shown != nullptr && (set || shown->value != "0")) op.dropout_probability = probability(shown->value, source);
   }
 
   void fill(const LoggedOperation& source, graph::SdpaBackward& op) {
@@ -274,10 +268,8 @@ class LogImport {
       if (set == nullptr || set->values.size() != 1) return std::nullopt;
       return set->values[0];
     };
-    if (const auto text = number("MAX_TOTAL_SEQ_LEN_Q"))
-      op.max_total_seqlen_q = logged_number<int64_t>(*text);
-    if (const auto text = number("MAX_TOTAL_SEQ_LEN_KV"))
-      op.max_total_seqlen_kv = logged_number<int64_t>(*text);
+    if (const auto text = number("MAX_TOTAL_SEQ_LEN_Q")) op.max_total_seqlen_q = logged_number<int64_t>(*text);
+    if (const auto text = number("MAX_TOTAL_SEQ_LEN_KV")) op.max_total_seqlen_kv = logged_number<int64_t>(*text);
     if (const auto text = number("DROPOUT_PROBABILITY")) op.dropout_probability = probability(*text, source);
   }
 
@@ -304,8 +296,7 @@ class LogImport {
         if (const auto uid = logged_uid(&child))
           result_.missing.push_back(
               fmt::format("{} (tensor {}) of {}: attnprobe has no such port", child.key, *uid, source.label));
-    for (const LoggedDescriptor* made :
-         {source.record.get(), source.record ? source.record->math.get() : nullptr})
+    for (const LoggedDescriptor* made : {source.record.get(), source.record ? source.record->math.get() : nullptr})
       if (made != nullptr)
         for (const auto& [name, attribute] : made->attributes) {
           const auto harmless = harmless_attributes.find(name);

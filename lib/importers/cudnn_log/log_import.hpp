@@ -9,17 +9,17 @@ namespace attnprobe::importers {
 
 /// An operation as the log knows it.
 struct LoggedOperation {
-  std::string kind;                ///< "OPERATION_MATMUL"
-  std::string label;               ///< for messages: "operation 5 (BINARY_SELECT)"
-  const log::LogNode* tree = nullptr;   ///< its own message's, else the graph's
-  LoggedDescriptorPointer record;  ///< nullptr if the log does not have the calls that made it
+  std::string kind;                    ///< "OPERATION_MATMUL"
+  std::string label;                   ///< for messages: "operation 5 (BINARY_SELECT)"
+  const log::LogNode* tree = nullptr;  ///< its own message's, else the graph's
+  LoggedDescriptorPointer record;      ///< nullptr if the log does not have the calls that made it
 
   /// The attribute of the operation, or of what it computes (POINTWISE, RNG, …); nullptr if it was not set.
   const LoggedAttribute* attribute(const std::string& name) const;
 };
 
-/// The operations of one graph: trees in the graph's message, exchanged for those of the operations' own
-/// messages, which are not cut off.
+/// The operations of one graph: trees in the graph's message, exchanged
+/// for those of the operations' own messages, which are not cut off.
 class LoggedOperations {
  public:
   /// `known` may be nullptr.
@@ -31,10 +31,9 @@ class LoggedOperations {
   std::vector<LoggedOperation> of_score_graph(const log::LogNode& graph);
 
  private:
-  std::vector<LoggedOperation> find(const log::LogNode& graph, const std::string& what, bool is_cut,
-                                    bool is_outer);
-  LoggedDescriptorPointer record(const std::string& kind, const std::optional<std::string>& signature,
-                                 bool ordered, size_t place);
+  std::vector<LoggedOperation> find(const log::LogNode& graph, const std::string& what, bool is_cut, bool is_outer);
+  LoggedDescriptorPointer record(const std::string& kind, const std::optional<std::string>& signature, bool ordered,
+                                 size_t place);
   void sort(std::vector<LoggedOperation>& list);
 
   const LoggedDescriptors* known_;
@@ -72,8 +71,8 @@ class LoggedTensors {
   std::map<std::string, graph::Uid> resolved_;
 };
 
-/// The operation graph that a message of cudnnBackendFinalize() shows. `known`: what its thread did before,
-/// or nullptr. Throws Error(usage).
+/// The operation graph that a message of cudnnBackendFinalize() shows.
+/// `known`: what its thread did before, or nullptr. Throws Error(usage).
 ImportedGraph import_logged_graph(const log::LogTree& message, LoggedDescriptors* known);
 
 }  // namespace attnprobe::importers

@@ -25,8 +25,8 @@ std::vector<LoggedOperation> LoggedOperations::of_score_graph(const log::LogNode
   return find(graph, "score operation", false, false);
 }
 
-std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, const std::string& what,
-                                                    bool is_cut, bool is_outer) {
+std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, const std::string& what, bool is_cut,
+                                                    bool is_outer) {
   std::map<std::string, std::deque<const log::LogNode*>> trees;  // by kind: up to 9.16 the message has this order
   std::vector<std::string> kinds;
   bool grouped = false;
@@ -61,8 +61,8 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
     result_.missing.push_back(fmt::format("operations: cuDNN cut its message off after {}", shown - 1));
   else if (cut)
     result_.inferred.push_back(
-        fmt::format("{} of {} {}s: cuDNN cut the graph's message off, so they are those that were finalized "
-                    "before it, in this order",
+        fmt::format("{} of {} {}s: cuDNN cut the graph's message off, so they are those that were finalized before "
+                    "it, in this order",
                     kinds.size() - shown + 1, kinds.size(), what));
   if (grouped && !ordered) sort(list);
   return list;
@@ -70,9 +70,8 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
 
 // The calls that made the operation. Some look alike in the tree (LOGICAL_AND shows no port), so the place
 // in the graph counts first.
-LoggedDescriptorPointer LoggedOperations::record(const std::string& kind,
-                                                 const std::optional<std::string>& signature, bool ordered,
-                                                 size_t place) {
+LoggedDescriptorPointer LoggedOperations::record(const std::string& kind, const std::optional<std::string>& signature,
+                                                 bool ordered, size_t place) {
   const auto& last = known_->last_operations();
   if (ordered && place < last.size() && (!signature || last[place]->signature == *signature))
     if (used_.insert(last[place].get()).second) return last[place];
@@ -85,8 +84,7 @@ void LoggedOperations::sort(std::vector<LoggedOperation>& list) {
   std::set<graph::Uid> to_come;
   for (size_t i = 0; i < list.size(); ++i)
     for (const LoggedPort& port : logged_ports())
-      if (const auto uid =
-              list[i].kind == port.kind ? logged_uid(list[i].tree->find(port.path)) : std::nullopt)
+      if (const auto uid = list[i].kind == port.kind ? logged_uid(list[i].tree->find(port.path)) : std::nullopt)
         (is_logged_output(port) ? writes : reads)[i].insert(*uid);
   for (const auto& uids : writes) to_come.insert(uids.begin(), uids.end());
   std::vector<LoggedOperation> sorted;

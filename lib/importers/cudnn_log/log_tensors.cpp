@@ -32,8 +32,7 @@ int64_t batch_of(const graph::Tensor& t) {
 const LoggedAttribute* LoggedOperation::attribute(const std::string& name) const {
   for (const LoggedDescriptor* source : {record.get(), record == nullptr ? nullptr : record->math.get()}) {
     if (source == nullptr) continue;
-    if (const auto found = source->attributes.find(name); found != source->attributes.end())
-      return &found->second;
+    if (const auto found = source->attributes.find(name); found != source->attributes.end()) return &found->second;
   }
   return nullptr;
 }
@@ -54,8 +53,7 @@ graph::Tensor LoggedTensors::read(const log::LogNode& tree) const {
   t.data_type = logged_type(required_line(tree, "type"));
   t.dims = logged_integers(required_line(tree, "dimA"));
   t.strides = logged_integers(required_line(tree, "strideA"));
-  if (t.dims.size() != t.strides.size())
-    fail_logged(required_line(tree, "strideA"), "as many numbers as in dimA");
+  if (t.dims.size() != t.strides.size()) fail_logged(required_line(tree, "strideA"), "as many numbers as in dimA");
   t.alignment = logged_integer(required_line(tree, "alignmentInBytes"));
   t.is_virtual = logged_bool(required_line(tree, "isVirtual"));
   t.by_value = logged_bool(required_line(tree, "isByVal"));
@@ -79,8 +77,7 @@ void LoggedTensors::reordering(graph::Tensor& t) {
   if (const auto mode = logged_enumerator<graph::Reordering>(value))
     t.reordering = *mode;
   else
-    result_.missing.push_back(
-        fmt::format("the reordering of tensor {}: \"{}\" has no known meaning", t.uid, value));
+    result_.missing.push_back(fmt::format("the reordering of tensor {}: \"{}\" has no known meaning", t.uid, value));
 }
 
 graph::Uid LoggedTensors::add(graph::Tensor t) {
@@ -130,8 +127,7 @@ std::optional<graph::Uid> LoggedTensors::port(const LoggedOperation& operation, 
   return std::nullopt;
 }
 
-std::optional<graph::Uid> LoggedTensors::resolve(const std::string& text, const std::string& what,
-                                          const Fits& fits) {
+std::optional<graph::Uid> LoggedTensors::resolve(const std::string& text, const std::string& what, const Fits& fits) {
   if (const auto found = resolved_.find(text); found != resolved_.end()) return found->second;
   const LoggedDescriptors::Address* address = known_->address(text);
   std::optional<graph::Uid> uid = address == nullptr ? std::nullopt : address->shown;
@@ -198,8 +194,8 @@ void LoggedTensors::finish() {
   }
   if (!unknown.empty())
     result_.missing.push_back(
-        fmt::format("reorderings and ragged offsets, if there are any, of tensors {}: the log does not have "
-                    "the calls that made them",
+        fmt::format("reorderings and ragged offsets, if there are any, of tensors {}: the log does not have the calls "
+                    "that made them",
                     fmt::join(unknown, ", ")));
 }
 

@@ -5,8 +5,8 @@
 namespace attnprobe::importers {
 
 void fail_logged(const log::LogNode& node, const std::string& allowed) {
-  throw Error(ErrorKind::usage, fmt::format("cuDNN log: line {} of the message: {} is \"{}\"; expected {}",
-                                            node.line, node.key, node.value, allowed));
+  throw Error(ErrorKind::usage, fmt::format("cuDNN log: line {} of the message: {} is \"{}\"; expected {}", node.line,
+                                            node.key, node.value, allowed));
 }
 
 DataType logged_type(const log::LogNode& node) {

@@ -8,9 +8,9 @@
 
 #include "base/data_type.hpp"
 #include "base/error.hpp"
-#include "log/log_tree.hpp"
-#include "graph/modes.hpp"
 #include "base/text.hpp"
+#include "graph/modes.hpp"
+#include "log/log_tree.hpp"
 
 namespace attnprobe::importers {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "report/model/cells.hpp"
-#include "report/formats/report.hpp"
 #include "base/text.hpp"
+#include "report/formats/report.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -66,8 +66,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
 // Pipes and line ends would end a cell of a Markdown table.
 std::string markdown_cell(const std::string& text) {
   std::string out;
-  for (const char c : text)
-    out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
+  for (const char c : text) out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
   return out;
 }
 
@@ -106,8 +105,8 @@ std::string unmet_table(const CellTable& table) {
     if (answer.met) continue;
     if (++count > most) continue;
     text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_cell(table.config(cell)),
-                        table.target(cell).id, table.cudnn(cell), answer.verdict, answer.expect,
-                        answer.category, markdown_cell(answer.reason));
+                        table.target(cell).id, table.cudnn(cell), answer.verdict, answer.expect, answer.category,
+                        markdown_cell(answer.reason));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
@@ -134,8 +133,7 @@ std::string version_table(const CellTable& table, size_t version,
     text += "\n";
   }
   return fmt::format("\n<details{}><summary>cuDNN {}</summary>\n\n{}\n</details>\n",
-                     version + 1 == table.axes.cudnns.size() ? " open" : "", table.axes.cudnns[version],
-                     text);
+                     version + 1 == table.axes.cudnns.size() ? " open" : "", table.axes.cudnns[version], text);
 }
 
 }  // namespace
@@ -220,8 +218,7 @@ std::string cells_junit(const CellTable& table) {
     size_t failures = 0, errors = 0;
     for (const Cell* cell : cells) {
       const CellAnswer& answer = table.answer(*cell);
-      cases +=
-          fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
+      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
       if (answer.met) {
         cases += "/>\n";
         continue;
@@ -237,9 +234,8 @@ std::string cells_junit(const CellTable& table) {
     }
     all_failures += failures;
     all_errors += errors;
-    body += fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
-        xml(suite), cells.size(), failures, errors, cases);
+    body += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
+                        xml(suite), cells.size(), failures, errors, cases);
   }
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"attnprobe\" tests=\"{}\" "
@@ -266,8 +262,7 @@ std::string cells_markdown(const CellTable& table) {
     else
       left_out += (left_out.empty() ? "" : ", ") + table.axes.cudnns[v];
   }
-  if (!left_out.empty())
-    text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
+  if (!left_out.empty()) text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
   return text;
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/color.h>
 #include <fmt/format.h>
 
-#include "cudnn/library_info.hpp"
-#include "replay/explanation.hpp"
 #include "base/input.hpp"
 #include "base/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "replay/explanation.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -37,8 +37,7 @@ std::string words_of(const std::string& status, const std::string& reason) {
   return status + (status.empty() || reason.empty() ? "" : ": ") + reason;
 }
 
-void add_paragraph(std::string& out, const std::string& head, const std::string& text,
-                   const TextStyle& style) {
+void add_paragraph(std::string& out, const std::string& head, const std::string& text, const TextStyle& style) {
   if (text.empty()) return;
   out += "   " + head + "\n" + wrapped(text, 5, style.width);
 }
@@ -51,25 +50,22 @@ void add_cause(std::string& out, const Explanation& explanation, const TextStyle
   add_paragraph(out, "cuDNN says", words_of(cause.status, cause.reason), style);
   add_paragraph(out, "in plain words", cause.explanation, style);
   for (const auto& requirement : explanation.requirements)
-    add_paragraph(out, "what it needs", fmt::format("{} ({})", requirement.text, requirement.source.text),
-                  style);
+    add_paragraph(out, "what it needs", fmt::format("{} ({})", requirement.text, requirement.source.text), style);
   add_paragraph(out, "what to do", cause.in_general, style);
 }
 
 void add_reasons(std::string& out, const Explanation& explanation, const TextStyle& style) {
   if (explanation.reasons.empty()) return;
-  out += explanation.works ? "   these engine configs fell out\n"
-                           : "   every engine's reason, the furthest first\n";
+  out += explanation.works ? "   these engine configs fell out\n" : "   every engine's reason, the furthest first\n";
   for (const auto& group : explanation.reasons) {
     out += wrapped(fmt::format("- {}: {}", group.category, list_of(group.engines)), 5, style.width);
-    if (explanation.cause && group.status == explanation.cause->status &&
-        group.reason == explanation.cause->reason) {
+    if (explanation.cause && group.status == explanation.cause->status && group.reason == explanation.cause->reason) {
       out += wrapped("the root cause above", 9, style.width);
       continue;
     }
     out += wrapped(words_of(group.status, group.reason), 9, style.width);
-    out += wrapped(group.is_known ? group.meaning : "(unknown: not in attnprobe's catalogue of reasons)", 9,
-                   style.width);
+    out +=
+        wrapped(group.is_known ? group.meaning : "(unknown: not in attnprobe's catalogue of reasons)", 9, style.width);
   }
 }
 
@@ -78,9 +74,8 @@ void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& st
   const char* verdict = explanation.works     ? "works"
                         : explanation.refused ? "REFUSED"
                                               : "made; the log does not show that anything was asked of it";
-  out +=
-      fmt::format("\n{}. {}\n", graph.number,
-                  graph.recognised.description.empty() ? graph.logged.problem : graph.recognised.description);
+  out += fmt::format("\n{}. {}\n", graph.number,
+                     graph.recognised.description.empty() ? graph.logged.problem : graph.recognised.description);
   out += fmt::format("   {}{}{}\n", verdict, on_what(graph.logged),
                      graph.logged.first_line > 0 ? fmt::format(" (line {})", graph.logged.first_line) : "");
   if (explanation.works) {
@@ -106,11 +101,10 @@ void add_exceptions(std::string& out, const replay::LogHistory& history, const T
   for (const auto& line : history.exceptions) {
     out += wrapped(line, 3, style.width);
     if (const auto rule = replay::frontend_refusal(line))
-      out +=
-          wrapped(fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it "
-                              "asked cuDNN.",
-                              rule->version, rule->id, rule->source.text),
-                  5, style.width);
+      out += wrapped(
+          fmt::format("That is a check of cudnn-frontend's own (rule {}; {}): it refused before it asked cuDNN.",
+                      rule->version, rule->id, rule->source.text),
+          5, style.width);
   }
 }
 
@@ -124,15 +118,13 @@ bool is_frontend_alone(const replay::Replay& replay) {
 // What to do next; "" if the log says all there is.
 std::string advice_for(const replay::Replay& replay) {
   if (is_frontend_alone(replay))
-    return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same "
-           "shape "
+    return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same shape "
            "(--heads, --seqlen, --head-dim, …) asks it, and suggests the nearest shape that works.";
   const bool shows_graphs = std::any_of(replay.graphs.begin(), replay.graphs.end(),
                                         [](const auto& graph) { return graph.logged.imported.has_value(); });
   if (!shows_graphs) return replay::how_to_log() + ".";
-  return fmt::format(
-      "`attnprobe replay {}` asks cuDNN about these graphs again, here or for another GPU or cuDNN.",
-      replay.file == "-" ? "LOG" : shell_word(replay.file));
+  return fmt::format("`attnprobe replay {}` asks cuDNN about these graphs again, here or for another GPU or cuDNN.",
+                     replay.file == "-" ? "LOG" : shell_word(replay.file));
 }
 
 }  // namespace

@@ -58,13 +58,12 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> bugs, notes;
   for (const Result* result : results) {
     for (const auto& bug : result->warnings)
-      add(bugs, fmt::format("{} {} ({})", bug.what, bug.advice, source_text(bug.source, style)),
-          result->target.id);
+      add(bugs, fmt::format("{} {} ({})", bug.what, bug.advice, source_text(bug.source, style)), result->target.id);
     const auto& frontend = result->frontend;
     if (frontend && frontend->refuses && result->verdict == Verdict::supported)
       add(notes,
-          fmt::format("cudnn-frontend {} refuses this itself, though cuDNN supports it: {}",
-                      frontend->version, refusal(*frontend, style)),
+          fmt::format("cudnn-frontend {} refuses this itself, though cuDNN supports it: {}", frontend->version,
+                      refusal(*frontend, style)),
           result->target.id);
   }
   std::string out;
@@ -78,8 +77,7 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
   std::string version;
   for (const Result* result : results) {
     for (const auto& requirement : result->requirements)
-      add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)),
-          result->target.id);
+      add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)), result->target.id);
     if (!result->frontend || !result->frontend->refuses) continue;
     version = result->frontend->version;
     add(refusals, refusal(*result->frontend, style), result->target.id);
@@ -90,8 +88,8 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     out += fmt::format("    {}\n", title);
     for (const auto& paragraph : paragraphs) {
       const bool all = paragraph.targets.size() == results.size();
-      out += wrapped(all ? paragraph.text : fmt::format("{}: {}", joined(paragraph.targets), paragraph.text),
-                     6, style.width);
+      out += wrapped(all ? paragraph.text : fmt::format("{}: {}", joined(paragraph.targets), paragraph.text), 6,
+                     style.width);
     }
   };
   list("version rules say", needs);

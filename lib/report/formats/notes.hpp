@@ -7,13 +7,12 @@
 
 namespace attnprobe::report {
 
-/// Known bugs, and what cudnn-frontend refuses though cuDNN supports it: one paragraph each, naming the
-/// targets that it concerns unless it concerns all. `results` are one config on some targets. "" if there is
-/// nothing.
+/// Known bugs, and what cudnn-frontend refuses though cuDNN supports it: one paragraph each, naming the targets that it
+/// concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
 std::string warning_text(const Results& results, const TextStyle& style);
 
-/// What stands beside cuDNN's reason: unmet requirements, and that cudnn-frontend refuses the config too.
-/// `results` are targets on which one config failed alike. "" if there is nothing.
+/// What stands beside cuDNN's reason: unmet requirements, and that cudnn-frontend refuses the config too. `results` are
+/// targets on which one config failed alike. "" if there is nothing.
 std::string requirement_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

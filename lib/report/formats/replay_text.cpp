@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "attention/fields.hpp"
-#include "cudnn/library_info.hpp"
 #include "base/input.hpp"
+#include "cudnn/library_info.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::report {
@@ -28,8 +28,7 @@ std::string where_text(const LoggedGraph& logged) {
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (logged.cudnn_version != 0) add("cuDNN " + cudnn::version_text(logged.cudnn_version));
   if (!logged.device.empty() || logged.sm != 0)
-    add(logged.device.empty() ? fmt::format("sm_{}", logged.sm)
-                              : fmt::format("{} (sm_{})", logged.device, logged.sm));
+    add(logged.device.empty() ? fmt::format("sm_{}", logged.sm) : fmt::format("{} (sm_{})", logged.device, logged.sm));
   if (logged.finalized > 1) add("made " + times(logged.finalized));
   if (logged.from_tree) add("from the indented tree");
   return text;
@@ -67,21 +66,20 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
 
 Json logged_json(const ReplayedGraph& graph) {
   const LoggedGraph& logged = graph.logged;
-  Json json = {
-      {"number", graph.number},
-      {"description", graph.recognised.description},
-      {"recognised", graph.recognised.exact},
-      {"hash", logged.imported ? Json(logged.hash) : Json()},
-      {"problem", logged.problem.empty() ? Json() : Json(logged.problem)},
-      {"notes", graph.notes},
-      {"line", logged.first_line},
-      {"finalized", logged.finalized},
-      {"from_tree", logged.from_tree},
-      {"kind", logged.kind},
-      {"cudnn", logged.cudnn_version == 0 ? Json() : Json(cudnn::version_text(logged.cudnn_version))},
-      {"device", logged.device},
-      {"sm", logged.sm},
-      {"config", graph.recognised.exact && graph.recognised.spec ? to_json(*graph.recognised.spec) : Json()}};
+  Json json = {{"number", graph.number},
+               {"description", graph.recognised.description},
+               {"recognised", graph.recognised.exact},
+               {"hash", logged.imported ? Json(logged.hash) : Json()},
+               {"problem", logged.problem.empty() ? Json() : Json(logged.problem)},
+               {"notes", graph.notes},
+               {"line", logged.first_line},
+               {"finalized", logged.finalized},
+               {"from_tree", logged.from_tree},
+               {"kind", logged.kind},
+               {"cudnn", logged.cudnn_version == 0 ? Json() : Json(cudnn::version_text(logged.cudnn_version))},
+               {"device", logged.device},
+               {"sm", logged.sm},
+               {"config", graph.recognised.exact && graph.recognised.spec ? to_json(*graph.recognised.spec) : Json()}};
   json["failure"] = logged.findings.failure ? Json(*logged.findings.failure) : Json();
   json["modes"] = logged.findings.modes;
   json["engine_configs"] = logged.findings.engine_configs;
@@ -99,25 +97,21 @@ void for_each_pair(const std::vector<const ReplayedGraph*>& graphs, const Result
 
 }  // namespace
 
-std::string replay_text(const replay::Replay& replay, const std::vector<size_t>& numbers,
-                        const TextStyle& style) {
+std::string replay_text(const replay::Replay& replay, const std::vector<size_t>& numbers, const TextStyle& style) {
   const replay::LogHistory& history = replay.history;
   std::string out = input_name(replay.file);
   int64_t entries = 0;
   for (const auto& [severity, count] : history.severities) entries += count;
   out += ": " + plural(static_cast<int64_t>(replay.graphs.size()), "operation graph");
   if (entries > 0)
-    out +=
-        fmt::format(" in {} of cuDNN's log", entries == 1 ? "1 entry" : fmt::format("{} entries", entries));
+    out += fmt::format(" in {} of cuDNN's log", entries == 1 ? "1 entry" : fmt::format("{} entries", entries));
   out += "\n";
   if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
   if (history.broken_entries > 0)
-    out +=
-        fmt::format("  entries without their end: {} (cuDNN cuts long ones off)\n", history.broken_entries);
+    out += fmt::format("  entries without their end: {} (cuDNN cuts long ones off)\n", history.broken_entries);
   for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
   for (const auto& graph : replay.graphs) {
-    if (!numbers.empty() && std::find(numbers.begin(), numbers.end(), graph.number) == numbers.end())
-      continue;
+    if (!numbers.empty() && std::find(numbers.begin(), numbers.end(), graph.number) == numbers.end()) continue;
     out += fmt::format("\n{}. {}\n", graph.number, graph.recognised.description);
     if (const std::string where = where_text(graph.logged); !where.empty()) out += "   " + where + "\n";
     if (graph.logged.imported) out += fmt::format("   hash {}\n", graph.logged.hash);
@@ -153,8 +147,7 @@ Json replay_json(const replay::Replay& replay, const std::vector<const ReplayedG
   Json json = {{"file", replay.file}, {"problems", replay.history.problems}};
   if (!replay.problem.empty()) json["problems"].push_back(replay.problem);
   json["cudnn_versions"] = Json::array();
-  for (const auto version : replay.history.versions)
-    json["cudnn_versions"].push_back(cudnn::version_text(version));
+  for (const auto version : replay.history.versions) json["cudnn_versions"].push_back(cudnn::version_text(version));
   json["graphs"] = Json::array();
   for (const auto* graph : graphs) {
     json["graphs"].push_back(logged_json(*graph));

@@ -15,13 +15,11 @@ Json graph_json(const campaign::Result& result) {
   if (built.graph.operations.empty()) return nullptr;
   Json ops = Json::array();
   for (const auto& operation : built.graph.operations) ops.push_back(operation_name(operation));
-  Json json = {{"hash", hash(built.graph)},
-               {"pattern", result.has_spec() ? Json(name_of(built.pattern)) : Json()}};
+  Json json = {{"hash", hash(built.graph)}, {"pattern", result.has_spec() ? Json(name_of(built.pattern)) : Json()}};
   if (!built.choice.empty()) json["choice"] = built.choice;
   json["ops"] = ops;
   // Inside a single SDPA operation.
-  for (const auto& operation : built.graph.score_operations)
-    json["score_ops"].push_back(operation_name(operation));
+  for (const auto& operation : built.graph.score_operations) json["score_ops"].push_back(operation_name(operation));
   return json;
 }
 
@@ -50,9 +48,8 @@ Json to_json(const campaign::Result& result) {
   json["config"] = result.has_spec() ? to_json(result.config.spec) : Json();
   json["graph"] = graph_json(result);
   json["target"] = target_json(result.target);
-  json["cudnn"] = {
-      {"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
-      {"path", result.cudnn_path}};
+  json["cudnn"] = {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
+                   {"path", result.cudnn_path}};
   json["verdict"] = name_of(result.verdict);
   json["environment_broken"] = result.environment_broken;
   json["expect"] = name_of(expected(result));
@@ -60,8 +57,7 @@ Json to_json(const campaign::Result& result) {
   json["root_cause"] = result.root_cause ? Json(*result.root_cause) : Json();
   if (result.given) json["given"] = given_json(*result.given);
   if (result.crash)
-    json["crash"] = {
-        {"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
+    json["crash"] = {{"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
   json["requirements"] = result.requirements;
   json["warnings"] = result.warnings;
   json["frontend"] = result.frontend ? Json(*result.frontend) : Json();

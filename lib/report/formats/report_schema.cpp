@@ -1,5 +1,4 @@
-// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are
-// allowed.
+// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
 #include "attention/config.hpp"
 #include "diagnose/reasons.hpp"
 #include "report/formats/report.hpp"
@@ -66,11 +65,10 @@ Json described(Json schema, const char* text);
 
 // Of a log: its graphs with what the program got for each, in the form of a walk's findings.
 Json replay() {
-  const Json agreement =
-      object({{"target", type("string")},
-              {"compared", type("boolean")},
-              {"why_not", described(type("string"), "if not compared")},
-              {"differences", described(array_of(type("string")), "none: as in the log")}});
+  const Json agreement = object({{"target", type("string")},
+                                 {"compared", type("boolean")},
+                                 {"why_not", described(type("string"), "if not compared")},
+                                 {"differences", described(array_of(type("string")), "none: as in the log")}});
   const Json executed = object({{"engine", type("integer")}, {"knobs", type("object")}, {"times", count()}});
   const Json graph = object({{"number", count()},
                              {"description", type("string")},
@@ -144,35 +142,35 @@ Json run() {
 Json time() {
   Json status = type("string");
   status["enum"] = {"ok", "unstable", "no_accepted_samples"};
-  return object({{"status", status},
-                 {"method", type("string")},
-                 {"profile", type("string")},
-                 {"median_ms", number()},
-                 {"min_ms", number()},
-                 {"mean_ms", number()},
-                 {"max_ms", number()},
-                 {"stdev_ms", number()},
-                 {"q1_ms", number()},
-                 {"q3_ms", number()},
-                 {"iqr_ms", number()},
-                 {"noise", described(number(), "stdev / mean")},
-                 {"samples", count()},
-                 {"discarded", described(count(), "because the clock was throttled")},
-                 {"outliers", described(count(), "kept, but far from the median")},
-                 {"overhead_ms",
-                  described(number(), "of the events, measured around an empty kernel; not in the times")},
-                 {"enqueue_ms", described(number(), "host time of cudnnBackendExecute")},
-                 {"clock_mhz", number()},
-                 {"hot_ms", described(number(), "back to back, L2 not flushed")},
-                 {"graph_ms", described(number(), "replayed from a CUDA graph")},
-                 {"graph_status", type("string")},
-                 {"tflops", number()},
-                 {"percent_of_peak", number()},
-                 {"gbytes_per_s", number()},
-                 {"percent_of_bandwidth", number()},
-                 {"bound", type("string")},
-                 {"advice", array_of(type("string"))},
-                 {"raw_ms", array_of(type("number"))}});
+  return object(
+      {{"status", status},
+       {"method", type("string")},
+       {"profile", type("string")},
+       {"median_ms", number()},
+       {"min_ms", number()},
+       {"mean_ms", number()},
+       {"max_ms", number()},
+       {"stdev_ms", number()},
+       {"q1_ms", number()},
+       {"q3_ms", number()},
+       {"iqr_ms", number()},
+       {"noise", described(number(), "stdev / mean")},
+       {"samples", count()},
+       {"discarded", described(count(), "because the clock was throttled")},
+       {"outliers", described(count(), "kept, but far from the median")},
+       {"overhead_ms", described(number(), "of the events, measured around an empty kernel; not in the times")},
+       {"enqueue_ms", described(number(), "host time of cudnnBackendExecute")},
+       {"clock_mhz", number()},
+       {"hot_ms", described(number(), "back to back, L2 not flushed")},
+       {"graph_ms", described(number(), "replayed from a CUDA graph")},
+       {"graph_status", type("string")},
+       {"tflops", number()},
+       {"percent_of_peak", number()},
+       {"gbytes_per_s", number()},
+       {"percent_of_bandwidth", number()},
+       {"bound", type("string")},
+       {"advice", array_of(type("string"))},
+       {"raw_ms", array_of(type("number"))}});
 }
 
 Json mode() {
@@ -185,10 +183,8 @@ Json mode() {
 }
 
 Json engine() {
-  const Json knob = object({{"knob", type("string")},
-                            {"min", type("integer")},
-                            {"max", type("integer")},
-                            {"stride", type("integer")}});
+  const Json knob = object(
+      {{"knob", type("string")}, {"min", type("integer")}, {"max", type("integer")}, {"stride", type("integer")}});
   return object({{"engine", count()},
                  {"status", type("string")},
                  {"reasons", array_of(reference("reason"))},
@@ -235,14 +231,12 @@ Json frontend() {
 }
 
 Json result() {
-  const Json graph =
-      object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
-              {"pattern", described(or_null(type("string")), "null: no attention that attnprobe knows")},
-              {"choice?", type("string")},
-              {"ops", array_of(type("string"))},
-              {"score_ops?", array_of(type("string"))}});
-  const Json failure =
-      object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
+  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
+                             {"pattern", described(or_null(type("string")), "null: no attention that attnprobe knows")},
+                             {"choice?", type("string")},
+                             {"ops", array_of(type("string"))},
+                             {"score_ops?", array_of(type("string"))}});
+  const Json failure = object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
   const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});
   const Json given = object({{"description", type("string")},
                              {"recognised", described(type("boolean"), "the config builds this very graph")},
@@ -251,10 +245,8 @@ Json result() {
       {{"config", described(or_null(type("object")), "null for a graph that no config builds")},
        {"given?", described(given, "of a graph that another program made")},
        {"graph", or_null(graph)},
-       {"target", object({{"id", type("string")},
-                          {"name", type("string")},
-                          {"sm", count()},
-                          {"kind", one_of<gpu::Kind>()}})},
+       {"target",
+        object({{"id", type("string")}, {"name", type("string")}, {"sm", count()}, {"kind", one_of<gpu::Kind>()}})},
        {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
        {"verdict", one_of<campaign::Verdict>()},
        {"environment_broken", type("boolean")},
@@ -262,14 +254,14 @@ Json result() {
        {"met", type("boolean")},
        {"root_cause", or_null(reference("root_cause"))},
        {"crash?", crash},
-       {"requirements?", described(array_of(reference("requirement")),
-                                   "what the config needs and this cuDNN or GPU lacks, where cuDNN "
-                                   "refused it; never decides the verdict")},
-       {"warnings?", described(array_of(reference("known_bug")),
-                               "known bugs that concern the config on this cuDNN and GPU")},
+       {"requirements?",
+        described(array_of(reference("requirement")),
+                  "what the config needs and this cuDNN or GPU lacks, where cuDNN refused it; never decides the "
+                  "verdict")},
+       {"warnings?",
+        described(array_of(reference("known_bug")), "known bugs that concern the config on this cuDNN and GPU")},
        {"frontend?", described(or_null(reference("frontend")),
-                               "what cudnn-frontend says before it asks cuDNN; null for patterns "
-                               "that it has not")},
+                               "what cudnn-frontend says before it asks cuDNN; null for patterns that it has not")},
        {"stages", array_of(type("string"))},
        {"failure", or_null(failure)},
        {"modes", array_of(reference("mode"))},
@@ -291,15 +283,15 @@ Json report_schema() {
                                {"cuda_version", count()},
                                {"files", array_of(file)},
                                {"problems", array_of(type("string"))}});
-  Json schema = object(
-      {{"schema", {{"const", "attnprobe/report/1"}}},
-       {"tool", object({{"name", type("string")}, {"version", type("string")}})},
-       {"host?", type("object")},
-       {"cudnn?", or_null(library)},
-       {"matrix?", described(type("object"), "of matrix and merge: the axes, in the order of the results")},
-       {"results", array_of(reference("result"))},
-       {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")},
-       {"replay?", described(replay(), "of replay: what the log itself shows")}});
+  Json schema =
+      object({{"schema", {{"const", "attnprobe/report/1"}}},
+              {"tool", object({{"name", type("string")}, {"version", type("string")}})},
+              {"host?", type("object")},
+              {"cudnn?", or_null(library)},
+              {"matrix?", described(type("object"), "of matrix and merge: the axes, in the order of the results")},
+              {"results", array_of(reference("result"))},
+              {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")},
+              {"replay?", described(replay(), "of replay: what the log itself shows")}});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "attnprobe report";
   schema["$defs"] = {{"reason", object({{"status", type("string")}, {"reason", type("string")}})},

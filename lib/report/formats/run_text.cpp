@@ -25,8 +25,7 @@ std::string rate_text(const probe::TimeFindings& time) {
   const bool memory = time.bound == "memory" && time.gbytes_per_s;
   if (memory) {
     text = fmt::format("{:.0f} GB/s", *time.gbytes_per_s);
-    if (time.percent_of_bandwidth)
-      text += fmt::format(" ({:.0f} % of bandwidth)", *time.percent_of_bandwidth);
+    if (time.percent_of_bandwidth) text += fmt::format(" ({:.0f} % of bandwidth)", *time.percent_of_bandwidth);
   } else if (time.tflops) {
     text = fmt::format("{:.0f} TFLOP/s", *time.tflops);
     if (time.percent_of_peak) text += fmt::format(" ({:.0f} % of peak)", *time.percent_of_peak);
@@ -77,8 +76,7 @@ std::string fastest_summary(const campaign::Result& result) {
     if (fastest == nullptr || *config.time->median_ms < *fastest->time->median_ms) fastest = &config;
   }
   if (fastest == nullptr) return "";
-  std::string text =
-      fmt::format("fastest {:.4g} ms, {}", *fastest->time->median_ms, engine_config_name(*fastest));
+  std::string text = fmt::format("fastest {:.4g} ms, {}", *fastest->time->median_ms, engine_config_name(*fastest));
   const std::string rate = rate_text(*fastest->time);
   if (!rate.empty()) text += ", " + rate;
   if (first == fastest) return text + "; it is the first choice";

@@ -16,13 +16,12 @@ std::string time_cell(const probe::EngineConfigFindings& config);
 /// What went wrong with the run, or "".
 std::string run_problem(const probe::EngineConfigFindings& config);
 
-/// "fastest 0.0831 ms, engine 2 KERNEL_CFG=7, 412 TFLOP/s (42 % of peak); the first choice is 3 % slower", ""
-/// where nothing was timed.
+/// "fastest 0.0831 ms, engine 2 KERNEL_CFG=7, 412 TFLOP/s (42 % of
+/// peak); the first choice is 3 % slower", "" where nothing was timed.
 std::string fastest_summary(const campaign::Result& result);
 
-/// Everything about the figures that a reader must know: advice, plans that ran wrong though others are
-/// right, engine configs that differ from run to run without a note. One paragraph each; "" if there is
-/// nothing.
+/// Everything about the figures that a reader must know: advice, plans that ran wrong though others are right, engine
+/// configs that differ from run to run without a note. One paragraph each; "" if there is nothing.
 std::string run_notes(const campaign::Result& result, const TextStyle& style);
 
 /// "engine 2 KERNEL_CFG=7".

@@ -14,9 +14,9 @@
 namespace attnprobe::report {
 namespace {
 
-using probe::EngineConfigFindings;
 using campaign::Result;
 using campaign::Verdict;
+using probe::EngineConfigFindings;
 
 constexpr std::string_view status_prefix = "CUDNN_STATUS_";
 
@@ -26,8 +26,7 @@ std::string short_status(const std::string& status) {
 
 std::string knobs_text(const probe::Knobs& knobs) {
   std::string text;
-  for (const auto& [knob, value] : knobs)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", knob, value);
+  for (const auto& [knob, value] : knobs) text += fmt::format("{}{}={}", text.empty() ? "" : " ", knob, value);
   return text.empty() ? "-" : text;
 }
 
@@ -90,8 +89,7 @@ std::string cause_summary(const Result& result) {
   if (!result.root_cause) return "";
   const std::string& reason = result.root_cause->reason;
   const std::string words = reason.substr(0, reason.find(" at: "));
-  return fmt::format("{}: {}", result.root_cause->category,
-                     words.empty() ? result.root_cause->explanation : words);
+  return fmt::format("{}: {}", result.root_cause->category, words.empty() ? result.root_cause->explanation : words);
 }
 
 std::string expectation_mark(const Result& result) {
@@ -165,9 +163,8 @@ void add_sweep(std::string& out, const Result& result) {
     viable += engine.viable;
   }
   if (!result.findings.engines.empty())
-    out += fmt::format(
-        "  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
-        result.findings.engines.size(), tried, legal, viable);
+    out += fmt::format("  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
+                       result.findings.engines.size(), tried, legal, viable);
 }
 
 // The first line's indent ends in a dash.
@@ -259,8 +256,7 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += headline(*results.front(), writer);
   if (style.details) {
     for (const Result* result : results) {
-      out += fmt::format("  on {}: {}{}\n", target_text(*result), writer.verdict(*result),
-                         expectation_mark(*result));
+      out += fmt::format("  on {}: {}{}\n", target_text(*result), writer.verdict(*result), expectation_mark(*result));
       out += warning_text({result}, style) + "\n";
       add_details(out, *result, writer, style);
       out += "\n";
@@ -289,8 +285,7 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
     planned += result->findings.plans_built ? 1 : 0;
   }
   std::string text;
-  for (const auto& [verdict, count] : counts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
+  for (const auto& [verdict, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
   text += fmt::format("; {} not as expected", unmet);
   if (library) text += fmt::format(". cuDNN {} ({})", cudnn::version_text(library->version), library->path);
   text += simulated == results.size() ? ", simulated GPUs"
@@ -363,8 +358,8 @@ std::string text_report(const Results& results, const std::optional<cudnn::Libra
     // Results of one config stand together: every target in turn.
     std::vector<const Result*> group;
     for (size_t i = begin; i < results.size(); ++i) {
-      const bool repeats = std::any_of(
-          group.begin(), group.end(), [&](const Result* r) { return r->target.id == results[i]->target.id; });
+      const bool repeats = std::any_of(group.begin(), group.end(),
+                                       [&](const Result* r) { return r->target.id == results[i]->target.id; });
       if (repeats) break;
       group.push_back(results[i]);
     }

@@ -7,12 +7,12 @@
 #include <charconv>
 #include <cstring>
 
-#include "cudnn/library_info.hpp"
 #include "base/error.hpp"
-#include "report/model/cells.hpp"
 #include "base/output_file.hpp"
-#include "report/formats/report.hpp"
 #include "base/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "report/formats/report.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -34,8 +34,7 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
   const char* end = line.data() + line.size();
   for (size_t i = 0; i < numbers.size(); ++i) {
     const auto [next, error] = std::from_chars(at, end, numbers[i]);
-    if (error != std::errc() || next == end || *next != (i + 1 < numbers.size() ? ',' : ']'))
-      return std::nullopt;
+    if (error != std::errc() || next == end || *next != (i + 1 < numbers.size() ? ',' : ']')) return std::nullopt;
     at = next + 1;
   }
   if (at == end || *at != ',') return std::nullopt;
@@ -77,14 +76,12 @@ Json cell_json(const campaign::Result& result) {
   return json;
 }
 
-CellLog::CellLog(fs::path file, MatrixAxes axes, bool resume)
-    : file_(std::move(file)), axes_(std::move(axes)) {
+CellLog::CellLog(fs::path file, MatrixAxes axes, bool resume) : file_(std::move(file)), axes_(std::move(axes)) {
   std::error_code ignored;
   if (resume && fs::exists(file_, ignored) && fs::file_size(file_, ignored) > 0) {
     const MatrixAxes wanted = axes_;
     read();
-    if (axes_ != wanted)
-      refuse(file_, fmt::format("--resume: it was begun as another matrix: {}", axes_.command));
+    if (axes_ != wanted) refuse(file_, fmt::format("--resume: it was begun as another matrix: {}", axes_.command));
     out_.open(file_, std::ios::binary | std::ios::app);
     return;
   }
@@ -116,8 +113,8 @@ void CellLog::read() {
     // A line without its end was being written when the run was killed.
     if (in.eof()) break;
     const auto found = place_of(line);
-    if (!found || found->first.config >= axes_.configs.size() ||
-        found->first.target >= axes_.targets.size() || found->first.cudnn >= axes_.cudnns.size())
+    if (!found || found->first.config >= axes_.configs.size() || found->first.target >= axes_.targets.size() ||
+        found->first.cudnn >= axes_.cudnns.size())
       refuse(file_, fmt::format("line {} is no cell of this matrix", number));
     offsets_[found->first] = whole;
     whole = in.tellg();

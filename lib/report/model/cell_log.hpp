@@ -20,8 +20,8 @@ struct MatrixAxes {
     int sm = 0;
     bool operator==(const Target&) const = default;
   };
-  std::string title;    ///< of the page
-  std::string command;  ///< that makes it again, without what does not change it (--jobs, --shard, …)
+  std::string title;                 ///< of the page
+  std::string command;               ///< that makes it again, without what does not change it (--jobs, --shard, …)
   std::vector<std::string> configs;  ///< their names
   std::vector<Target> targets;
   std::vector<std::string> cudnns;  ///< versions, "9.19.0"
@@ -32,15 +32,15 @@ ATTNPROBE_JSON(MatrixAxes, title, command, configs, targets, cudnns)
 
 MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, const std::string& command);
 
-/// A cell of a report: the entry of "results" without what differs from run to run, its times of building and
-/// walking (measured times of plans stay).
+/// A cell of a report: the entry of "results" without what differs from run to run, its times of building and walking
+/// (measured times of plans stay).
 Json cell_json(const campaign::Result& result);
 
 /// The file cells.jsonl: a line with the axes, then {"cell": [config, target, cudnn], …the result…} a line.
 class CellLog {
  public:
-  /// A new file; with `resume`, what is there is gone on with, its last line dropped if it is not whole.
-  /// Throws Error(usage) if the file cannot be written, or is another matrix's.
+  /// A new file; with `resume`, what is there is gone on with, its last line dropped if it is not whole. Throws
+  /// Error(usage) if the file cannot be written, or is another matrix's.
   CellLog(std::filesystem::path file, MatrixAxes axes, bool resume);
   /// One that is there, to be read. Throws Error(usage) naming file and line for what is no such file.
   explicit CellLog(std::filesystem::path file);

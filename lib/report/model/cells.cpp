@@ -9,12 +9,12 @@
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
-#include "cudnn/library_info.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
 #include "report/formats/report.hpp"
-#include "gpu/catalogue.hpp"
-#include "base/text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -103,20 +103,18 @@ CellAnswer answer_of(const Json& result) {
     answer.choice = word(graph, "choice");
   }
   for (const auto& mode : member(result, "modes"))
-    answer.modes.push_back({word(mode, "mode"), mode.value("candidates", int64_t{0}),
-                            mode.value("viable", int64_t{0}), word(mode, "status")});
+    answer.modes.push_back({word(mode, "mode"), mode.value("candidates", int64_t{0}), mode.value("viable", int64_t{0}),
+                            word(mode, "status")});
   for (const auto& config : member(result, "engine_configs")) {
     answer.engines.push_back(engine_of(config));
     ++answer.candidates;
     answer.viable += is_working(answer.engines.back()) ? 1 : 0;
   }
-  for (const auto& requirement : member(result, "requirements"))
-    answer.notes.push_back(word(requirement, "text"));
+  for (const auto& requirement : member(result, "requirements")) answer.notes.push_back(word(requirement, "text"));
   for (const auto& bug : member(result, "warnings"))
-    answer.notes.push_back(fmt::format("{} {} ({})", word(bug, "what"), word(bug, "advice"),
-                                       word(member(bug, "source"), "text")));
-  if (const Json& frontend = member(result, "frontend");
-      frontend.is_object() && frontend.value("refuses", false))
+    answer.notes.push_back(
+        fmt::format("{} {} ({})", word(bug, "what"), word(bug, "advice"), word(member(bug, "source"), "text")));
+  if (const Json& frontend = member(result, "frontend"); frontend.is_object() && frontend.value("refuses", false))
     answer.frontend = word(frontend, "message");
   return answer;
 }
@@ -244,14 +242,12 @@ CellTable cells_of_report(const Json& report) {
 Json load_report(const fs::path& file) {
   errno = 0;
   std::ifstream in(file, std::ios::binary);
-  if (!in)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: cannot be opened: {}", file.string(), std::strerror(errno)));
+  if (!in) throw Error(ErrorKind::usage, fmt::format("{}: cannot be opened: {}", file.string(), std::strerror(errno)));
   Json report = Json::parse(in, nullptr, false);
   if (!report.is_object() || !report.contains("results") || !report["results"].is_array())
-    throw Error(ErrorKind::usage, fmt::format("{}: neither the cells of a matrix nor a report (schema "
-                                              "attnprobe/report/1)",
-                                              file.string()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: neither the cells of a matrix nor a report (schema attnprobe/report/1)", file.string()));
   return report;
 }
 
@@ -281,9 +277,8 @@ CellTable load_cells(const fs::path& path, const std::string& only_cudnn) try {
 
 CellTable collect(const CellLog& log, const std::string& only_cudnn) {
   CellCollector collector(log.axes());
-  log.for_each(
-      [&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); },
-      [&](const CellPlace& place) { return has_version(log.axes().cudnns[place.cudnn], only_cudnn); });
+  log.for_each([&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); },
+               [&](const CellPlace& place) { return has_version(log.axes().cudnns[place.cudnn], only_cudnn); });
   return collector.take();
 }
 
@@ -305,8 +300,7 @@ std::string config_command(const CellTable& table, size_t config) {
 std::string reproduce_command(const CellTable& table, const Cell& cell) {
   const std::string command = config_command(table, cell.place.config);
   if (command.empty()) return "";
-  return fmt::format("{} --target {} --cudnn {}", command, shell_word(table.target(cell).id),
-                     table.cudnn(cell));
+  return fmt::format("{} --target {} --cudnn {}", command, shell_word(table.target(cell).id), table.cudnn(cell));
 }
 
 std::string cells_summary(const CellTable& table) {

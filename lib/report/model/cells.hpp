@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "report/model/cell_log.hpp"
 #include "report/formats/report.hpp"
+#include "report/model/cell_log.hpp"
 
 namespace attnprobe::report {
 
@@ -24,8 +24,8 @@ struct CellEngine {
   std::optional<double> median_ms, tflops, percent_of_peak;
   bool operator==(const CellEngine&) const = default;
 };
-ATTNPROBE_JSON(CellEngine, engine, knobs, modes, viable, status, reason, workspace_bytes, plan, run,
-               median_ms, tflops, percent_of_peak)
+ATTNPROBE_JSON(CellEngine, engine, knobs, modes, viable, status, reason, workspace_bytes, plan, run, median_ms, tflops,
+               percent_of_peak)
 
 struct CellMode {
   std::string mode;
@@ -47,8 +47,8 @@ struct CellAnswer {
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
   std::string frontend;            ///< cudnn-frontend's refusal, or ""
 };
-ATTNPROBE_JSON(CellAnswer, verdict, expect, met, viable, candidates, category, status, reason, explanation,
-               advice, pattern, hash, choice, modes, engines, notes, frontend)
+ATTNPROBE_JSON(CellAnswer, verdict, expect, met, viable, candidates, category, status, reason, explanation, advice,
+               pattern, hash, choice, modes, engines, notes, frontend)
 
 /// An answer's fastest right engine config; nullptr where nothing was timed.
 const CellEngine* fastest(const CellAnswer& answer);
@@ -113,20 +113,20 @@ bool has_version(const std::string& version, const std::string& word);
 /// Whether the folder or file holds a matrix's cells; then the file.
 std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& path);
 
-/// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with
-/// any results. Throws Error(usage) naming the file and what is wrong.
+/// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with any
+/// results. Throws Error(usage) naming the file and what is wrong.
 /// `only_cudnn`: of a matrix only the cells of that version (has_version).
 CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
 
-/// "attnprobe --heads 12 …": the command that asks about a config, on no target yet; "" where a graph was
-/// asked about that no config builds.
+/// "attnprobe --heads 12 …": the command that asks about a config, on no
+/// target yet; "" where a graph was asked about that no config builds.
 std::string config_command(const CellTable& table, size_t config);
 /// The command that asks one cell again.
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
-/// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of
-/// appearance; of a cell that is in several the last. Returns how many were in several and differ. An empty
-/// title is that of the first that has one.
+/// The cells of several folders, cell files or reports in one new cell file: their axes
+/// joined in order of appearance; of a cell that is in several the last. Returns how
+/// many were in several and differ. An empty title is that of the first that has one.
 size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title);
 

@@ -31,8 +31,7 @@ bool has_one_version(const CellTable& table, const std::string& version) {
 // The words of a cell that say why, or what works.
 std::string account(const CellAnswer& answer) {
   if (answer.verdict == "supported") {
-    std::string text =
-        fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
+    std::string text = fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
     if (!answer.frontend.empty()) text += fmt::format("; cudnn-frontend refuses it: {}", answer.frontend);
     for (const auto& note : answer.notes) text += "; known: " + note;
     return text;
@@ -51,8 +50,8 @@ std::string name_of_engine(const CellEngine& engine) {
 }
 
 const CellEngine* first_choice(const CellAnswer& answer) {
-  const auto found = std::find_if(answer.engines.begin(), answer.engines.end(),
-                                  [](const auto& engine) { return engine.viable; });
+  const auto found =
+      std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& engine) { return engine.viable; });
   return found == answer.engines.end() ? nullptr : &*found;
 }
 
@@ -132,8 +131,8 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
     if (ratio > 1 + tolerance || ratio < 1 / (1 + tolerance)) {
       change.kind = ratio > 1 ? ChangeKind::slower : ChangeKind::faster;
       change.before = fmt::format("{:.4g} ms, {}", *old_best->median_ms, name_of_engine(*old_best));
-      change.after = fmt::format("{:.4g} ms, {} ({:+.1f} %)", *new_best->median_ms, name_of_engine(*new_best),
-                                 100 * (ratio - 1));
+      change.after =
+          fmt::format("{:.4g} ms, {} ({:+.1f} %)", *new_best->median_ms, name_of_engine(*new_best), 100 * (ratio - 1));
       return change;
     }
   }
@@ -152,8 +151,8 @@ std::string words(ChangeKind kind) {
   return text;
 }
 
-// Changes that differ in nothing but the target; of engines and reasons, which change by the thousand between
-// versions, all that became the same.
+// Changes that differ in nothing but the target; of engines and reasons,
+// which change by the thousand between versions, all that became the same.
 struct ChangeGroup {
   const Change* first = nullptr;
   std::vector<std::string> configs, targets;
@@ -161,9 +160,8 @@ struct ChangeGroup {
 };
 
 bool comes_by_the_thousand(ChangeKind kind) {
-  return kind == ChangeKind::graph_changed || kind == ChangeKind::engine_changed ||
-         kind == ChangeKind::fewer_engines || kind == ChangeKind::more_engines ||
-         kind == ChangeKind::reason_changed;
+  return kind == ChangeKind::graph_changed || kind == ChangeKind::engine_changed || kind == ChangeKind::fewer_engines ||
+         kind == ChangeKind::more_engines || kind == ChangeKind::reason_changed;
 }
 
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
@@ -174,24 +172,22 @@ std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
   };
   for (const Change* change : changes) {
     const bool many = comes_by_the_thousand(change->kind);
-    const auto [place, is_new] = known.try_emplace(
-        {many ? "" : change->config, change->cudnn, change->before, change->after}, groups.size());
+    const auto [place, is_new] =
+        known.try_emplace({many ? "" : change->config, change->cudnn, change->before, change->after}, groups.size());
     if (is_new) groups.push_back({change, {}, {}, 0});
     ChangeGroup& group = groups[place->second];
     ++group.cells;
     add_once(group.configs, change->config);
     add_once(group.targets, change->target);
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const auto& a, const auto& b) { return a.cells > b.cells; });
+  std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.cells > b.cells; });
   return groups;
 }
 
 std::string few(const std::vector<std::string>& words) {
   constexpr size_t most = 6;
   if (words.size() <= most) return fmt::format("{}", fmt::join(words, ", "));
-  return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "),
-                     words.size() - most);
+  return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "), words.size() - most);
 }
 
 // Of all changes, where they have one: then it need not stand at each.
@@ -209,16 +205,14 @@ std::string counts_text(const Diff& diff) {
   if (diff.of_many_versions)
     text += ", each cuDNN version compared with itself (--old-cudnn and --new-cudnn compare two)";
   if (diff.changes.empty()) return text + ", nothing changed";
-  for (const auto& [kind, changes] : by_kind(diff))
-    text += fmt::format(", {} {}", changes.size(), words(kind));
+  for (const auto& [kind, changes] : by_kind(diff)) text += fmt::format(", {} {}", changes.size(), words(kind));
   return text;
 }
 
 }  // namespace
 
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options) {
-  const bool by_version =
-      !(has_one_version(before, options.old_cudnn) && has_one_version(after, options.new_cudnn));
+  const bool by_version = !(has_one_version(before, options.old_cudnn) && has_one_version(after, options.new_cudnn));
   auto old_cells = named_cells(before, options.old_cudnn, by_version);
   Diff diff;
   diff.of_many_versions = by_version;
@@ -244,8 +238,8 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
     diff.changes.push_back(std::move(*change));
   }
   for (const auto& [key, cell] : old_cells)
-    diff.changes.push_back({ChangeKind::removed, before.config(*cell), before.target(*cell).id,
-                            before.cudnn(*cell), account(before.answer(*cell)), ""});
+    diff.changes.push_back({ChangeKind::removed, before.config(*cell), before.target(*cell).id, before.cudnn(*cell),
+                            account(before.answer(*cell)), ""});
   std::stable_sort(diff.changes.begin(), diff.changes.end(),
                    [](const Change& a, const Change& b) { return a.kind < b.kind; });
   return diff;
@@ -288,9 +282,8 @@ std::string diff_markdown(const Diff& diff) {
         "|\n",
         words(kind), changes.size());
     for (const auto& group : grouped(changes))
-      out +=
-          fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(few(group.configs)), few(group.targets),
-                      group.cells, group.first->cudnn, cell(group.first->before), cell(group.first->after));
+      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(few(group.configs)), few(group.targets), group.cells,
+                         group.first->cudnn, cell(group.first->before), cell(group.first->after));
   }
   return out;
 }
@@ -300,8 +293,7 @@ Json diff_json(const Diff& diff) {
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
                {"compared", diff.compared}};
   json["counts"] = Json::object();
-  for (const auto& [kind, changes] : by_kind(diff))
-    json["counts"][std::string(name_of(kind))] = changes.size();
+  for (const auto& [kind, changes] : by_kind(diff)) json["counts"][std::string(name_of(kind))] = changes.size();
   json["changes"] = Json::array();
   for (const Change& change : diff.changes)
     json["changes"].push_back({{"kind", name_of(change.kind)},

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
-#include "report/model/cells.hpp"
 #include "report/formats/report.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::report {
 
@@ -47,8 +47,8 @@ struct Diff {
   std::vector<Change> changes;    ///< by kind, then in the new report's order
 };
 
-/// Cells belong together by config name, target and cuDNN version; where each side has one version only, by
-/// name and target.
+/// Cells belong together by config name, target and cuDNN version;
+/// where each side has one version only, by name and target.
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options);
 
 /// Whether it is worse: what --fail-on regression means.
@@ -56,8 +56,8 @@ bool is_regression(ChangeKind kind);
 
 std::string diff_text(const Diff& diff, const TextStyle& style);
 std::string diff_markdown(const Diff& diff);
-/// Schema "attnprobe/diff/1": {"compared", "counts", "changes": [{"kind", "config", "target", "cudnn",
-/// "before", "after"}]}.
+/// Schema "attnprobe/diff/1": {"compared", "counts", "changes":
+/// [{"kind", "config", "target", "cudnn", "before", "after"}]}.
 Json diff_json(const Diff& diff);
 
 }  // namespace attnprobe::report

@@ -17,8 +17,7 @@ constexpr std::array forms{TagForm::names, TagForm::underscores};
 
 /// None for operations that cudnn-frontend adds as raw descriptors.
 std::optional<std::string> operation_tag(const graph::Operation& operation) {
-  if (const auto* pointwise = std::get_if<graph::Pointwise>(&operation))
-    return std::string(name_of(pointwise->mode));
+  if (const auto* pointwise = std::get_if<graph::Pointwise>(&operation)) return std::string(name_of(pointwise->mode));
   if (std::holds_alternative<graph::Matmul>(operation)) return "Matmul";
   if (std::holds_alternative<graph::Reduction>(operation)) return "Reduction";
   if (std::holds_alternative<graph::Reshape>(operation)) return "Reshape";
@@ -52,8 +51,7 @@ struct Fault {
 /// The stage at which a worker was lost ends with the engine config that it was at.
 bool crashed_at(const campaign::Result& result, const probe::EngineConfigFindings& config) {
   return result.verdict == campaign::Verdict::crashed && result.crash &&
-         result.crash->stage.ends_with(
-             fmt::format(" engine {} {}", config.engine, Json(config.knobs).dump()));
+         result.crash->stage.ends_with(fmt::format(" engine {} {}", config.engine, Json(config.knobs).dump()));
 }
 
 std::optional<Fault> fault_of(const campaign::Result& result, const probe::EngineConfigFindings& config) {
@@ -99,8 +97,7 @@ std::array<std::string, forms.size()> tags_of(const graph::OpGraph& graph) {
 }
 
 void add_fault(std::vector<Faulty>& all, Faulty faulty, const Fault& fault, const campaign::Result& result) {
-  auto found =
-      std::find_if(all.begin(), all.end(), [&](const Faulty& other) { return faulty.same_as(other); });
+  auto found = std::find_if(all.begin(), all.end(), [&](const Faulty& other) { return faulty.same_as(other); });
   if (found == all.end()) found = all.insert(all.end(), std::move(faulty));
   if (std::find(found->statuses.begin(), found->statuses.end(), fault.status) == found->statuses.end())
     found->statuses.push_back(fault.status);
@@ -118,9 +115,8 @@ Sorted sort_out(const Results& results) {
     const auto tags = tags_of(result->graph.graph);
     for (const auto& config : result->findings.engine_configs) {
       if (const auto fault = fault_of(*result, config))
-        add_fault(sorted.faulty,
-                  {tags, config.engine, config.knobs, result->cudnn_version, result->target.sm, {}}, *fault,
-                  *result);
+        add_fault(sorted.faulty, {tags, config.engine, config.knobs, result->cudnn_version, result->target.sm, {}},
+                  *fault, *result);
       else if (config.run && config.run->status == "ok")
         sorted.right.push_back({tags, plan_name(config.engine, config.knobs), result->cudnn_version});
     }
@@ -149,13 +145,13 @@ Json for_people(const Faulty& faulty) {
 
 Json rule(const Faulty& faulty, size_t form, const std::vector<RanRight>& right) {
   const std::string operation = faulty.tags[form].substr(0, faulty.tags[form].size() - 1);
-  Json json = {{"rule_id", rule_id(faulty) +
-                               (forms[form] == TagForm::names ? ", tag with names" : ", tag without names")},
-               {"operation", operation},
-               {"engine", faulty.engine},
-               {"knob", knob_texts(faulty.knobs)},
-               {"cudnn_version_start", faulty.cudnn_version},
-               {"cudnn_version_end", faulty.cudnn_version + 1}};
+  Json json = {
+      {"rule_id", rule_id(faulty) + (forms[form] == TagForm::names ? ", tag with names" : ", tag without names")},
+      {"operation", operation},
+      {"engine", faulty.engine},
+      {"knob", knob_texts(faulty.knobs)},
+      {"cudnn_version_start", faulty.cudnn_version},
+      {"cudnn_version_end", faulty.cudnn_version + 1}};
   json.update(for_people(faulty));
   json["also_blocks"] = Json::object();
   for (const auto& ran : right)
@@ -192,8 +188,7 @@ Json errata(const Results& results) {
     if (faulty.tags.front().empty())
       json["not_expressible"].push_back(not_expressible(faulty));
     else
-      for (size_t form = 0; form < forms.size(); ++form)
-        json["rules"].push_back(rule(faulty, form, sorted.right));
+      for (size_t form = 0; form < forms.size(); ++form) json["rules"].push_back(rule(faulty, form, sorted.right));
   }
   return json;
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "report/model/cells.hpp"
-#include "report/formats/report.hpp"
 #include "base/text.hpp"
+#include "report/formats/report.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe {
 extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_page;  // matrix_page*
@@ -72,12 +72,11 @@ class Payload {
   Json targets() const {
     Json list = Json::array();
     for (const auto& target : table_.axes.targets)
-      list.push_back(
-          {{"id", target.id},
-           {"name", target.name},
-           {"sm", target.sm},
-           {"kind", target.kind},
-           {"family", target.architecture.empty() ? fmt::format("sm_{}", target.sm) : target.architecture}});
+      list.push_back({{"id", target.id},
+                      {"name", target.name},
+                      {"sm", target.sm},
+                      {"kind", target.kind},
+                      {"family", target.architecture.empty() ? fmt::format("sm_{}", target.sm) : target.architecture}});
     return list;
   }
 

@@ -4,10 +4,10 @@
 #include <future>
 
 #include "base/error.hpp"
-#include "report/model/cells.hpp"
 #include "base/output_file.hpp"
-#include "report/formats/report.hpp"
 #include "base/text.hpp"
+#include "report/formats/report.hpp"
+#include "report/model/cells.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -79,8 +79,7 @@ size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   std::map<CellPlace, size_t> seen;  // hashes of the cells
   size_t conflicts = 0;
   for (const auto& part : parts) {
-    const auto configs = join(axes.configs, part->axes.configs),
-               targets = join(axes.targets, part->axes.targets),
+    const auto configs = join(axes.configs, part->axes.configs), targets = join(axes.targets, part->axes.targets),
                cudnns = join(axes.cudnns, part->axes.cudnns);
     part->for_each([&](const CellPlace& place, const std::string& cell) {
       const CellPlace there{configs[place.config], targets[place.target], cudnns[place.cudnn]};
@@ -132,8 +131,7 @@ void write_matrix_reports(const fs::path& folder, const CellLog& log, const Cell
     text.back() = ',';
     out << text << "\n\"results\": [";
     const char* separator = "\n";
-    log.for_each(
-        [&](const CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
+    log.for_each([&](const CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
     out << "\n]}\n";
   });
   for (auto& file : files) file.get();

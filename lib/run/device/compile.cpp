@@ -33,10 +33,9 @@ void* open_nvrtc() {
     if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return library;
   for (const char* name : names)
     if (void* library = dlopen(name, RTLD_NOW)) return library;
-  throw Error(
-      ErrorKind::environment,
-      "no NVRTC (libnvrtc.so), which compiles the kernels that check results: install the CUDA toolkit or "
-      "`pip install nvidia-cuda-nvrtc`");
+  throw Error(ErrorKind::environment,
+              "no NVRTC (libnvrtc.so), which compiles the kernels that check results: install the CUDA toolkit or "
+              "`pip install nvidia-cuda-nvrtc`");
 }
 
 NvrtcApi load_nvrtc() {
@@ -90,8 +89,7 @@ std::vector<char> compile_kernels(int sm) {
     api.log_size(program, &size);
     std::string log(size, '\0');
     api.log(program, log.data());
-    throw Error(ErrorKind::internal,
-                fmt::format("NVRTC does not compile attnprobe's kernels for sm_{}: {}", sm, log));
+    throw Error(ErrorKind::internal, fmt::format("NVRTC does not compile attnprobe's kernels for sm_{}: {}", sm, log));
   }
   size_t size = 0;
   api.code_size(program, &size);

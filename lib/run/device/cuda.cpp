@@ -54,8 +54,7 @@ std::string CudaApi::text(CUresult status) const {
   const char *name = nullptr, *words = nullptr;
   cuGetErrorName(status, &name);
   cuGetErrorString(status, &words);
-  return fmt::format("{} ({})",
-                     name == nullptr ? fmt::format("CUDA error {}", static_cast<int>(status)) : name,
+  return fmt::format("{} ({})", name == nullptr ? fmt::format("CUDA error {}", static_cast<int>(status)) : name,
                      words == nullptr ? "no text" : words);
 }
 
@@ -76,9 +75,8 @@ CudaDevice::CudaDevice() : api_(cuda_api()) {
   api_.check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
   api_.check(api_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
   api_.check(api_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
-  const std::vector<char> code =
-      compile_kernels(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                      attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  const std::vector<char> code = compile_kernels(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                                                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   api_.check(api_.cuModuleLoadData(&module_, code.data()), "loading attnprobe's kernels");
 #define ATTNPROBE_FUNCTION(name, Args) kernels_.push_back(function(name_of_kernel(Kernel::name)));
   ATTNPROBE_KERNELS(ATTNPROBE_FUNCTION)
@@ -101,8 +99,7 @@ int CudaDevice::attribute(CUdevice_attribute attribute) const {
 
 std::string CudaDevice::name() const {
   std::array<char, 256> name{};
-  api_.check(api_.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device_),
-             "cuDeviceGetName");
+  api_.check(api_.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, device_), "cuDeviceGetName");
   return name.data();
 }
 
@@ -116,9 +113,8 @@ void* CudaDevice::allocate(size_t bytes) {
   CUdeviceptr memory = 0;
   const CUresult status = api_.cuMemAlloc(&memory, bytes);
   if (status == CUDA_ERROR_OUT_OF_MEMORY)
-    throw Error(ErrorKind::environment,
-                fmt::format("the GPU has not enough memory: {} MiB wanted, {} MiB free", bytes >> 20,
-                            free_bytes() >> 20));
+    throw Error(ErrorKind::environment, fmt::format("the GPU has not enough memory: {} MiB wanted, {} MiB free",
+                                                    bytes >> 20, free_bytes() >> 20));
   api_.check(status, "cuMemAlloc");
   return reinterpret_cast<void*>(memory);
 }
@@ -161,8 +157,7 @@ int64_t CudaDevice::threads_for(int64_t elements) const {
 }
 
 void CudaDevice::launch_function(CUfunction function, unsigned grid, unsigned block, void** args) {
-  api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream_, args, nullptr),
-             "cuLaunchKernel");
+  api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream_, args, nullptr), "cuLaunchKernel");
 }
 
 void CudaDevice::launch_matmul(const void* args) {
@@ -172,10 +167,9 @@ void CudaDevice::launch_matmul(const void* args) {
   const int64_t columns = (g.c.dims[3] + tile - 1) / tile, rows = (g.c.dims[2] + tile - 1) / tile,
                 matrices = std::min<int64_t>(g.c.dims[0] * g.c.dims[1], most_blocks);
   void* parameters[] = {const_cast<void*>(args)};
-  api_.check(
-      api_.cuLaunchKernel(tiled_matmul_, static_cast<unsigned>(columns), static_cast<unsigned>(rows),
-                          static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream_, parameters, nullptr),
-      "cuLaunchKernel");
+  api_.check(api_.cuLaunchKernel(tiled_matmul_, static_cast<unsigned>(columns), static_cast<unsigned>(rows),
+                                 static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream_, parameters, nullptr),
+             "cuLaunchKernel");
 }
 
 void CudaDevice::launch_bytes(Kernel kernel, const void* args, size_t, int64_t threads) {

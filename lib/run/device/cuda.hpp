@@ -35,8 +35,8 @@ struct CudaApi {
 /// The machine's driver. Throws Error(environment) if there is none.
 const CudaApi& cuda_api();
 
-/// The first GPU that CUDA shows to this process: its primary context, which cuDNN uses too, one stream, and
-/// the kernels compiled for it.
+/// The first GPU that CUDA shows to this process: its primary context,
+/// which cuDNN uses too, one stream, and the kernels compiled for it.
 class CudaDevice : public Device {
  public:
   /// Throws Error(environment) without a GPU or NVRTC, Error(cuda) otherwise.
@@ -77,8 +77,8 @@ class CudaDevice : public Device {
   CUfunction tiled_matmul_ = nullptr;
 };
 
-/// The machine code of kernels.hpp and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no
-/// GPU. Throws Error(environment) if there is no NVRTC, Error(internal) with the compiler's words.
+/// The machine code of kernels.hpp and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws
+/// Error(environment) if there is no NVRTC, Error(internal) with the compiler's words.
 std::vector<char> compile_kernels(int sm);
 
 }  // namespace attnprobe::run

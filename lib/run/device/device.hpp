@@ -40,16 +40,15 @@ class Device {
   virtual void release(void* memory) noexcept = 0;
   virtual size_t free_bytes() const = 0;
 
-  /// Each is ordered behind what was asked before; the copies return when they are done. They throw
-  /// Error(cuda).
+  /// Each is ordered behind what was asked before; the copies return when they are done. They throw Error(cuda).
   virtual void set_bytes(void* memory, unsigned char value, size_t bytes) = 0;
   virtual void copy_in(void* memory, const void* host, size_t bytes) = 0;
   virtual void copy_out(void* host, const void* memory, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void wait() = 0;
 
-  /// Runs a kernel with its arguments (the struct that kernels.hpp names) on `threads` threads; kernels loop,
-  /// so any number will do. Throws Error(cuda).
+  /// Runs a kernel with its arguments (the struct that kernels.hpp names) on `threads` threads; kernels loop, so any
+  /// number will do. Throws Error(cuda).
   template <class Args>
   void launch(Kernel kernel, const Args& args, int64_t threads) {
     launch_bytes(kernel, &args, sizeof args, threads);

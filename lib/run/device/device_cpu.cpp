@@ -20,9 +20,7 @@ class CpuDevice : public Device {
   }
   void release(void* memory) noexcept override { std::free(memory); }
   size_t free_bytes() const override { return std::numeric_limits<size_t>::max(); }
-  void set_bytes(void* memory, unsigned char value, size_t bytes) override {
-    std::memset(memory, value, bytes);
-  }
+  void set_bytes(void* memory, unsigned char value, size_t bytes) override { std::memset(memory, value, bytes); }
   void copy_in(void* memory, const void* host, size_t bytes) override { std::memcpy(memory, host, bytes); }
   void copy_out(void* host, const void* memory, size_t bytes) override { std::memcpy(host, memory, bytes); }
   void copy(void* to, const void* from, size_t bytes) override { std::memcpy(to, from, bytes); }

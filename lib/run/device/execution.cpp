@@ -7,9 +7,8 @@
 
 namespace attnprobe::run {
 
-Execution::Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor& plan,
-                     const graph::OpGraph& graph, const std::map<graph::Uid, void*>& pointers,
-                     void* workspace)
+Execution::Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor& plan, const graph::OpGraph& graph,
+                     const std::map<graph::Uid, void*>& pointers, void* workspace)
     : device_(device), plan_(plan), pack_(device.library(), CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR) {
   std::vector<int64_t> uids;
   std::vector<void*> places;
@@ -22,8 +21,7 @@ Execution::Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor
       continue;
     }
     if (!t.value)
-      throw Error(ErrorKind::internal,
-                  fmt::format("the value of scalar {} (uid {}) is not known", t.name, t.uid));
+      throw Error(ErrorKind::internal, fmt::format("the value of scalar {} (uid {}) is not known", t.name, t.uid));
     scalars_.push_back(0);
     kernels::store(reinterpret_cast<char*>(&scalars_.back()), static_cast<int>(t.data_type), 0, *t.value);
     places.push_back(&scalars_.back());

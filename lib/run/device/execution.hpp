@@ -11,8 +11,8 @@ namespace attnprobe::run {
 
 class Execution {
  public:
-  /// `pointers`: device memory of every real tensor. By-value scalars get their host values from the graph.
-  /// The plan and the memory have to outlive this. Throws Error(cudnn).
+  /// `pointers`: device memory of every real tensor. By-value scalars get their host values from the graph. The plan
+  /// and the memory have to outlive this. Throws Error(cudnn).
   Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor& plan, const graph::OpGraph& graph,
             const std::map<graph::Uid, void*>& pointers, void* workspace);
 

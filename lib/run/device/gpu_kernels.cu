@@ -1,5 +1,5 @@
-// What only a GPU runs: the entry points of kernels.hpp's kernels, a matrix product that uses shared memory,
-// and the kernels of a measurement. Compiled by NVRTC at run time, behind kernels.hpp.
+// What only a GPU runs: the entry points of kernels.hpp's kernels, a matrix product that uses shared memory, and the
+// kernels of a measurement. Compiled by NVRTC at run time, behind kernels.hpp.
 
 #define ATTNPROBE_ENTRY(name, Args)                                                        \
   extern "C" __global__ void entry_##name(Args args) {                                     \
@@ -59,8 +59,8 @@ __device__ Bits64 nanoseconds() {
   return now;
 }
 
-// Holds the stream until the host sets the flag, so that everything behind it is queued before it starts. Its
-// own time limit: a plan that waits for the GPU while it is queued would otherwise never come back.
+// Holds the stream until the host sets the flag, so that everything behind it is queued before it starts. Its own time
+// limit: a plan that waits for the GPU while it is queued would otherwise never come back.
 extern "C" __global__ void hold(volatile int* release, volatile int* gave_up, Bits64 limit_ns) {
   const Bits64 start = nanoseconds();
   while (*release == 0)

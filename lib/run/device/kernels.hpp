@@ -1,6 +1,6 @@
-// What the reference and the checks compute, element by element, written once and compiled twice: by the C++
-// compiler for the CPU, where tests hold it against plain attention, and by NVRTC for the GPU. Hence neither
-// the standard library nor any header of CUDA; NVRTC gets the modes and types of graphs as an enum in front.
+// What the reference and the checks compute, element by element, written once and compiled twice: by the C++ compiler
+// for the CPU, where tests hold it against plain attention, and by NVRTC for the GPU. Hence neither the standard
+// library nor any header of CUDA; NVRTC gets the modes and types of graphs as an enum in front.
 #ifndef ATTNPROBE_RUN_KERNELS
 #define ATTNPROBE_RUN_KERNELS
 
@@ -64,8 +64,8 @@ enum Types {
   type_fp4_e2m1
 };
 
-/// A tensor of at most four dims in memory. A ragged one begins at an offset of its own in each batch entry
-/// and has nothing beyond the next one's.
+/// A tensor of at most four dims in memory. A ragged one begins at an offset of its own in each batch entry and has
+/// nothing beyond the next one's.
 struct View {
   char* data;
   const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in elements
@@ -108,10 +108,9 @@ ATTNPROBE_BOTH float decode(unsigned bits, int exponent_bits, int mantissa_bits,
   return float_of(sign | ((unsigned)((int)exponent - bias + 127) << 23) | mantissa << (23 - mantissa_bits));
 }
 
-/// The way back, to the nearest, ties to even. Beyond the largest: infinity where there is one and `saturate`
-/// is not asked for, else the largest.
-ATTNPROBE_BOTH unsigned encode(double x, int exponent_bits, int mantissa_bits, bool has_infinity,
-                               bool saturate) {
+/// The way back, to the nearest, ties to even. Beyond the largest: infinity
+/// where there is one and `saturate` is not asked for, else the largest.
+ATTNPROBE_BOTH unsigned encode(double x, int exponent_bits, int mantissa_bits, bool has_infinity, bool saturate) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const unsigned all = (1u << exponent_bits) - 1;
   const unsigned sign = (x < 0 ? 1u : 0u) << (exponent_bits + mantissa_bits);
@@ -119,8 +118,7 @@ ATTNPROBE_BOTH unsigned encode(double x, int exponent_bits, int mantissa_bits, b
   if (x != x) return sign | all << mantissa_bits | (has_infinity ? 1u << (mantissa_bits - 1) : full);
   const double a = fabs(x);
   if (a == 0) return sign;
-  const unsigned largest =
-      has_infinity ? ((all - 1) << mantissa_bits | full) : (all << mantissa_bits | (full - 1));
+  const unsigned largest = has_infinity ? ((all - 1) << mantissa_bits | full) : (all << mantissa_bits | (full - 1));
   if (a > 1e300) return sign | (saturate || !has_infinity ? largest : all << mantissa_bits);
   int exponent = 0;
   frexp(a, &exponent);
@@ -222,17 +220,16 @@ ATTNPROBE_BOTH Place place(const View& v, Index linear) {
   return p;
 }
 
-/// Where an element lies, in elements; -1 for one that a ragged tensor has not. An axis of extent 1 has the
-/// same element everywhere.
+/// Where an element lies, in elements; -1 for one that a ragged tensor
+/// has not. An axis of extent 1 has the same element everywhere.
 ATTNPROBE_BOTH Index locate(const View& v, const Place& p) {
   Index at = 0;
   for (int axis = v.offsets == nullptr ? 0 : 1; axis < 4; ++axis)
     at += v.dims[axis] == 1 ? 0 : p.i[axis] * v.strides[axis];
   if (v.offsets == nullptr) return at;
-  const Index begin =
-      v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0]] : ((const int*)v.offsets)[p.i[0]];
-  const Index end = v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0] + 1]
-                                               : ((const int*)v.offsets)[p.i[0] + 1];
+  const Index begin = v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0]] : ((const int*)v.offsets)[p.i[0]];
+  const Index end =
+      v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0] + 1] : ((const int*)v.offsets)[p.i[0] + 1];
   if (p.i[v.sequence_axis] * v.strides[v.sequence_axis] >= end - begin) return -1;
   return begin + at;
 }
@@ -280,8 +277,7 @@ ATTNPROBE_BOTH Real slope(int mode, Real x) {
       return s + x * s * (one - s);
     }
     case mode_GELU_BWD:
-      return (Real)0.5 * (one + erf(x * (Real)0.7071067811865476)) +
-             x * exp(-x * x / 2) * (Real)0.3989422804014327;
+      return (Real)0.5 * (one + erf(x * (Real)0.7071067811865476)) + x * exp(-x * x / 2) * (Real)0.3989422804014327;
     default: {  // GELU_APPROX_TANH_BWD
       const Real t = tanh(gelu_tanh_argument(x));
       const Real inner = (Real)0.7978845608028654 * (one + 3 * (Real)0.044715 * x * x);
@@ -290,8 +286,8 @@ ATTNPROBE_BOTH Real slope(int mode, Real x) {
   }
 }
 
-/// A row that is masked whole has no softmax; cuDNN gives zeros (graphs.md 1.4), so here -inf - -inf is -inf
-/// and 0 / 0 is 0.
+/// A row that is masked whole has no softmax; cuDNN gives zeros
+/// (graphs.md 1.4), so here -inf - -inf is -inf and 0 / 0 is 0.
 ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
   const Real one = 1;
   switch (mode) {
@@ -429,8 +425,8 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
   }
 }
 
-/// Where Y's extent is smaller, it stands for X's extent / Y's extent neighbours. In two steps: `parts`
-/// partial results an element of Y, then one of them; `keep`: on top of what Y holds.
+/// Where Y's extent is smaller, it stands for X's extent / Y's extent neighbours. In two steps: `parts` partial results
+/// an element of Y, then one of them; `keep`: on top of what Y holds.
 struct ReduceArgs {
   View x, y;
   Real* partial;
@@ -511,8 +507,7 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
-    for (Index part = 0; part < a.parts; ++part)
-      value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
+    for (Index part = 0; part < a.parts; ++part) value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
     if (a.op == reduce_AVG) value /= (Real)per;
     if (a.op == reduce_NORM2) value = sqrt(value);
     store(a.y, p, value);
@@ -541,8 +536,8 @@ ATTNPROBE_BOTH void paged_load(const PagedArgs& a, Index thread, Index threads) 
   }
 }
 
-/// Y = X times the scale of its block of 32 along `axis`. Scales lie in cuDNN's F8_128x4 order: tiles of 128
-/// rows (the other axis) by 4 blocks, in each of which rows 32 apart stand side by side.
+/// Y = X times the scale of its block of 32 along `axis`. Scales lie in cuDNN's F8_128x4 order: tiles of 128 rows (the
+/// other axis) by 4 blocks, in each of which rows 32 apart stand side by side.
 struct DequantizeArgs {
   View x, y;
   const char* scales;
@@ -583,9 +578,9 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
 
 enum Fills { fill_constant, fill_normal, fill_magnitude, fill_integers, fill_chance, fill_identity };
 
-/// constant: a; normal: mean a, standard deviation b; magnitude: sign of a times |normal| times |a|;
-/// integers: 4 in 5 are 0, else -2 … 2; chance: a with probability b, else 0; identity: 1 where the row is
-/// `start` + the column (of heads h with h % group == which), else 0.
+/// constant: a; normal: mean a, standard deviation b; magnitude: sign of a times |normal| times |a|; integers: 4 in 5
+/// are 0, else -2 … 2; chance: a with probability b, else 0; identity: 1 where the row is `start` + the column (of
+/// heads h with h % group == which), else 0.
 struct FillArgs {
   View y;
   double a, b;
@@ -638,8 +633,8 @@ ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
   }
 }
 
-/// What the dropout mask of a plan is, read off an output that had an identity for its other factor. Forward:
-/// mask[b, h, i, start + d] = O[b, h, i, d] != 0. Backward: mask[b, h group + which, start + d, j] =
+/// What the dropout mask of a plan is, read off an output that had an identity for its other factor. Forward: mask[b,
+/// h, i, start + d] = O[b, h, i, d] != 0. Backward: mask[b, h group + which, start + d, j] =
 /// dV[b, h, j, d] != 0.
 struct ReadMaskArgs {
   View from, mask;

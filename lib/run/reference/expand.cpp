@@ -67,8 +67,8 @@ class Expansion {
     if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
     if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
         reduction != nullptr && is_sink_gradient(*reduction)) {
-      // cuDNN sees the pattern and puts the minus sign that the gradient has and the graph has not (measured
-      // on an H200, 9.19).
+      // cuDNN sees the pattern and puts the minus sign that the
+      // gradient has and the graph has not (measured on an H200, 9.19).
       graph::Reduction negated = *reduction;
       negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
       g_.add(negated);
@@ -79,16 +79,14 @@ class Expansion {
 
   const graph::Pointwise* maker(Uid uid, PointwiseMode mode) const {
     for (const auto& operation : graph_.operations)
-      if (const auto* op = std::get_if<graph::Pointwise>(&operation);
-          op != nullptr && op->y == uid && op->mode == mode)
+      if (const auto* op = std::get_if<graph::Pointwise>(&operation); op != nullptr && op->y == uid && op->mode == mode)
         return op;
     return nullptr;
   }
   // sum(exp(sink - stats) D), one number a head.
   bool is_sink_gradient(const graph::Reduction& op) const {
     const auto& y = tensor(graph_, op.y);
-    if (y.is_virtual || y.dims.size() != 4 || y.dims[0] != 1 || y.dims[2] != 1 || y.dims[3] != 1)
-      return false;
+    if (y.is_virtual || y.dims.size() != 4 || y.dims[0] != 1 || y.dims[2] != 1 || y.dims[3] != 1) return false;
     const auto* product = maker(op.x, PointwiseMode::MUL);
     const auto* exp = product == nullptr ? nullptr : maker(product->x.value(), PointwiseMode::EXP);
     const auto* shifted = exp == nullptr ? nullptr : maker(exp->x.value(), PointwiseMode::SUB);
@@ -107,8 +105,7 @@ class Expansion {
     return g_.select(scores, g_.scalar("hidden", DataType::f32, hidden_score), visible);
   }
 
-  // Right bound: row (+ len_kv - len_q) + shift >= column. Left bound: column + left (- len_kv + len_q) >
-  // row.
+  // Right bound: row (+ len_kv - len_q) + shift >= column. Left bound: column + left (- len_kv + len_q) > row.
   void band_mask(const graph::DiagonalBandMask& op) {
     Uid row = index(op.x, 2), column = index(op.x, 3);
     if (op.comparison == PointwiseMode::CMP_GE) {
@@ -127,16 +124,13 @@ class Expansion {
 
   void softmax(Uid x, Uid y, std::optional<Uid> sink, std::optional<Uid> stats, std::optional<Uid> max,
                std::optional<Uid> sum) {
-    const auto parts =
-        build::add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
+    const auto parts = build::add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
     if (stats)
       g_.pointwise(PointwiseMode::ADD, parts.row_max, g_.pointwise(PointwiseMode::LOG, parts.row_sum),
                    {.into = *stats});
     g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = y});
   }
-  void single_softmax(const graph::Softmax& op) {
-    softmax(op.x, op.y, op.sink, op.stats, op.max, op.sum_exp);
-  }
+  void single_softmax(const graph::Softmax& op) { softmax(op.x, op.y, op.sink, op.stats, op.max, op.sum_exp); }
 
   // {b, h, s, d} in memory as {b, h, d, s}.
   Uid swapped(Uid x) {
@@ -155,9 +149,8 @@ class Expansion {
     load.page_table = table;
     load.sequence = lengths;
     const Dims plain{batch, heads, tokens, d}, turned{batch, heads, d, tokens};
-    load.y = is_transposed
-                 ? g_.virtual_tensor("", DataType::f32, turned, {heads * tokens * d, tokens * d, 1, d})
-                 : g_.virtual_tensor("", DataType::f32, plain);
+    load.y = is_transposed ? g_.virtual_tensor("", DataType::f32, turned, {heads * tokens * d, tokens * d, 1, d})
+                           : g_.virtual_tensor("", DataType::f32, plain);
     g_.add(load);
     return load.y;
   }
@@ -174,8 +167,7 @@ class Expansion {
       score = op.score_output.value();
     }
     if (op.seq_len_q) score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *op.seq_len_q));
-    if (op.seq_len_kv)
-      score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
+    if (op.seq_len_kv) score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
     return score;
   }
 
@@ -190,14 +182,11 @@ class Expansion {
     g_.add(rng);
     return rng.y;
   }
-  Uid scaled(Uid x, double factor) {
-    return binary(PointwiseMode::MUL, x, g_.scalar("", DataType::f32, factor));
-  }
+  Uid scaled(Uid x, double factor) { return binary(PointwiseMode::MUL, x, g_.scalar("", DataType::f32, factor)); }
 
   void sdpa(const graph::SdpaForward& op) {
     const int64_t batch = g_.at(op.q).dims[0];
-    const Uid k =
-        op.page_table_k ? paged(op.k, *op.page_table_k, op.seq_len_kv.value(), batch, true) : swapped(op.k);
+    const Uid k = op.page_table_k ? paged(op.k, *op.page_table_k, op.seq_len_kv.value(), batch, true) : swapped(op.k);
     Uid score = scores(op, k);
     if (op.block_mask) {
       graph::Pointwise mask;
@@ -210,8 +199,7 @@ class Expansion {
     Uid p = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
     softmax(score, p, op.sink, op.stats, op.max, op.sum_exp);
     if (op.dropout_probability)
-      p = scaled(binary(PointwiseMode::MUL, p, random(op, score, op.rng_dump)),
-                 1 / (1 - *op.dropout_probability));
+      p = scaled(binary(PointwiseMode::MUL, p, random(op, score, op.rng_dump)), 1 / (1 - *op.dropout_probability));
     const Uid v = op.page_table_v ? paged(op.v, *op.page_table_v, op.seq_len_kv.value(), batch, false) : op.v;
     g_.matmul(p, v, op.o, op.seq_len_q, {}, op.seq_len_kv);
   }
@@ -238,8 +226,7 @@ class Expansion {
                       "the reference has no gradient of a score modifier inside a single backward operation");
     Uid sums = g_.reduce(ReductionOperator::ADD, binary(PointwiseMode::MUL, op.d_o, op.o), rows_of(op.d_o));
     if (op.d_sink) {
-      const Uid shifted =
-          g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats, {.into = virtual_rows(op.stats)});
+      const Uid shifted = g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats, {.into = virtual_rows(op.stats)});
       const Uid weighted = binary(PointwiseMode::MUL, g_.pointwise(PointwiseMode::EXP, shifted), sums);
       g_.reduce(ReductionOperator::ADD, g_.pointwise(PointwiseMode::NEG, weighted), *op.d_sink);
     }

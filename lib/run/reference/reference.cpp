@@ -33,8 +33,7 @@ class Layout {
   Layout(const OpGraph& graph, DataType real) : graph_(graph), real_size_(size_of(real)) {
     for (const auto& t : graph.tensors) tensors_[t.uid] = &t;
     for (const auto& operation : graph.operations)
-      if (const auto* load = std::get_if<graph::PagedCacheLoad>(&operation))
-        containers_.insert(load->container);
+      if (const auto* load = std::get_if<graph::PagedCacheLoad>(&operation)) containers_.insert(load->container);
     for (const auto& t : graph.tensors) {
       const Shape dims = four(t.dims);
       if (t.by_value || containers_.count(t.uid) > 0 || is_offsets(t.uid)) continue;
@@ -49,9 +48,7 @@ class Layout {
   bool batch_sliced(Uid uid, const Slice& slice) const {
     return slice.batches > 0 && containers_.count(uid) == 0 && four(at(uid).dims)[0] == batch_ && batch_ > 1;
   }
-  bool heads_sliced(Uid uid, const Slice& slice) const {
-    return slice.parts > 1 && four(at(uid).dims)[1] > 1;
-  }
+  bool heads_sliced(Uid uid, const Slice& slice) const { return slice.parts > 1 && four(at(uid).dims)[1] > 1; }
   Shape dims(Uid uid, const Slice& slice) const {
     Shape dims = four(at(uid).dims);
     if (batch_sliced(uid, slice)) dims[0] = slice.batches;
@@ -60,8 +57,7 @@ class Layout {
   }
   // The tensor whose memory this one is another view of.
   Uid root(Uid uid) const {
-    for (auto alias = aliases_.find(uid); alias != aliases_.end(); alias = aliases_.find(uid))
-      uid = alias->second;
+    for (auto alias = aliases_.find(uid); alias != aliases_.end(); alias = aliases_.find(uid)) uid = alias->second;
     return uid;
   }
   // Virtual tensors that nothing needs after the operation.
@@ -72,8 +68,7 @@ class Layout {
     size_t now = 0, most = 0;
     for (size_t i = 0; i < graph_.operations.size(); ++i) {
       for (const auto& port : ports(graph_.operations[i]))
-        if (port.is_output && at(port.uid).is_virtual && root(port.uid) == port.uid &&
-            !is_rng_output(port.uid))
+        if (port.is_output && at(port.uid).is_virtual && root(port.uid) == port.uid && !is_rng_output(port.uid))
           now += static_cast<size_t>(count(dims(port.uid, slice))) * real_size_;
       most = std::max(most, now);
       for (const Uid uid : dead_after_[i]) now -= static_cast<size_t>(count(dims(uid, slice))) * real_size_;
@@ -102,8 +97,7 @@ class Layout {
                        [&](const Tensor& t) { return t.ragged_offset == uid; });
   }
 
-  // A sum over the batch is collected turn by turn where it is an output; what goes on to be used must be
-  // whole.
+  // A sum over the batch is collected turn by turn where it is an output; what goes on to be used must be whole.
   void limit_slices(const graph::Operation& operation) {
     const auto* reduction = std::get_if<graph::Reduction>(&operation);
     if (reduction == nullptr) return;
@@ -189,10 +183,9 @@ class Evaluation {
     const auto ways = layout_.ways();
     for (const Slice& way : ways)
       if (layout_.peak(way) <= memory_bytes) return way;
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("the reference needs {} MiB even for one head of one batch entry; {} MiB are there",
-                    layout_.peak(ways.back()) >> 20, memory_bytes >> 20));
+    throw Error(ErrorKind::environment,
+                fmt::format("the reference needs {} MiB even for one head of one batch entry; {} MiB are there",
+                            layout_.peak(ways.back()) >> 20, memory_bytes >> 20));
   }
 
   void put_scalars() {
@@ -201,15 +194,13 @@ class Evaluation {
     for (const auto& t : graph_.tensors) {
       if (!t.by_value) continue;
       if (!t.value)
-        throw Error(ErrorKind::internal,
-                    fmt::format("the value of scalar {} (uid {}) is not known", t.name, t.uid));
+        throw Error(ErrorKind::internal, fmt::format("the value of scalar {} (uid {}) is not known", t.name, t.uid));
       uids.push_back(t.uid);
       values.push_back(*t.value);
     }
     scalar_memory_ = memory_of(device_, values);
     for (size_t i = 0; i < uids.size(); ++i)
-      scalars_[uids[i]] =
-          packed_view({1, 1, 1, 1}, DataType::f64, scalar_memory_.data() + i * sizeof(double));
+      scalars_[uids[i]] = packed_view({1, 1, 1, 1}, DataType::f64, scalar_memory_.data() + i * sizeof(double));
   }
 
   View sliced(View v, Uid uid) const {
@@ -217,8 +208,7 @@ class Evaluation {
     if (layout_.batch_sliced(uid, slice_)) {
       const auto first = static_cast<size_t>(slice_.first_batch);
       if (v.offsets != nullptr)
-        v.offsets =
-            static_cast<const char*>(v.offsets) + first * size_of(static_cast<DataType>(v.offsets_type));
+        v.offsets = static_cast<const char*>(v.offsets) + first * size_of(static_cast<DataType>(v.offsets_type));
       else
         v.data += slice_.first_batch * v.strides[0] * static_cast<int64_t>(size);
       v.dims[0] = slice_.batches;
@@ -258,12 +248,8 @@ class Evaluation {
   }
 
   void compute(const graph::Matmul& op) {
-    const kernels::MatmulArgs args{view(op.a),
-                                   view(op.b),
-                                   make(op.c),
-                                   lengths(op.m_override),
-                                   lengths(op.n_override),
-                                   lengths(op.k_override)};
+    const kernels::MatmulArgs args{
+        view(op.a), view(op.b), make(op.c), lengths(op.m_override), lengths(op.n_override), lengths(op.k_override)};
     device_.launch(Kernel::matmul, args, device_.threads_for(kernels::elements(args.c)));
   }
 
@@ -352,8 +338,7 @@ class Evaluation {
     args.block = op.block_size.empty() ? 32 : op.block_size.back();
     // The axis along which a scale stands for a block; the other one is padded to 128 rows.
     args.axis = s[3] * args.block < 2 * whole[3] + 4 * args.block && s[3] < s[2] ? 3 : 2;
-    if ((whole[5 - static_cast<size_t>(args.axis)] + 127) / 128 * 128 !=
-        s[5 - static_cast<size_t>(args.axis)])
+    if ((whole[5 - static_cast<size_t>(args.axis)] + 127) / 128 * 128 != s[5 - static_cast<size_t>(args.axis)])
       args.axis = 5 - args.axis;
     args.columns = s[static_cast<size_t>(args.axis)];
     args.rows = s[5 - static_cast<size_t>(args.axis)];
@@ -364,8 +349,8 @@ class Evaluation {
 
   template <class Op>
   void compute(const Op&) {
-    throw Error(ErrorKind::internal, fmt::format("the reference was given a graph that is not expanded: {}",
-                                                 graph::kind_name<Op>));
+    throw Error(ErrorKind::internal,
+                fmt::format("the reference was given a graph that is not expanded: {}", graph::kind_name<Op>));
   }
 
   Device& device_;
@@ -382,8 +367,7 @@ class Evaluation {
 
 Shape four(const std::vector<int64_t>& values) {
   Shape all{1, 1, 1, 1};
-  if (values.size() > all.size())
-    throw Error(ErrorKind::internal, "the reference knows tensors of at most four dims");
+  if (values.size() > all.size()) throw Error(ErrorKind::internal, "the reference knows tensors of at most four dims");
   std::copy(values.begin(), values.end(), all.end() - static_cast<std::ptrdiff_t>(values.size()));
   return all;
 }
@@ -420,8 +404,7 @@ View view_of(const OpGraph& graph, const Tensor& tensor, char* data, const Input
   return v;
 }
 
-std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs,
-                              size_t memory_bytes) {
+std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes) {
   return Evaluation(device, graph, inputs).run(memory_bytes);
 }
 

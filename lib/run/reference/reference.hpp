@@ -1,6 +1,6 @@
-// The reference: an interpreter of OpGraph that knows nothing of cuDNN. Every operation is computed as it is
-// written, whole matrices at a time, in f32 on a GPU and in f64 on the CPU; no tensor between two operations
-// is rounded to its type, so that what is left of a comparison is the plan's own error.
+// The reference: an interpreter of OpGraph that knows nothing of cuDNN. Every operation is computed as it is written,
+// whole matrices at a time, in f32 on a GPU and in f64 on the CPU; no tensor between two operations is rounded to its
+// type, so that what is left of a comparison is the plan's own error.
 #pragma once
 
 #include <array>
@@ -22,8 +22,8 @@ struct Value {
   Memory memory;
 };
 
-/// Where the inputs of a graph lie: every real tensor that no operation makes, ragged offsets included; also
-/// the mask of an Rng operation, which only the plan knows. By-value scalars have their value in the graph.
+/// Where the inputs of a graph lie: every real tensor that no operation makes, ragged offsets included; also the mask
+/// of an Rng operation, which only the plan knows. By-value scalars have their value in the graph.
 using Inputs = std::map<Uid, View>;
 
 /// Every tensor has four dims here; those of fewer (scalars of one) are padded in front.
@@ -34,20 +34,18 @@ int64_t count(const Shape& dims);
 /// Row-major, with nothing between the elements.
 View packed_view(const Shape& dims, DataType type, char* data);
 
-/// The tensor as it lies in memory: dims and strides of the graph, `data` its first element. `offsets`: the
-/// inputs that hold its ragged offsets.
+/// The tensor as it lies in memory: dims and strides of the graph, `data`
+/// its first element. `offsets`: the inputs that hold its ragged offsets.
 View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, const Inputs& offsets);
 
-/// The same graph from primitive operations alone: matmul, pointwise, reduction, reshape, rng, paged loads,
-/// block scales; single SDPA operations, softmax and band masks become what they stand for. An IDENTITY with
-/// a mask is the block mask of an SDPA operation, which no primitive has: one bit of `t` a tile of 128 x 128.
+/// The same graph from primitive operations alone: matmul, pointwise, reduction, reshape, rng, paged loads, block
+/// scales; single SDPA operations, softmax and band masks become what they stand for. An IDENTITY with a mask is the
+/// block mask of an SDPA operation, which no primitive has: one bit of `t` a tile of 128 x 128.
 OpGraph expand(const OpGraph& graph);
 
-/// What every real output of the graph must be: tensors of the device's real type, packed. At most about
-/// `memory_bytes` are in use at a time: batch entries and heads are taken in turns where they must be. Throws
-/// Error(internal) for a graph that the interpreter cannot follow, Error(environment) where even one head of
-/// one batch entry is too large.
-std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs,
-                              size_t memory_bytes);
+/// What every real output of the graph must be: tensors of the device's real type, packed. At most about `memory_bytes`
+/// are in use at a time: batch entries and heads are taken in turns where they must be. Throws Error(internal) for a
+/// graph that the interpreter cannot follow, Error(environment) where even one head of one batch entry is too large.
+std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes);
 
 }  // namespace attnprobe::run

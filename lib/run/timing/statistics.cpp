@@ -17,8 +17,8 @@ constexpr double outlier_distance = 14.826;
 constexpr size_t min_samples_of_estimate = 5, min_estimates = 64, kept_estimates = 512, check_interval = 16;
 constexpr double stable_variation = 0.05;
 constexpr size_t max_timeless_in_a_row = 64;
-// Where the host needs more of the GPU's time than this, launches back to back leave the GPU waiting (the
-// advice of trtexec).
+// Where the host needs more of the GPU's time than this, launches
+// back to back leave the GPU waiting (the advice of trtexec).
 constexpr double enqueue_fraction = 0.8;
 
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -50,9 +50,8 @@ size_t count_outliers(std::span<const double> values, double middle) {
   for (const double value : values) distances.push_back(std::abs(value - middle));
   const double deviation = median(distances);
   if (deviation == 0) return 0;
-  return static_cast<size_t>(std::count_if(distances.begin(), distances.end(), [&](double distance) {
-    return distance / deviation > outlier_distance;
-  }));
+  return static_cast<size_t>(std::count_if(distances.begin(), distances.end(),
+                                           [&](double distance) { return distance / deviation > outlier_distance; }));
 }
 
 std::optional<double> if_finite(double value) {
@@ -95,8 +94,7 @@ struct Series {
   }
 };
 
-void warm_up(const std::function<Sample()>& sampler, const std::function<double()>& elapsed,
-             const Profile& profile) {
+void warm_up(const std::function<Sample()>& sampler, const std::function<double()>& elapsed, const Profile& profile) {
   double spent_ms = 0;
   do {
     const Sample sample = sampler();
@@ -141,18 +139,17 @@ std::string noise_text(const Series& series, const StoppingLimits& limits) {
   if (!series.noise)
     return fmt::format("{} sample{} in {:.1f} s, too few to know the noise", count, count == 1 ? "" : "s",
                        series.wall_s);
-  return fmt::format("noise of {:.2f} % (limit {:.2f} %) in {} samples", 100 * *series.noise,
-                     100 * limits.max_noise, count);
+  return fmt::format("noise of {:.2f} % (limit {:.2f} %) in {} samples", 100 * *series.noise, 100 * limits.max_noise,
+                     count);
 }
 
-std::vector<std::string> advice_on(const Series& series, const TimeFindings& findings,
-                                   const MeasureOptions& options) {
+std::vector<std::string> advice_on(const Series& series, const TimeFindings& findings, const MeasureOptions& options) {
   std::vector<std::string> advice;
   const StoppingLimits& limits = options.profile.limits;
   if (findings.enqueue_ms && *findings.enqueue_ms > enqueue_fraction * findings.median_ms.value())
     advice.push_back(
-        fmt::format("enqueue-bound: the host takes {:.4f} ms to enqueue what the GPU does in {:.4f} ms; back "
-                    "to back, the GPU would wait for it (a CUDA graph would help)",
+        fmt::format("enqueue-bound: the host takes {:.4f} ms to enqueue what the GPU does in {:.4f} ms; back to back, "
+                    "the GPU would wait for it (a CUDA graph would help)",
                     *findings.enqueue_ms, *findings.median_ms));
   if (findings.status == "unstable")
     advice.push_back("unstable: " + noise_text(series, limits) +
@@ -163,17 +160,16 @@ std::vector<std::string> advice_on(const Series& series, const TimeFindings& fin
                      ", which more samples would not change; smaller differences mean nothing");
   if (series.throttled > 0)
     advice.push_back(fmt::format(
-        "throttled: {} of {} samples discarded, their SM clock below {:.0f} % of {:.0f} MHz; lock the clocks "
-        "at what power and cooling allow",
-        series.throttled, series.throttled + series.timeless + series.gpu_ms.size(),
-        100 * options.throttle_fraction, options.reference_clock_mhz));
+        "throttled: {} of {} samples discarded, their SM clock below {:.0f} % of {:.0f} MHz; lock the clocks at what "
+        "power and cooling allow",
+        series.throttled, series.throttled + series.timeless + series.gpu_ms.size(), 100 * options.throttle_fraction,
+        options.reference_clock_mhz));
   if (series.timeless > 0)
     advice.push_back(
         fmt::format("no time: {} samples without a positive GPU time; did anything run?", series.timeless));
   if (findings.outliers > 0)
     advice.push_back(
-        fmt::format("outliers: {} of {} samples are far from the median; does something else "
-                    "use this GPU?",
+        fmt::format("outliers: {} of {} samples are far from the median; does something else use this GPU?",
                     findings.outliers, findings.samples));
   return advice;
 }
@@ -219,10 +215,9 @@ Profile standard_profile() {
 }
 
 Profile fast_profile() {
-  return {
-      .name = "fast",
-      .warm_up_ms = 25,
-      .limits = {.min_samples = 5, .min_gpu_ms = 100, .max_noise = 0.05, .max_wall_s = 2, .max_gpu_ms = 100}};
+  return {.name = "fast",
+          .warm_up_ms = 25,
+          .limits = {.min_samples = 5, .min_gpu_ms = 100, .max_noise = 0.05, .max_wall_s = 2, .max_gpu_ms = 100}};
 }
 
 // Welford's recurrence: nvbench goes through all samples after each.

@@ -1,5 +1,5 @@
-// Timing as plain numbers: when enough samples are there, what they say, and what they are worth. No GPU and
-// no clock in here: both are handed in.
+// Timing as plain numbers: when enough samples are there, what they say,
+// and what they are worth. No GPU and no clock in here: both are handed in.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct Summary {
   double stdev = 0;                ///< of a sample (Bessel's correction); NaN where there is one value
   double q1 = 0, q3 = 0, iqr = 0;  ///< interpolated between the two nearest values
   double noise = 0;                ///< stdev / mean
-  /// Values farther from the median than 14.826 times the median absolute deviation, which is ten standard
-  /// deviations of a normal distribution (hyperfine's threshold); none where that deviation is 0.
+  /// Values farther from the median than 14.826 times the median absolute deviation, which is ten standard deviations
+  /// of a normal distribution (hyperfine's threshold); none where that deviation is 0.
   size_t outliers = 0;
 };
 
@@ -54,8 +54,8 @@ struct Profile {
 /// As nvbench measures.
 Profile standard_profile();
 
-/// 25 ms of warm-up and 100 ms of samples, the budgets of triton's do_bench; at least 5 samples, at most 2 s.
-/// The samples are too few for nvbench's 0.5 % of noise: from 5 % on they are called unstable.
+/// 25 ms of warm-up and 100 ms of samples, the budgets of triton's do_bench; at least 5 samples, at most 2 s. The
+/// samples are too few for nvbench's 0.5 % of noise: from 5 % on they are called unstable.
 Profile fast_profile();
 
 enum class Stop {
@@ -66,9 +66,9 @@ enum class Stop {
   time_up,  ///< max_wall_s are over
 };
 
-/// nvbench's "stdrel" criterion (nvbench/detail/stdrel_criterion.cxx): quiet, or stable: of more than 64
-/// estimates of the noise the last 512 vary by less than 5 % (stdev / mean; nvbench takes the latest estimate
-/// for the mean), looked at after every 16th sample.
+/// nvbench's "stdrel" criterion (nvbench/detail/stdrel_criterion.cxx): quiet, or stable: of
+/// more than 64 estimates of the noise the last 512 vary by less than 5 % (stdev / mean;
+/// nvbench takes the latest estimate for the mean), looked at after every 16th sample.
 class StoppingRule {
  public:
   explicit StoppingRule(const StoppingLimits& limits) : limits_(limits) {}
@@ -98,18 +98,16 @@ struct MeasureOptions {
   double throttle_fraction = 0.75;  ///< samples at less than this of it are discarded (nvbench's default)
 };
 
-/// Takes samples until StoppingRule has enough. Discards those whose clock was throttled, each followed by a
-/// pause that grows after three in a row (nvbench's: 0.05 s, then + min(1.5 delay, 0.5 s)), and those without
-/// a positive time, of which 64 in a row end the measurement. One that takes longer than the wall limit is
-/// still one sample.
+/// Takes samples until StoppingRule has enough. Discards those whose clock was throttled, each followed by a pause that
+/// grows after three in a row (nvbench's: 0.05 s, then + min(1.5 delay, 0.5 s)), and those without a positive time, of
+/// which 64 in a row end the measurement. One that takes longer than the wall limit is still one sample.
 ///
-/// Fills every field but `method` and those of other measurements (hot_, graph_, rates). Where no sample was
-/// accepted the status is "no_accepted_samples", every time is null and `advice` says why.
+/// Fills every field but `method` and those of other measurements (hot_, graph_, rates). Where no sample was accepted
+/// the status is "no_accepted_samples", every time is null and `advice` says why.
 ///
-/// `sampler` executes once; whatever only the first execution does (lazy loading) must have happened.
-/// `wall_seconds`: a clock that never goes back. `pause` waits. What they throw passes through.
-probe::TimeFindings measure(const std::function<Sample()>& sampler,
-                            const std::function<double()>& wall_seconds,
+/// `sampler` executes once; whatever only the first execution does (lazy loading) must have happened. `wall_seconds`: a
+/// clock that never goes back. `pause` waits. What they throw passes through.
+probe::TimeFindings measure(const std::function<Sample()>& sampler, const std::function<double()>& wall_seconds,
                             const std::function<void(double seconds)>& pause, const MeasureOptions& options);
 
 }  // namespace attnprobe::run

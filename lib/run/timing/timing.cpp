@@ -29,9 +29,7 @@ class Event {
   ~Event() { cuda_api().cuEventDestroy(event_); }
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
-  void record(CUstream stream) const {
-    cuda_api().check(cuda_api().cuEventRecord(event_, stream), "cuEventRecord");
-  }
+  void record(CUstream stream) const { cuda_api().check(cuda_api().cuEventRecord(event_, stream), "cuEventRecord"); }
   double milliseconds_to(const Event& end) const {
     float ms = 0;
     cuda_api().check(cuda_api().cuEventElapsedTime(&ms, event_, end.event_), "cuEventElapsedTime");
@@ -47,8 +45,7 @@ class Flags {
  public:
   Flags() {
     void* memory = nullptr;
-    cuda_api().check(cuda_api().cuMemHostAlloc(&memory, 2 * sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP),
-                     "cuMemHostAlloc");
+    cuda_api().check(cuda_api().cuMemHostAlloc(&memory, 2 * sizeof(int), CU_MEMHOSTALLOC_DEVICEMAP), "cuMemHostAlloc");
     flags_ = static_cast<volatile int*>(memory);
   }
   ~Flags() { cuda_api().cuMemFreeHost(const_cast<int*>(flags_)); }
@@ -102,9 +99,8 @@ class Sampler {
         blocks_(4 * static_cast<unsigned>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))),
         flushed_(device, 2 * static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE))),
         stamps_(device, 4 * sizeof(uint64_t)) {
-    // From one event to the next some microseconds pass beside the kernel between them: 2.8 on an H200
-    // (CUPTI's kernel times against events, for kernels of 6 to 130 microseconds), of which an empty kernel
-    // shows 3.0.
+    // From one event to the next some microseconds pass beside the kernel between them: 2.8 on an H200 (CUPTI's kernel
+    // times against events, for kernels of 6 to 130 microseconds), of which an empty kernel shows 3.0.
     constexpr int samples = 21;
     const CUfunction nothing = device.function("nothing");
     std::vector<double> times;
@@ -179,9 +175,9 @@ class Sampler {
     const Flags& flags_;
   };
 
-  // Attention draws more power than a GPU may for long: an H200 that runs it without a break falls from 1980
-  // to 1640 MHz, and the figures with it (10 % between this and a profiler's single calls, measured). Two
-  // thirds of the time it rests.
+  // Attention draws more power than a GPU may for long: an H200 that runs it without
+  // a break falls from 1980 to 1640 MHz, and the figures with it (10 % between this
+  // and a profiler's single calls, measured). Two thirds of the time it rests.
   void rest() const {
     constexpr double worth_it_ms = 0.05, rests_for_one = 2;
     if (last_ms_ > worth_it_ms)
@@ -222,8 +218,7 @@ std::optional<double> median_of(const std::vector<double>& values) {
 void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& execute) {
   constexpr double batch_ms = 20;
   constexpr int batches = 10, most = 2000;
-  const int count =
-      std::clamp(static_cast<int>(batch_ms / std::max(findings.median_ms.value_or(1), 1e-3)), 4, most);
+  const int count = std::clamp(static_cast<int>(batch_ms / std::max(findings.median_ms.value_or(1), 1e-3)), 4, most);
   sampler.hot(execute, count);
   std::vector<double> times;
   times.reserve(batches);
@@ -269,12 +264,12 @@ probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const 
   const GpuLimits limits = limits_of(device);
   measuring.reference_clock_mhz = limits.sm_clock_mhz;
   const auto start = Clock::now();
-  probe::TimeFindings findings = measure(
-      [&] { return sampler.cold(execute); }, [&] { return since(start); },
-      [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }, measuring);
-  findings.method = fmt::format(
-      "CUDA events less those of an empty kernel, L2 flushed, rests of twice the time, {}",
-      sampler.holds() ? "queued before the start" : "launches included: the plan waits for the GPU");
+  probe::TimeFindings findings =
+      measure([&] { return sampler.cold(execute); }, [&] { return since(start); },
+              [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }, measuring);
+  findings.method =
+      fmt::format("CUDA events less those of an empty kernel, L2 flushed, rests of twice the time, {}",
+                  sampler.holds() ? "queued before the start" : "launches included: the plan waits for the GPU");
   findings.profile = options.timing;
   findings.overhead_ms = sampler.overhead_ms();
   if (options.hot) add_hot(findings, sampler, execute);

@@ -10,8 +10,8 @@ namespace attnprobe::run {
 /// The limits that percentages are of: this GPU at its highest clocks, as CUDA tells them.
 GpuLimits limits_of(const CudaDevice& device);
 
-/// Times the plan as the options ask. It must have run before (kernels load at the first run). Throws
-/// Error(cuda), and what `execute` throws.
+/// Times the plan as the options ask. It must have run before (kernels
+/// load at the first run). Throws Error(cuda), and what `execute` throws.
 probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const RunOptions& options);
 
 }  // namespace attnprobe::run

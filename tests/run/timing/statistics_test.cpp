@@ -27,8 +27,8 @@ StoppingRule rule_after(const Values& times, const StoppingLimits& limits = {}) 
   return rule;
 }
 
-// A GPU that gives the samples of a script, the last one again and again, and a wall clock that goes on by
-// the time of each and by 1 ms.
+// A GPU that gives the samples of a script, the last one again and
+// again, and a wall clock that goes on by the time of each and by 1 ms.
 struct Script {
   std::vector<Sample> samples;
   size_t taken = 0;
@@ -123,8 +123,7 @@ TEST_CASE("Noise is the standard deviation of a sample over the mean", "[timing]
   CHECK(rule_after({1, 2, 3, 4, 5}).noise().value() == Approx(std::sqrt(2.5) / 3));
 }
 
-TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates; growing noise does not",
-          "[timing]") {
+TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates; growing noise does not", "[timing]") {
   StoppingRule rule({});
   size_t samples = 0;
   while (!rule.done(0) && samples < 1000) rule.add(alternating(samples++, 0.1));
@@ -225,8 +224,7 @@ TEST_CASE("Clocks are not judged where they or the reference are unknown", "[tim
   Script unknown{{{50, 0, 0}}}, no_reference{{{50, 0, 100}}}, strict{{{50, 0, 1900}}};
   CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == "ok");
   CHECK(no_reference.measured().status == "ok");
-  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status ==
-        "no_accepted_samples");
+  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status == "no_accepted_samples");
 }
 
 TEST_CASE("A GPU that is always throttled ends in a status, in time", "[timing]") {
