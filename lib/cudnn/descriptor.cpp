@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -13,24 +14,15 @@ const char* descriptor_type_name(cudnnBackendDescriptorType_t type) {
 #define ATTNPROBE_CASE(name) \
   case name:                 \
     return #name
-  constexpr int diagonal_band_mask = 44, softmax = 45;  // newer than the headers (newer_api.hpp)
-  if (type == diagonal_band_mask) return "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR";
-  if (type == softmax) return "CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR";
+  // The operations' types may be newer than the header.
+  const char* name = nullptr;
+  graph::for_each_operation([&](auto table) {
+    if (type == table.descriptor.number) name = table.descriptor.name;
+    if (table.has_math && type == table.math.number) name = table.math.name;
+  });
+  if (name != nullptr) return name;
   switch (type) {
     ATTNPROBE_CASE(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_RNG_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
-    ATTNPROBE_CASE(CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR);
     ATTNPROBE_CASE(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     ATTNPROBE_CASE(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     ATTNPROBE_CASE(CUDNN_BACKEND_ENGINE_DESCRIPTOR);

@@ -4,7 +4,7 @@
 
 namespace attnprobe::cudnn {
 
-cudnnDataType_t cudnn_type(DataType type) {
+cudnnDataType_t cudnn_value(DataType type) {
   switch (type) {
     case DataType::f16:
       return CUDNN_DATA_HALF;
@@ -39,7 +39,7 @@ cudnnDataType_t cudnn_type(DataType type) {
 #define ATTNPROBE_POINTWISE_CASE(name) \
   case graph::PointwiseMode::name:     \
     return CUDNN_POINTWISE_##name;
-cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode) {
+cudnnPointwiseMode_t cudnn_value(graph::PointwiseMode mode) {
   switch (mode) { ATTNPROBE_POINTWISE_MODES(ATTNPROBE_POINTWISE_CASE) }
   throw Error(ErrorKind::internal, "unknown pointwise mode");
 }
@@ -48,7 +48,7 @@ cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode) {
 #define ATTNPROBE_REDUCTION_CASE(name) \
   case graph::ReductionOperator::name: \
     return CUDNN_REDUCE_TENSOR_##name;
-cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op) {
+cudnnReduceTensorOp_t cudnn_value(graph::ReductionOperator op) {
   switch (op) { ATTNPROBE_REDUCTION_OPERATORS(ATTNPROBE_REDUCTION_CASE) }
   throw Error(ErrorKind::internal, "unknown reduction operator");
 }
@@ -57,7 +57,7 @@ cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op) {
 #define ATTNPROBE_REORDERING_CASE(name) \
   case graph::Reordering::name:         \
     return CUDNN_TENSOR_REORDERING_##name;
-cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering) {
+cudnnBackendTensorReordering_t cudnn_value(graph::Reordering reordering) {
   switch (reordering) { ATTNPROBE_REORDERINGS(ATTNPROBE_REORDERING_CASE) }
   throw Error(ErrorKind::internal, "unknown reordering");
 }
@@ -66,7 +66,7 @@ cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering) {
 #define ATTNPROBE_DISTRIBUTION_CASE(name) \
   case graph::RngDistribution::name:      \
     return CUDNN_RNG_DISTRIBUTION_##name;
-cudnnRngDistribution_t cudnn_distribution(graph::RngDistribution distribution) {
+cudnnRngDistribution_t cudnn_value(graph::RngDistribution distribution) {
   switch (distribution) { ATTNPROBE_RNG_DISTRIBUTIONS(ATTNPROBE_DISTRIBUTION_CASE) }
   throw Error(ErrorKind::internal, "unknown distribution");
 }

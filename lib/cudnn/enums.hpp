@@ -8,10 +8,10 @@
 
 namespace attnprobe::cudnn {
 
-cudnnDataType_t cudnn_type(DataType type);
-cudnnPointwiseMode_t cudnn_mode(graph::PointwiseMode mode);
-cudnnReduceTensorOp_t cudnn_operator(graph::ReductionOperator op);
-cudnnBackendTensorReordering_t cudnn_reordering(graph::Reordering reordering);
-cudnnRngDistribution_t cudnn_distribution(graph::RngDistribution distribution);
+cudnnDataType_t cudnn_value(DataType type);
+cudnnPointwiseMode_t cudnn_value(graph::PointwiseMode mode);
+cudnnReduceTensorOp_t cudnn_value(graph::ReductionOperator op);
+cudnnBackendTensorReordering_t cudnn_value(graph::Reordering reordering);
+cudnnRngDistribution_t cudnn_value(graph::RngDistribution distribution);
 
 }  // namespace attnprobe::cudnn

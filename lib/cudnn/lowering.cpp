@@ -6,12 +6,35 @@
 
 #include "base/error.hpp"
 #include "cudnn/enums.hpp"
-#include "cudnn/newer_api.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
 
 using graph::Uid;
+
+// The table's numbers, as far as the header has them.
+#define ATTNPROBE_CHECK(member, is, suffix, number, ...) static_assert(CUDNN_ATTR_##suffix == (number));
+#define ATTNPROBE_LATER(...)
+#define ATTNPROBE_CHECK_OPERATION(Kind, name, suffix, number)               \
+  static_assert(CUDNN_BACKEND_OPERATION_##suffix##_DESCRIPTOR == (number)); \
+  ATTNPROBE_ROWS_##Kind(ATTNPROBE_CHECK, ATTNPROBE_LATER, ATTNPROBE_LATER)
+#define ATTNPROBE_CHECK_COMPUTED(Kind, name, suffix, number, math, math_number, attribute, attribute_number) \
+  ATTNPROBE_CHECK_OPERATION(Kind, name, suffix, number)                                                      \
+  static_assert(CUDNN_BACKEND_##math##_DESCRIPTOR == (math_number) && CUDNN_ATTR_##attribute == (attribute_number));
+ATTNPROBE_OPERATIONS(ATTNPROBE_CHECK_OPERATION, ATTNPROBE_CHECK_COMPUTED, ATTNPROBE_LATER)
+#undef ATTNPROBE_CHECK_COMPUTED
+#undef ATTNPROBE_CHECK_OPERATION
+#undef ATTNPROBE_LATER
+#undef ATTNPROBE_CHECK
+
+Attribute attribute(const graph::CudnnName& name) {
+  return {static_cast<cudnnBackendAttributeName_t>(name.number), name.name};
+}
+
+cudnnBackendDescriptorType_t descriptor_type(const graph::CudnnName& name) {
+  return static_cast<cudnnBackendDescriptorType_t>(name.number);
+}
 
 class Lowering {
  public:
@@ -70,215 +93,95 @@ class Lowering {
   size_t make_tensor(const graph::Tensor& t) {
     Descriptor d(library_, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_UNIQUE_ID), t.uid);
-    d.set(ATTNPROBE_ATTRIBUTE(TENSOR_DATA_TYPE), cudnn_type(t.data_type));
+    d.set(ATTNPROBE_ATTRIBUTE(TENSOR_DATA_TYPE), cudnn_value(t.data_type));
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_BYTE_ALIGNMENT), t.alignment);
     d.set_all(ATTNPROBE_ATTRIBUTE(TENSOR_DIMENSIONS), std::span<const int64_t>(t.dims));
     d.set_all(ATTNPROBE_ATTRIBUTE(TENSOR_STRIDES), std::span<const int64_t>(t.strides));
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_IS_VIRTUAL), t.is_virtual);
     d.set(ATTNPROBE_ATTRIBUTE(TENSOR_IS_BY_VALUE), t.by_value);
     if (t.reordering != graph::Reordering::NONE)
-      d.set(ATTNPROBE_ATTRIBUTE(TENSOR_REORDERING_MODE), cudnn_reordering(t.reordering));
+      d.set(ATTNPROBE_ATTRIBUTE(TENSOR_REORDERING_MODE), cudnn_value(t.reordering));
     if (t.ragged_offset) d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
     d.finalize();
     return keep(std::move(d));
+  }
+
+  // What it computes first, where that is a descriptor of its own.
+  template <class Op>
+  size_t operation(const Op& op) {
+    using Table = graph::OperationTable<Op>;
+    std::optional<size_t> math;
+    if constexpr (Table::has_math) {
+      Descriptor part(library_, descriptor_type(Table::math));
+      graph::for_each_row<Op>([&](const auto& row) {
+        if constexpr (std::decay_t<decltype(row)>::is == graph::RowIs::math)
+          set_value(part, attribute(row.attribute), op.*row.member);
+      });
+      part.finalize();
+      math = keep(std::move(part));
+    }
+    Descriptor d(library_, descriptor_type(Table::descriptor));
+    if (math) d.set(attribute(Table::math_attribute), parts_[*math]);
+    graph::for_each_row<Op>([&](const auto& row) { set_row(d, op, row); });
+    d.finalize();
+    return keep(std::move(d));
+  }
+
+  template <graph::RowIs is, class Op, class Value>
+  void set_row(Descriptor& d, const Op& op, const graph::OperationRow<is, Op, Value>& row) {
+    using graph::RowIs;
+    const Value& value = op.*row.member;
+    if constexpr (std::is_same_v<Op, graph::SdpaForward> && is == RowIs::output && !std::is_same_v<Value, Uid>)
+      if (row.member == &Op::stats && op.softmax_x) {
+        inner_softmax(d, op);
+        return;
+      }
+    if (row.attribute.number == graph::no_cudnn_name.number || is == RowIs::math) return;
+    if constexpr (is == RowIs::output_uid) score_graph(d, op);
+    if constexpr (is == RowIs::input || is == RowIs::output)
+      port(d, attribute(row.attribute), value);
+    else if constexpr (is == RowIs::f32_value) {
+      if (value) d.set(attribute(row.attribute), static_cast<float>(*value));
+    } else {
+      // A cuDNN that does not know a flag behaves as if it was not set.
+      if (std::is_same_v<Value, bool> && library_.version() < row.since) return;
+      set_value(d, attribute(row.attribute), value);
+    }
   }
 
   void port(Descriptor& d, Attribute attribute, std::optional<Uid> uid) {
     if (uid) d.set(attribute, parts_[tensor(*uid)]);
   }
 
-  size_t operation(const graph::Matmul& op) {
-    Descriptor math(library_, CUDNN_BACKEND_MATMUL_DESCRIPTOR);
-    math.set(ATTNPROBE_ATTRIBUTE(MATMUL_COMP_TYPE), cudnn_type(op.compute));
-    math.finalize();
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR);
-    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_DESC), math);
-    keep(std::move(math));
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_ADESC), op.a);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_BDESC), op.b);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_CDESC), op.c);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC), op.m_override);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC), op.n_override);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC), op.k_override);
-    d.finalize();
-    return keep(std::move(d));
+  template <class T>
+  static void set_value(Descriptor& d, Attribute attribute, const T& value) {
+    if constexpr (std::is_enum_v<T>)
+      d.set(attribute, cudnn_value(value));
+    else
+      d.set(attribute, value);
+  }
+  template <class T>
+  static void set_value(Descriptor& d, Attribute attribute, const std::optional<T>& value) {
+    if (value) set_value(d, attribute, *value);
+  }
+  static void set_value(Descriptor& d, Attribute attribute, const std::vector<int64_t>& values) {
+    const std::vector<int32_t> narrow(values.begin(), values.end());
+    d.set_all(attribute, std::span<const int32_t>(narrow));
   }
 
-  size_t operation(const graph::Pointwise& op) {
-    Descriptor math(library_, CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    math.set(ATTNPROBE_ATTRIBUTE(POINTWISE_MODE), cudnn_mode(op.mode));
-    math.set(ATTNPROBE_ATTRIBUTE(POINTWISE_MATH_PREC), cudnn_type(op.compute));
-    if (op.axis) math.set(ATTNPROBE_ATTRIBUTE(POINTWISE_AXIS), *op.axis);
-    math.finalize();
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_PW_DESCRIPTOR), math);
-    keep(std::move(math));
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_XDESC), op.x);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_BDESC), op.b);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_TDESC), op.t);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_YDESC), op.y);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_DYDESC), op.dy);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_DXDESC), op.dx);
-    if (op.alpha1) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_ALPHA1), *op.alpha1);
-    if (op.alpha2) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_POINTWISE_ALPHA2), *op.alpha2);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::Reduction& op) {
-    Descriptor math(library_, CUDNN_BACKEND_REDUCTION_DESCRIPTOR);
-    math.set(ATTNPROBE_ATTRIBUTE(REDUCTION_OPERATOR), cudnn_operator(op.op));
-    math.set(ATTNPROBE_ATTRIBUTE(REDUCTION_COMP_TYPE), cudnn_type(op.compute));
-    math.finalize();
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR);
-    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_REDUCTION_DESC), math);
-    keep(std::move(math));
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_REDUCTION_XDESC), op.x);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_REDUCTION_YDESC), op.y);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::Reshape& op) {
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RESHAPE_XDESC), op.x);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RESHAPE_YDESC), op.y);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::Rng& op) {
-    Descriptor math(library_, CUDNN_BACKEND_RNG_DESCRIPTOR);
-    math.set(ATTNPROBE_ATTRIBUTE(RNG_DISTRIBUTION), cudnn_distribution(op.distribution));
-    if (op.probability) math.set(ATTNPROBE_ATTRIBUTE(RNG_BERNOULLI_DIST_PROBABILITY), *op.probability);
-    math.finalize();
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR);
-    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_RNG_DESC), math);
-    keep(std::move(math));
-    if (op.constant_seed) d.set(ATTNPROBE_ATTRIBUTE(OPERATION_RNG_SEED), *op.constant_seed);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_SEED), op.seed);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_OFFSET_DESC), op.offset);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_RNG_YDESC), op.y);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::PagedCacheLoad& op) {
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC), op.container);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_PAGE_TABLE_DESC), op.page_table);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC), op.sequence);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_PAGED_CACHE_LOAD_YDESC), op.y);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::BlockScaleDequantize& op) {
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC), op.x);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC), op.scale);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC), op.y);
-    d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC), cudnn_type(op.compute));
-    const std::vector<int32_t> block_size(op.block_size.begin(), op.block_size.end());
-    d.set_all(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE), std::span<const int32_t>(block_size));
-    constexpr int64_t first_with_negative_scales = 91400;  // cudnn-frontend 1.23, block_scale_dequantize.h
-    if (library_.version() >= first_with_negative_scales)
-      d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE), op.negative_scale);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::DiagonalBandMask& op) {
-    Descriptor d(library_, newer::diagonal_band_mask_descriptor);
-    port(d, newer::DIAGONAL_BAND_MASK_XDESC, op.x);
-    port(d, newer::DIAGONAL_BAND_MASK_BDESC, op.fill);
-    port(d, newer::DIAGONAL_BAND_MASK_SEQ_LEN_QDESC, op.seq_len_q);
-    port(d, newer::DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC, op.seq_len_kv);
-    port(d, newer::DIAGONAL_BAND_MASK_LEFT_BOUND_DESC, op.left_bound);
-    port(d, newer::DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC, op.shift_right_bound);
-    port(d, newer::DIAGONAL_BAND_MASK_YDESC, op.y);
-    d.set(newer::DIAGONAL_BAND_MASK_COMPARISON_MODE, cudnn_mode(op.comparison));
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::Softmax& op) {
-    Descriptor d(library_, newer::softmax_descriptor);
-    port(d, newer::SOFTMAX_XDESC, op.x);
-    port(d, newer::SOFTMAX_YDESC, op.y);
-    port(d, newer::SOFTMAX_SINK_DESC, op.sink);
-    port(d, newer::SOFTMAX_STATS_DESC, op.stats);
-    port(d, newer::SOFTMAX_MAX_DESC, op.max);
-    port(d, newer::SOFTMAX_SUM_EXP_DESC, op.sum_exp);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::SdpaForward& op) {
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_QDESC), op.q);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_KDESC), op.k);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_VDESC), op.v);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_ODESC), op.o);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SCALEDESC), op.scale);
-    if (op.softmax_x) {
-      const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp};
-      d.set(newer::SDPA_FWD_SOFTMAX_DESC, parts_[operation(softmax)]);
-    } else {
-      port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_STATSDESC), op.stats);
-    }
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SEQ_LEN_QDESC), op.seq_len_q);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_SEQ_LEN_KVDESC), op.seq_len_kv);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_BLOCK_MASK_DESC), op.block_mask);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_PAGE_TABLE_KDESC), op.page_table_k);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_FWD_PAGE_TABLE_VDESC), op.page_table_v);
-    score_graph(d, op, newer::SDPA_FWD_SUBGRAPH, newer::SDPA_FWD_SUBGRAPH_INPUT_UID,
-                newer::SDPA_FWD_SUBGRAPH_OUTPUT_UID);
-    if (op.dropout_probability) d.set(newer::SDPA_FWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
-    port(d, newer::SDPA_FWD_DROPOUT_SEED_DESC, op.seed);
-    port(d, newer::SDPA_FWD_DROPOUT_OFFSET_DESC, op.offset);
-    port(d, newer::SDPA_FWD_DROPOUT_RNG_DUMP_DESC, op.rng_dump);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  size_t operation(const graph::SdpaBackward& op) {
-    Descriptor d(library_, CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_QDESC), op.q);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_KDESC), op.k);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_VDESC), op.v);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_ODESC), op.o);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DODDESC), op.d_o);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_STATSDESC), op.stats);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SCALEDESC), op.scale);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SEQ_LEN_QDESC), op.seq_len_q);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_SEQ_LEN_KVDESC), op.seq_len_kv);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DQDESC), op.dq);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DKDESC), op.dk);
-    port(d, ATTNPROBE_ATTRIBUTE(OPERATION_SDPA_BWD_DVDESC), op.dv);
-    port(d, newer::SDPA_BWD_SINK_DESC, op.sink);
-    port(d, newer::SDPA_BWD_DSINK_DESC, op.d_sink);
-    port(d, newer::SDPA_BWD_DBIAS_DESC, op.d_bias);
-    if (op.max_total_seqlen_q) d.set(newer::SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q, *op.max_total_seqlen_q);
-    if (op.max_total_seqlen_kv) d.set(newer::SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV, *op.max_total_seqlen_kv);
-    score_graph(d, op, newer::SDPA_BWD_SUBGRAPH, newer::SDPA_BWD_SUBGRAPH_INPUT_UID,
-                newer::SDPA_BWD_SUBGRAPH_OUTPUT_UID);
-    if (op.dropout_probability) d.set(newer::SDPA_BWD_DROPOUT_PROBABILITY, static_cast<float>(*op.dropout_probability));
-    port(d, newer::SDPA_BWD_DROPOUT_SEED_DESC, op.seed);
-    port(d, newer::SDPA_BWD_DROPOUT_OFFSET_DESC, op.offset);
-    d.finalize();
-    return keep(std::move(d));
-  }
-
-  // The operations on the scores that a single SDPA operation holds inside.
+  // The operations on the scores that an SDPA operation holds inside.
   template <class Op>
-  void score_graph(Descriptor& d, const Op& op, Attribute graph, Attribute input, Attribute output) {
+  void score_graph(Descriptor& d, const Op& op) {
     if (!op.score_input) return;
     Descriptor inside = operation_graph("score operation", graph_.score_operations, nullptr);
-    d.set(graph, inside);
+    d.set(attribute(graph::score_graph_attribute<Op>), inside);
     keep(std::move(inside));
-    d.set(input, *op.score_input);
-    d.set(output, *op.score_output);
+  }
+
+  // From 9.21 statistics, maxima, sums and sink are ports of a softmax inside the operation.
+  void inner_softmax(Descriptor& d, const graph::SdpaForward& op) {
+    const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp};
+    d.set(attribute(graph::inner_softmax_attribute), parts_[operation(softmax)]);
   }
 
   const Library& library_;

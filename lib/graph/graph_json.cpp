@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::graph {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::graph {
 namespace {

@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "base/error.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::graph {
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::graph {
 

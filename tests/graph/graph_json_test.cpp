@@ -231,7 +231,7 @@ TEST_CASE("The hash sees every port and every attribute of every operation", "[g
       }
     }
   }
-  // All that operation_fields.hpp lists has been there: a new port or attribute needs a graph above.
+  // All that operation_table.hpp lists has been there: a new port or attribute needs a graph above.
   std::map<std::string, int> keys;
   std::set<std::string> pairs;
   for (const auto& place : seen) pairs.insert(place.substr(0, place.rfind('/')));

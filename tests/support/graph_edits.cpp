@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "base/text.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::test {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "attention/fields.hpp"
 #include "build/softmax.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 
 namespace attnprobe::test {
 namespace {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "graph/cudnn_names.hpp"
+#include "graph/operation_table.hpp"
 #include "importers/import.hpp"
 
 namespace attnprobe::importers {
@@ -172,53 +173,64 @@ class BackendJsonImport {
   }
 
   graph::Operation read_operation(JsonObject& node) {
-    constexpr std::pair<std::string_view, graph::Operation (BackendJsonImport::*)(JsonObject&)> readers[] = {
-        {"MATMUL", &BackendJsonImport::matmul},
-        {"POINTWISE", &BackendJsonImport::pointwise},
-        {"REDUCTION", &BackendJsonImport::reduction},
-        {"RESHAPE", &BackendJsonImport::reshape},
-        {"RNG", &BackendJsonImport::rng},
-        {"PAGED_CACHE_LOAD", &BackendJsonImport::paged_cache_load},
-        {"BLOCK_SCALE_DEQUANTIZE", &BackendJsonImport::block_scale_dequantize},
-        {"DIAGONAL_BAND_MASK", &BackendJsonImport::diagonal_band_mask},
-        {"SOFTMAX", &BackendJsonImport::softmax},
-        {"SDPA_FWD", &BackendJsonImport::sdpa_forward},
-        {"SDPA_BWD", &BackendJsonImport::sdpa_backward}};
     std::vector<std::string> names;
+    std::optional<graph::Operation> read;
     const Json& kind = node.at("operation", "CUDNN_BACKEND_OPERATION_…_DESCRIPTOR");
-    for (const auto& [name, reader] : readers) {
-      names.push_back(fmt::format("CUDNN_BACKEND_OPERATION_{}_DESCRIPTOR", name));
-      if (kind == names.back()) return (this->*reader)(node);
-    }
-    node.fail("operation", kind, quoted_list(names));
+    graph::for_each_operation([&](auto table) {
+      names.emplace_back(table.descriptor.name);
+      if (!read && kind == names.back()) read = read_as<typename decltype(table)::Op>(node);
+    });
+    if (!read) node.fail("operation", kind, quoted_list(names));
+    return *read;
   }
 
-  graph::Operation matmul(JsonObject& node) {
-    graph::Matmul op;
-    op.compute = node.named<DataType>("mathPrec");
-    op.a = node.needed_port("matA");
-    op.b = node.needed_port("matB");
-    op.c = node.needed_port("matC");
-    op.m_override = node.port("mOverride");
-    op.n_override = node.port("nOverride");
-    op.k_override = node.port("kOverride");
+  template <class Op>
+  Op read_as(JsonObject& node) {
+    Op op;
+    graph::for_each_row<Op>([&](const auto& row) {
+      if (!row.json.empty()) read_row(node, row, op.*row.member);
+    });
+    read_by_code(node, op);
     return op;
   }
 
-  graph::Operation pointwise(JsonObject& node) {
-    graph::Pointwise op;
-    op.mode = node.named<graph::PointwiseMode>("pointwiseMode");
-    op.compute = node.named<DataType>("mathPrec");
-    op.axis = node.integer("axis");
-    op.x = node.port("X");
-    op.b = node.port("B");
-    op.t = node.port("T");
-    op.y = node.port("Y");
-    op.dy = node.port("dY");
-    op.dx = node.port("dX");
+  template <class Row, class T>
+  void read_row(JsonObject& node, const Row& row, T& value) {
+    const std::string key = key_in(node, row.json);
+    if constexpr (Row::is == graph::RowIs::input || Row::is == graph::RowIs::output) {
+      if constexpr (std::is_same_v<T, graph::Uid>)
+        value = node.needed_port(key);
+      else
+        value = node.port(key);
+    } else if constexpr (std::is_enum_v<T>) {
+      value = node.named<T>(key);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      value = node.boolean(key);
+    } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
+      value = node.integers(key);
+    } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+      value = node.number(key);
+    } else {
+      static_assert(std::is_same_v<T, std::optional<int64_t>>);
+      value = node.integer(key);
+    }
+  }
+
+  // The key that is there; the newest where none is.
+  static std::string key_in(JsonObject& node, std::string_view keys) {
+    const std::vector<std::string> all = split(keys, '|');
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& key) { return node.find(key) != nullptr; });
+    return found == all.end() ? all.front() : *found;
+  }
+
+  // What no rule covers, after what the table says has been read.
+  template <class Op>
+  void read_by_code(JsonObject&, Op&) {}
+
+  void read_by_code(JsonObject& node, graph::Pointwise& op) {
     // One is what cuDNN takes where nothing is set.
-    if (const auto alpha = node.number("alpha1"); alpha && *alpha != 1) op.alpha1 = alpha;
-    if (const auto alpha = node.number("alpha2"); alpha && *alpha != 1) op.alpha2 = alpha;
+    if (op.alpha1 == 1) op.alpha1.reset();
+    if (op.alpha2 == 1) op.alpha2.reset();
     // Of activations, as cuDNN writes them where nothing is set (9.19).
     constexpr std::pair<const char*, double> parameters[] = {
         {"lowerClip", 0},      {"upperClip", std::numeric_limits<double>::max()},
@@ -228,101 +240,27 @@ class BackendJsonImport {
     for (const auto& [key, usual] : parameters)
       if (const auto value = node.number(key); value && *value != usual)
         lose(fmt::format("{} {} of {}", key, *value, name_of(op.mode)));
-    return op;
   }
 
-  graph::Operation reduction(JsonObject& node) {
-    graph::Reduction op;
-    op.op = node.named<graph::ReductionOperator>("reductionOp");
-    op.compute = node.named<DataType>("mathPrec");
-    op.x = node.needed_port("X");
-    op.y = node.needed_port("Y");
+  void read_by_code(JsonObject& node, graph::Reduction& op) {
     if (node.boolean("isDeterministic")) lose(fmt::format("that the reduction to tensor {} is deterministic", op.y));
-    return op;
   }
 
-  graph::Operation reshape(JsonObject& node) {
-    const graph::Reshape op{node.needed_port("X"), node.needed_port("Y")};
+  void read_by_code(JsonObject& node, graph::Reshape& op) {
     if (const Json* mode = node.find("mode"); mode != nullptr && *mode != "CUDNN_RESHAPE_VIEW_ONLY")
       lose(fmt::format("the mode {} of the reshape to tensor {}", json_text(*mode), op.y));
-    return op;
   }
 
-  graph::Operation rng(JsonObject& node) {
-    graph::Rng op;
-    op.distribution = node.named<graph::RngDistribution>("distribution");
-    op.probability = node.number("bernoulli_dist_probability");
-    op.seed = node.port("seedTensor");
-    op.offset = node.port("offset");
-    // cuDNN writes a constant seed where there is no tensor for it.
-    const auto constant = node.integer("seed");
-    if (!op.seed) op.constant_seed = constant;
-    const auto old_name = node.port("yDesc");  // up to 9.10
-    op.y = old_name ? *old_name : node.needed_port("Y");
-    return op;
+  // cuDNN writes a constant seed where there is a tensor for it, too.
+  void read_by_code(JsonObject&, graph::Rng& op) {
+    if (op.seed) op.constant_seed.reset();
   }
 
-  graph::Operation paged_cache_load(JsonObject& node) {
-    return graph::PagedCacheLoad{node.needed_port("container"), node.needed_port("pageTable"),
-                                 node.needed_port("sequence"), node.needed_port("Y")};
-  }
-
-  graph::Operation block_scale_dequantize(JsonObject& node) {
-    graph::BlockScaleDequantize op;
-    op.x = node.needed_port("X");
-    op.scale = node.needed_port("scale");
-    op.y = node.needed_port("Y");
-    op.block_size = node.integers("block_size");
-    op.compute = node.named<DataType>("mathPrec");
-    op.negative_scale = node.boolean("is_neg_scale");
-    return op;
-  }
-
-  graph::Operation diagonal_band_mask(JsonObject& node) {
-    graph::DiagonalBandMask op;
-    op.comparison = node.named<graph::PointwiseMode>("comparisonMode");
-    op.x = node.needed_port("X");
-    op.fill = node.needed_port("B");
-    op.y = node.needed_port("Y");
-    op.seq_len_q = node.port("seqLenQDesc");
-    op.seq_len_kv = node.port("seqLenKVDesc");
-    op.left_bound = node.port("leftBoundDesc");
-    op.shift_right_bound = node.port("shiftRightBoundDesc");
-    return op;
-  }
-
-  graph::Operation softmax(JsonObject& node) {
-    graph::Softmax op;
-    op.x = node.needed_port("X");
-    op.y = node.needed_port("Y");
-    op.sink = node.port("sinkDesc");
-    op.stats = node.port("statsDesc");
-    op.max = node.port("maxDesc");
-    op.sum_exp = node.port("sumExpDesc");
-    return op;
-  }
-
-  graph::Operation sdpa_forward(JsonObject& node) {
-    graph::SdpaForward op;
-    op.q = node.needed_port("Q");
-    op.k = node.needed_port("K");
-    op.v = node.needed_port("V");
-    op.o = node.needed_port("O");
-    op.scale = node.port("scale");
-    op.stats = node.port("stats");
-    op.seq_len_q = node.port("seqLenQ");
-    op.seq_len_kv = node.port("seqLenKV");
-    op.block_mask = node.port("blockMask");
-    op.page_table_k = node.port("pageTableK");
-    op.page_table_v = node.port("pageTableV");
-    op.dropout_probability = node.number("dropoutProbability");
-    op.seed = node.port("dropoutSeed");
-    op.offset = node.port("dropoutOffset");
-    op.rng_dump = node.port("dropoutRngDump");
+  void read_by_code(JsonObject& node, graph::SdpaForward& op) {
     if (const Json* inner = node.find("softmax")) {
       JsonObject object(*inner, node.pointer("softmax"));
       object.find("operation");
-      const auto part = std::get<graph::Softmax>(softmax(object));
+      const auto part = read_as<graph::Softmax>(object);
       note_rest(object);
       op.softmax_x = part.x;
       op.softmax_y = part.y;
@@ -331,37 +269,12 @@ class BackendJsonImport {
       op.max = part.max;
       op.sum_exp = part.sum_exp;
     }
-    read_scores(node, op);
-    return op;
+    read_scores(node);
   }
 
-  // cuDNN 9.19 refuses every graph with it before it logs one; the names are the forward operation's.
-  graph::Operation sdpa_backward(JsonObject& node) {
-    graph::SdpaBackward op;
-    constexpr std::pair<const char*, graph::Uid graph::SdpaBackward::*> ports[] = {
-        {"Q", &graph::SdpaBackward::q},   {"K", &graph::SdpaBackward::k},    {"V", &graph::SdpaBackward::v},
-        {"O", &graph::SdpaBackward::o},   {"dO", &graph::SdpaBackward::d_o}, {"stats", &graph::SdpaBackward::stats},
-        {"dQ", &graph::SdpaBackward::dq}, {"dK", &graph::SdpaBackward::dk},  {"dV", &graph::SdpaBackward::dv}};
-    for (const auto& [key, member] : ports) op.*member = node.needed_port(key);
-    op.scale = node.port("scale");
-    op.seq_len_q = node.port("seqLenQ");
-    op.seq_len_kv = node.port("seqLenKV");
-    op.dropout_probability = node.number("dropoutProbability");
-    op.seed = node.port("dropoutSeed");
-    op.offset = node.port("dropoutOffset");
-    op.sink = node.port("sink");
-    op.d_sink = node.port("dSink");
-    op.d_bias = node.port("dBias");
-    op.max_total_seqlen_q = node.integer("maxTotalSeqLenQ");
-    op.max_total_seqlen_kv = node.integer("maxTotalSeqLenKV");
-    read_scores(node, op);
-    return op;
-  }
+  void read_by_code(JsonObject& node, graph::SdpaBackward&) { read_scores(node); }
 
-  template <class Op>
-  void read_scores(JsonObject& node, Op& op) {
-    op.score_input = node.integer("subgraphInputUid");
-    op.score_output = node.integer("subgraphOutputUid");
+  void read_scores(JsonObject& node) {
     const Json* inner = node.find("subgraph");
     if (inner == nullptr) return;
     JsonObject object(*inner, node.pointer("subgraph"));

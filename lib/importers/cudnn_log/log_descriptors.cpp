@@ -22,7 +22,25 @@ std::string value_word(const log::LogNode* node) {
 }
 
 bool is_logged_math(const std::string& kind) {
-  return kind == "MATMUL" || kind == "POINTWISE" || kind == "REDUCTION" || kind == "RNG";
+  bool found = false;
+  graph::for_each_operation([&](auto table) { found = found || (table.has_math && kind == table.cudnn_name); });
+  return found;
+}
+
+template <class Op>
+void add_ports(std::vector<LoggedPort>& ports) {
+  graph::for_each_row<Op>([&](const auto& row) {
+    using Row = std::decay_t<decltype(row)>;
+    if constexpr (Row::is == graph::RowIs::input || Row::is == graph::RowIs::output)
+      if (row.attribute.number != graph::no_cudnn_name.number)
+        ports.push_back({logged_kind<Op>(), row.name, std::string(row.log), row.attribute.name, Row::is_output});
+  });
+  if constexpr (std::is_same_v<Op, graph::SdpaForward>)
+    graph::for_each_row<graph::Softmax>([&](const auto& row) {
+      const std::string_view name = row.name;
+      const char* port = name == "x" ? "softmax_x" : name == "y" ? "softmax_y" : row.name;
+      ports.push_back({logged_kind<Op>(), port, fmt::format("softmaxDesc/{}", row.log), "", row.is_output});
+    });
 }
 
 template <class List>
@@ -33,94 +51,12 @@ void forget_older(List& list, size_t oldest) {
 }  // namespace
 
 const std::vector<LoggedPort>& logged_ports() {
-  // Keys as cuDNN 9.0 to 9.28 write them; attributes as cudnn_graph.h names them.
-  static const std::vector<LoggedPort> all{
-      {"OPERATION_MATMUL", "a", "aDesc", "MATMUL_ADESC"},
-      {"OPERATION_MATMUL", "b", "bDesc", "MATMUL_BDESC"},
-      {"OPERATION_MATMUL", "c", "cDesc", "MATMUL_CDESC"},
-      {"OPERATION_MATMUL", "m_override", "", "MATMUL_GEMM_M_OVERRIDE_DESC"},
-      {"OPERATION_MATMUL", "n_override", "", "MATMUL_GEMM_N_OVERRIDE_DESC"},
-      {"OPERATION_MATMUL", "k_override", "", "MATMUL_GEMM_K_OVERRIDE_DESC"},
-      {"OPERATION_POINTWISE", "x", "xDesc", "POINTWISE_XDESC"},
-      {"OPERATION_POINTWISE", "b", "bDesc", "POINTWISE_BDESC"},
-      {"OPERATION_POINTWISE", "t", "tDesc", "POINTWISE_TDESC"},
-      {"OPERATION_POINTWISE", "y", "yDesc", "POINTWISE_YDESC"},
-      {"OPERATION_POINTWISE", "dy", "dyDesc", "POINTWISE_DYDESC"},
-      {"OPERATION_POINTWISE", "dx", "dxDesc", "POINTWISE_DXDESC"},
-      {"OPERATION_REDUCTION", "x", "xDesc", "REDUCTION_XDESC"},
-      {"OPERATION_REDUCTION", "y", "yDesc", "REDUCTION_YDESC"},
-      {"OPERATION_RESHAPE", "x", "inputDesc", "RESHAPE_XDESC"},
-      {"OPERATION_RESHAPE", "y", "outputDesc", "RESHAPE_YDESC"},
-      {"OPERATION_RNG", "y", "yDesc", "RNG_YDESC"},
-      {"OPERATION_RNG", "seed", "", "RNG_SEED"},
-      {"OPERATION_RNG", "offset", "", "RNG_OFFSET_DESC"},
-      {"OPERATION_PAGED_CACHE_LOAD", "container", "#0", "PAGED_CACHE_LOAD_CONTAINER_DESC"},
-      {"OPERATION_PAGED_CACHE_LOAD", "sequence", "#1", "PAGED_CACHE_LOAD_SEQUENCE_DESC"},
-      {"OPERATION_PAGED_CACHE_LOAD", "page_table", "#2", "PAGED_CACHE_LOAD_PAGE_TABLE_DESC"},
-      {"OPERATION_PAGED_CACHE_LOAD", "y", "#3", "PAGED_CACHE_LOAD_YDESC"},
-      {"OPERATION_BLOCK_SCALE_DEQUANTIZE", "x", "xDesc", "BLOCK_SCALE_DEQUANTIZE_XDESC"},
-      {"OPERATION_BLOCK_SCALE_DEQUANTIZE", "scale", "scaleDesc", "BLOCK_SCALE_DEQUANTIZE_SCALE_DESC"},
-      {"OPERATION_BLOCK_SCALE_DEQUANTIZE", "y", "yDesc", "BLOCK_SCALE_DEQUANTIZE_YDESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "x", "xDesc", "DIAGONAL_BAND_MASK_XDESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "fill", "bDesc", "DIAGONAL_BAND_MASK_BDESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "seq_len_q", "seqLenQDesc", "DIAGONAL_BAND_MASK_SEQ_LEN_QDESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "seq_len_kv", "seqLenKVDesc", "DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "left_bound", "leftBoundDesc", "DIAGONAL_BAND_MASK_LEFT_BOUND_DESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "shift_right_bound", "shiftRightBoundDesc",
-       "DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC"},
-      {"OPERATION_DIAGONAL_BAND_MASK", "y", "yDesc", "DIAGONAL_BAND_MASK_YDESC"},
-      {"OPERATION_SOFTMAX", "x", "xDesc", "SOFTMAX_XDESC"},
-      {"OPERATION_SOFTMAX", "sink", "sinkDesc", "SOFTMAX_SINK_DESC"},
-      {"OPERATION_SOFTMAX", "y", "yDesc", "SOFTMAX_YDESC"},
-      {"OPERATION_SOFTMAX", "stats", "statsDesc", "SOFTMAX_STATS_DESC"},
-      {"OPERATION_SOFTMAX", "max", "maxDesc", "SOFTMAX_MAX_DESC"},
-      {"OPERATION_SOFTMAX", "sum_exp", "sumExpDesc", "SOFTMAX_SUM_EXP_DESC"},
-      {"OPERATION_SDPA_FWD", "q", "qDesc", "SDPA_FWD_QDESC"},
-      {"OPERATION_SDPA_FWD", "k", "kDesc", "SDPA_FWD_KDESC"},
-      {"OPERATION_SDPA_FWD", "v", "vDesc", "SDPA_FWD_VDESC"},
-      {"OPERATION_SDPA_FWD", "o", "oDesc", "SDPA_FWD_ODESC"},
-      {"OPERATION_SDPA_FWD", "scale", "scaleDesc", "SDPA_FWD_SCALEDESC"},
-      {"OPERATION_SDPA_FWD", "stats", "statsDesc", "SDPA_FWD_STATSDESC"},
-      {"OPERATION_SDPA_FWD", "seq_len_q", "seqLenQDesc", "SDPA_FWD_SEQ_LEN_QDESC"},
-      {"OPERATION_SDPA_FWD", "seq_len_kv", "seqLenKVDesc", "SDPA_FWD_SEQ_LEN_KVDESC"},
-      {"OPERATION_SDPA_FWD", "block_mask", "blockMaskDesc", "SDPA_FWD_BLOCK_MASK_DESC"},
-      {"OPERATION_SDPA_FWD", "page_table_k", "pageTableKDesc", "SDPA_FWD_PAGE_TABLE_KDESC"},
-      {"OPERATION_SDPA_FWD", "page_table_v", "pageTableVDesc", "SDPA_FWD_PAGE_TABLE_VDESC"},
-      {"OPERATION_SDPA_FWD", "seed", "dropoutSeedDesc", "SDPA_FWD_DROPOUT_SEED_DESC"},
-      {"OPERATION_SDPA_FWD", "offset", "dropoutOffsetDesc", "SDPA_FWD_DROPOUT_OFFSET_DESC"},
-      {"OPERATION_SDPA_FWD", "rng_dump", "dropoutRngDumpDesc", "SDPA_FWD_DROPOUT_RNG_DUMP_DESC"},
-      {"OPERATION_SDPA_FWD", "softmax_x", "softmaxDesc/xDesc", ""},
-      {"OPERATION_SDPA_FWD", "softmax_y", "softmaxDesc/yDesc", ""},
-      {"OPERATION_SDPA_FWD", "stats", "softmaxDesc/statsDesc", ""},
-      {"OPERATION_SDPA_FWD", "max", "softmaxDesc/maxDesc", ""},
-      {"OPERATION_SDPA_FWD", "sum_exp", "softmaxDesc/sumExpDesc", ""},
-      {"OPERATION_SDPA_FWD", "sink", "softmaxDesc/sinkDesc", ""},
-      {"OPERATION_SDPA_BWD", "q", "", "SDPA_BWD_QDESC"},
-      {"OPERATION_SDPA_BWD", "k", "", "SDPA_BWD_KDESC"},
-      {"OPERATION_SDPA_BWD", "v", "", "SDPA_BWD_VDESC"},
-      {"OPERATION_SDPA_BWD", "o", "", "SDPA_BWD_ODESC"},
-      {"OPERATION_SDPA_BWD", "d_o", "", "SDPA_BWD_DODDESC"},
-      {"OPERATION_SDPA_BWD", "stats", "", "SDPA_BWD_STATSDESC"},
-      {"OPERATION_SDPA_BWD", "scale", "", "SDPA_BWD_SCALEDESC"},
-      {"OPERATION_SDPA_BWD", "seq_len_q", "", "SDPA_BWD_SEQ_LEN_QDESC"},
-      {"OPERATION_SDPA_BWD", "seq_len_kv", "", "SDPA_BWD_SEQ_LEN_KVDESC"},
-      {"OPERATION_SDPA_BWD", "dq", "", "SDPA_BWD_DQDESC"},
-      {"OPERATION_SDPA_BWD", "dk", "", "SDPA_BWD_DKDESC"},
-      {"OPERATION_SDPA_BWD", "dv", "", "SDPA_BWD_DVDESC"},
-      {"OPERATION_SDPA_BWD", "sink", "", "SDPA_BWD_SINK_DESC"},
-      {"OPERATION_SDPA_BWD", "d_sink", "", "SDPA_BWD_DSINK_DESC"},
-      {"OPERATION_SDPA_BWD", "d_bias", "", "SDPA_BWD_DBIAS_DESC"},
-      {"OPERATION_SDPA_BWD", "seed", "", "SDPA_BWD_DROPOUT_SEED_DESC"},
-      {"OPERATION_SDPA_BWD", "offset", "", "SDPA_BWD_DROPOUT_OFFSET_DESC"},
-  };
+  static const std::vector<LoggedPort> all = [] {
+    std::vector<LoggedPort> ports;
+    graph::for_each_operation([&](auto table) { add_ports<typename decltype(table)::Op>(ports); });
+    return ports;
+  }();
   return all;
-}
-
-bool is_logged_output(const LoggedPort& port) {
-  static const std::set<std::string_view> outputs{"c",  "y",   "dx",      "o",        "dq",     "dk",
-                                                  "dv", "max", "sum_exp", "rng_dump", "d_sink", "d_bias"};
-  return outputs.count(port.port) != 0 ||
-         (std::string_view(port.port) == "stats" && std::string_view(port.kind) != "OPERATION_SDPA_BWD");
 }
 
 std::optional<graph::Uid> logged_uid(const log::LogNode* tensor) {
@@ -241,8 +177,8 @@ void LoggedDescriptors::finalize_tensor(LoggedDescriptorPointer tensor) {
 
 void LoggedDescriptors::finalize_operation(std::shared_ptr<LoggedDescriptor> operation) {
   for (const LoggedPort& port : logged_ports()) {
-    if (operation->kind != port.kind || *port.path == '\0' || *port.attribute == '\0') continue;
-    const auto set = operation->attributes.find(std::string("CUDNN_ATTR_OPERATION_") + port.attribute);
+    if (operation->kind != port.kind || port.path.empty()) continue;
+    const auto set = operation->attributes.find(port.attribute);
     if (set == operation->attributes.end() || set->second.values.size() != 1) continue;
     if (const auto uid = logged_uid(operation->tree.find(port.path))) addresses_[set->second.values[0]].shown = uid;
   }

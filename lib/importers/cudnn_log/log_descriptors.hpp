@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/operation_table.hpp"
 #include "importers/import.hpp"
 #include "log/log_tree.hpp"
 
@@ -15,13 +16,20 @@ namespace attnprobe::importers {
 
 /// Where the log shows a port of an operation: in the trees, below `path`, or only when it is set.
 struct LoggedPort {
-  const char* kind;       ///< "OPERATION_MATMUL"
+  std::string kind;       ///< "OPERATION_MATMUL"
   const char* port;       ///< as for_each_port names it
-  const char* path;       ///< in the tree of the operation; "" where no tree shows it
-  const char* attribute;  ///< without CUDNN_ATTR_OPERATION_
+  std::string path;       ///< in the tree of the operation; "" where no tree shows it
+  const char* attribute;  ///< "CUDNN_ATTR_OPERATION_MATMUL_ADESC"; "" for those of the softmax inside
+  bool is_output;
 };
+/// Those of the table of operations; a second time where the tree of a softmax inside an SDPA operation shows them.
 const std::vector<LoggedPort>& logged_ports();
-bool is_logged_output(const LoggedPort& port);
+
+/// "OPERATION_MATMUL".
+template <class Op>
+std::string logged_kind() {
+  return std::string("OPERATION_") + graph::OperationTable<Op>::cudnn_name;
+}
 
 /// The uid of a tensor that a tree shows; nothing for a port that is not set (nbDims and uid are -1 there).
 std::optional<graph::Uid> logged_uid(const log::LogNode* tensor);

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "graph/operation_fields.hpp"
+#include "graph/cudnn_names.hpp"
+#include "graph/operation_table.hpp"
 #include "importers/cudnn_log/log_values.hpp"
 
 namespace attnprobe::importers {
@@ -11,36 +12,9 @@ namespace {
 
 constexpr const char* graph_kind = "OPERATIONGRAPH";
 
-template <class Op>
-constexpr const char* logged_kind = nullptr;
-template <>
-inline constexpr const char* logged_kind<graph::Matmul> = "OPERATION_MATMUL";
-template <>
-inline constexpr const char* logged_kind<graph::Pointwise> = "OPERATION_POINTWISE";
-template <>
-inline constexpr const char* logged_kind<graph::Reduction> = "OPERATION_REDUCTION";
-template <>
-inline constexpr const char* logged_kind<graph::Reshape> = "OPERATION_RESHAPE";
-template <>
-inline constexpr const char* logged_kind<graph::Rng> = "OPERATION_RNG";
-template <>
-inline constexpr const char* logged_kind<graph::PagedCacheLoad> = "OPERATION_PAGED_CACHE_LOAD";
-template <>
-inline constexpr const char* logged_kind<graph::BlockScaleDequantize> = "OPERATION_BLOCK_SCALE_DEQUANTIZE";
-template <>
-inline constexpr const char* logged_kind<graph::DiagonalBandMask> = "OPERATION_DIAGONAL_BAND_MASK";
-template <>
-inline constexpr const char* logged_kind<graph::Softmax> = "OPERATION_SOFTMAX";
-template <>
-inline constexpr const char* logged_kind<graph::SdpaForward> = "OPERATION_SDPA_FWD";
-template <>
-inline constexpr const char* logged_kind<graph::SdpaBackward> = "OPERATION_SDPA_BWD";
-
 // Attributes that an OpGraph has no place for, and the values with which they change nothing (cudnn_graph.h's
 // defaults). Any other attribute that is not read here is said to be missing.
 const std::map<std::string, std::vector<std::string>> harmless_attributes{
-    {"CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1", {"1"}},
-    {"CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2", {"1"}},
     {"CUDNN_ATTR_POINTWISE_NAN_PROPAGATION", {"CUDNN_NOT_PROPAGATE_NAN (0)", "0"}},
     {"CUDNN_ATTR_POINTWISE_SWISH_BETA", {"1"}},
     {"CUDNN_ATTR_POINTWISE_ELU_ALPHA", {"1"}},
@@ -50,32 +24,20 @@ const std::map<std::string, std::vector<std::string>> harmless_attributes{
     {"CUDNN_ATTR_REDUCTION_IS_DETERMINISTIC", {"false"}},
 };
 
-const std::set<std::string> read_attributes{
-    "CUDNN_ATTR_MATMUL_COMP_TYPE",
-    "CUDNN_ATTR_OPERATION_MATMUL_DESC",
-    "CUDNN_ATTR_POINTWISE_MODE",
-    "CUDNN_ATTR_POINTWISE_MATH_PREC",
-    "CUDNN_ATTR_POINTWISE_AXIS",
-    "CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR",
-    "CUDNN_ATTR_REDUCTION_OPERATOR",
-    "CUDNN_ATTR_REDUCTION_COMP_TYPE",
-    "CUDNN_ATTR_OPERATION_REDUCTION_DESC",
-    "CUDNN_ATTR_RNG_DISTRIBUTION",
-    "CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY",
-    "CUDNN_ATTR_OPERATION_RNG_DESC",
-    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC",
-    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE",
-    "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE",
-    "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE",
-    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH",
-    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID",
-    "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID",
-    "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC",
-    "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY",
-    "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY",
-    "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q",
-    "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV",
-};
+// Those of the table, and what holds other descriptors. The uids of a sub-graph are read for the forward operation
+// alone: no log has shown the other.
+template <class Op>
+std::set<std::string> read_attributes() {
+  std::set<std::string> names{graph::OperationTable<Op>::math_attribute.name};
+  graph::for_each_row<Op>([&](const auto& row) {
+    constexpr graph::RowIs is = std::decay_t<decltype(row)>::is;
+    const bool is_uid = is == graph::RowIs::input_uid || is == graph::RowIs::output_uid;
+    if (!is_uid || std::is_same_v<Op, graph::SdpaForward>) names.insert(row.attribute.name);
+  });
+  if (std::is_same_v<Op, graph::SdpaForward>)
+    names.insert({graph::score_graph_attribute<graph::SdpaForward>.name, graph::inner_softmax_attribute.name});
+  return names;
+}
 
 class LogImport {
  public:
@@ -123,11 +85,12 @@ class LogImport {
   bool add_as(const LoggedOperation& source, std::vector<graph::Operation>& list) {
     if constexpr (I < std::variant_size_v<graph::Operation>) {
       using Op = std::variant_alternative_t<I, graph::Operation>;
-      if (source.kind != logged_kind<Op>) return add_as<I + 1>(source, list);
+      if (source.kind != logged_kind<Op>()) return add_as<I + 1>(source, list);
       Op op;
-      fill(source, op);
+      read_attributes_of(source, op);
+      read_by_code(source, op);
       if (read_ports(source, op)) list.push_back(op);
-      report_unread(source);
+      report_unread<Op>(source);
       return true;
     } else {
       return false;
@@ -138,7 +101,7 @@ class LogImport {
   bool read_ports(const LoggedOperation& source, Op& op) {
     std::vector<std::string> lost;
     for_each_port(op, [&](const char* name, auto& uid, graph::PortDirection) {
-      if (uid != std::decay_t<decltype(uid)>{}) return;  // fill() has read it
+      if (uid != std::decay_t<decltype(uid)>{}) return;  // read_by_code() has
       const auto found = tensors_.port(source, name);
       if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, graph::Uid>) {
         if (!found) lost.emplace_back(name);
@@ -178,28 +141,56 @@ class LogImport {
     }
   }
 
-  const log::LogNode& line(const LoggedOperation& source, const char* path) const {
+  const log::LogNode& line(const LoggedOperation& source, std::string_view path) const {
     if (const log::LogNode* found = source.tree->find(path)) return *found;
     fail_logged(*source.tree, fmt::format("a line \"{}\" below it", path));
   }
 
-  void fill(const LoggedOperation& source, graph::Matmul& op) {
-    op.compute = logged_type(line(source, "matmulDesc/mathPrec"));
+  // What the table says where to read: types and modes are in the tree, whole numbers with the call that set them.
+  template <class Op>
+  void read_attributes_of(const LoggedOperation& source, Op& op) {
+    graph::for_each_row<Op>([&](const auto& row) {
+      if constexpr (!std::decay_t<decltype(row)>::is_port)
+        if (row.log != graph::by_code) read_attribute(source, row, op.*row.member);
+    });
+  }
+  template <class Row>
+  void read_attribute(const LoggedOperation& source, const Row& row, DataType& type) {
+    type = logged_type(line(source, row.log));
+  }
+  template <class Row, class E>
+  requires std::is_enum_v<E>
+  void read_attribute(const LoggedOperation& source, const Row& row, E& value) {
+    value = logged_enum<E>(line(source, row.log), graph::cudnn_prefix<E>);
+  }
+  template <class Row>
+  void read_attribute(const LoggedOperation& source, const Row& row, std::optional<int64_t>& value) {
+    const LoggedAttribute* set = source.attribute(row.attribute.name);
+    if (set != nullptr && set->values.size() == 1) value = logged_number<int64_t>(set->values[0]);
+  }
+  // A factor; 1 is as good as none.
+  template <class Row>
+  void read_attribute(const LoggedOperation& source, const Row& row, std::optional<double>& value) {
+    const log::LogNode* shown = source.tree->find(row.log);
+    if (shown == nullptr || shown->value == "1") return;
+    value = logged_number<double>(shown->value);
+    if (!value) fail_logged(*shown, "a number");
+  }
+  template <class Row, class T>
+  void read_attribute(const LoggedOperation&, const Row&, T&) {
+    throw Error(ErrorKind::internal, "the table of operations says where a log shows what only code can read");
+  }
+
+  // What no rule covers.
+  template <class Op>
+  void read_by_code(const LoggedOperation&, Op&) {}
+
+  void read_by_code(const LoggedOperation& source, graph::Matmul&) {
     if (source.record == nullptr)
       result_.missing.push_back("lengths for each batch entry (M, N, K), if there are any, of " + source.label);
   }
 
-  void fill(const LoggedOperation& source, graph::Pointwise& op) {
-    op.mode = logged_enum<graph::PointwiseMode>(line(source, "pwDesc/mode"), "CUDNN_POINTWISE_");
-    op.compute = logged_type(line(source, "pwDesc/mathPrec"));
-    const std::pair<const char*, std::optional<double>*> factors[] = {{"alpha1", &op.alpha1}, {"alpha2", &op.alpha2}};
-    for (const auto& [key, alpha] : factors)
-      if (const log::LogNode* scale = source.tree->find(key); scale != nullptr && scale->value != "1") {
-        *alpha = logged_number<double>(scale->value);
-        if (!*alpha) fail_logged(*scale, "a number");
-      }
-    const LoggedAttribute* axis = source.attribute("CUDNN_ATTR_POINTWISE_AXIS");
-    if (axis != nullptr && axis->values.size() == 1) op.axis = logged_number<int64_t>(axis->values[0]);
+  void read_by_code(const LoggedOperation& source, graph::Pointwise& op) {
     if (op.mode != graph::PointwiseMode::GEN_INDEX) return;
     if (!op.axis)
       result_.missing.push_back("the axis of " + source.label);
@@ -210,16 +201,7 @@ class LogImport {
           source.label, *op.axis));
   }
 
-  void fill(const LoggedOperation& source, graph::Reduction& op) {
-    op.op = logged_enum<graph::ReductionOperator>(line(source, "reduceDesc/reduceOp"), "CUDNN_REDUCE_TENSOR_");
-    op.compute = logged_type(line(source, "reduceDesc/mathPrec"));
-  }
-
-  void fill(const LoggedOperation&, graph::Reshape&) {}
-  void fill(const LoggedOperation&, graph::PagedCacheLoad&) {}
-  void fill(const LoggedOperation&, graph::Softmax&) {}
-
-  void fill(const LoggedOperation& source, graph::Rng& op) {
+  void read_by_code(const LoggedOperation& source, graph::Rng& op) {
     const log::LogNode& distribution = line(source, "rngDesc/distribution");
     const auto known = logged_enumerator<graph::RngDistribution>(distribution.value);
     if (!known) fail_logged(distribution, "0, 1 or 2");
@@ -232,7 +214,7 @@ class LogImport {
     if (source.record == nullptr) result_.missing.push_back("seed and offset of " + source.label);
   }
 
-  void fill(const LoggedOperation& source, graph::BlockScaleDequantize& op) {
+  void read_by_code(const LoggedOperation& source, graph::BlockScaleDequantize& op) {
     const auto* blocks = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE");
     if (blocks != nullptr)
       for (const std::string& size : blocks->values) op.block_size.push_back(logged_number<int64_t>(size).value_or(0));
@@ -240,17 +222,12 @@ class LogImport {
       op.block_size = logged_integers(size);
     else  // 9.9 and 9.10
       result_.missing.push_back("the block size, but for its first number, of " + source.label);
-    op.compute = logged_type(line(source, "prec"));
     const auto* negative = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE");
     op.negative_scale = negative != nullptr && negative->values == std::vector<std::string>{"true"};
     if (source.record == nullptr) result_.missing.push_back("whether the scale is negative of " + source.label);
   }
 
-  void fill(const LoggedOperation& source, graph::DiagonalBandMask& op) {
-    op.comparison = logged_enum<graph::PointwiseMode>(line(source, "comparison_mode"), "CUDNN_POINTWISE_");
-  }
-
-  void fill(const LoggedOperation& source, graph::SdpaForward& op) {
+  void read_by_code(const LoggedOperation& source, graph::SdpaForward& op) {
     const log::LogNode* graph = source.tree->find("subgraph");
     if (graph != nullptr && !graph->children.empty()) {
       op.score_input = logged_integer(line(source, "subgraphInputUid"));
@@ -262,15 +239,9 @@ class LogImport {
     if (shown != nullptr && (set || shown->value != "0")) op.dropout_probability = probability(shown->value, source);
   }
 
-  void fill(const LoggedOperation& source, graph::SdpaBackward& op) {
-    const auto number = [&](const char* name) -> std::optional<std::string> {
-      const auto* set = source.attribute(std::string("CUDNN_ATTR_OPERATION_SDPA_BWD_") + name);
-      if (set == nullptr || set->values.size() != 1) return std::nullopt;
-      return set->values[0];
-    };
-    if (const auto text = number("MAX_TOTAL_SEQ_LEN_Q")) op.max_total_seqlen_q = logged_number<int64_t>(*text);
-    if (const auto text = number("MAX_TOTAL_SEQ_LEN_KV")) op.max_total_seqlen_kv = logged_number<int64_t>(*text);
-    if (const auto text = number("DROPOUT_PROBABILITY")) op.dropout_probability = probability(*text, source);
+  void read_by_code(const LoggedOperation& source, graph::SdpaBackward& op) {
+    const auto* set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY");
+    if (set != nullptr && set->values.size() == 1) op.dropout_probability = probability(set->values[0], source);
   }
 
   std::optional<double> probability(const std::string& text, const LoggedOperation& source) {
@@ -284,13 +255,12 @@ class LogImport {
   }
 
   // Ports and attributes that are set and have no place in the OpGraph.
+  template <class Op>
   void report_unread(const LoggedOperation& source) {
-    std::set<std::string> ports, attributes = read_attributes;
-    for (const LoggedPort& port : logged_ports()) {
-      if (source.kind != port.kind) continue;
-      ports.insert(port.path);
-      attributes.insert(std::string("CUDNN_ATTR_OPERATION_") + port.attribute);
-    }
+    const std::set<std::string> attributes = read_attributes<Op>();
+    std::set<std::string> ports;
+    for (const LoggedPort& port : logged_ports())
+      if (source.kind == port.kind) ports.insert(port.path);
     for (const log::LogNode& child : source.tree->children)
       if (log::descriptor_kind(child.type) == "TENSOR" && !child.key.empty() && ports.count(child.key) == 0)
         if (const auto uid = logged_uid(&child))

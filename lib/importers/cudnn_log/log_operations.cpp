@@ -85,7 +85,7 @@ void LoggedOperations::sort(std::vector<LoggedOperation>& list) {
   for (size_t i = 0; i < list.size(); ++i)
     for (const LoggedPort& port : logged_ports())
       if (const auto uid = list[i].kind == port.kind ? logged_uid(list[i].tree->find(port.path)) : std::nullopt)
-        (is_logged_output(port) ? writes : reads)[i].insert(*uid);
+        (port.is_output ? writes : reads)[i].insert(*uid);
   for (const auto& uids : writes) to_come.insert(uids.begin(), uids.end());
   std::vector<LoggedOperation> sorted;
   std::vector<bool> done(list.size(), false);

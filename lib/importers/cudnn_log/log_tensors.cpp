@@ -39,7 +39,7 @@ const LoggedAttribute* LoggedOperation::attribute(const std::string& name) const
 
 void LoggedTensors::show(const LoggedOperation& operation) {
   for (const LoggedPort& port : logged_ports()) {
-    if (operation.kind != port.kind || *port.path == '\0') continue;
+    if (operation.kind != port.kind || port.path.empty()) continue;
     const log::LogNode* tensor = operation.tree->find(port.path);
     if (const auto uid = logged_uid(tensor)) shown_.emplace(*uid, tensor);
     const log::LogNode* offset = tensor == nullptr ? nullptr : tensor->find("raggedOffsetDesc");
@@ -111,13 +111,12 @@ LoggedTensors::Fits LoggedTensors::fits(const LoggedOperation& operation, const 
 std::optional<graph::Uid> LoggedTensors::port(const LoggedOperation& operation, const std::string& name) {
   for (const LoggedPort& port : logged_ports()) {
     if (operation.kind != port.kind || name != port.port) continue;
-    if (*port.path != '\0')
+    if (!port.path.empty())
       if (const auto uid = logged_uid(operation.tree->find(port.path))) {
         take(*uid);
         return uid;
       }
-    if (*port.attribute == '\0') continue;
-    const auto* set = operation.attribute(std::string("CUDNN_ATTR_OPERATION_") + port.attribute);
+    const auto* set = operation.attribute(port.attribute);
     if (set == nullptr || set->type != "CUDNN_TYPE_BACKEND_DESCRIPTOR" || set->values.size() != 1) continue;
     const std::string what = fmt::format("{} of {}", name, operation.label);
     const auto uid = resolve(set->values[0], what, fits(operation, name));

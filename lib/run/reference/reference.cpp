@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "graph/operation_fields.hpp"
+#include "graph/operation_table.hpp"
 #include "run/data.hpp"
 
 namespace attnprobe::run {
