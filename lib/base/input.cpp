@@ -128,10 +128,8 @@ class Xz : public Decoder {
 
 std::unique_ptr<Decoder> decoder_of(std::string_view start) {
   if (start.substr(0, 2) == "\x1f\x8b") return std::make_unique<Gzip>();
-  if (start.substr(0, 6) == std::string_view("\xfd"
-                                             "7zXZ\0",
-                                             6))
-    return std::make_unique<Xz>();
+  constexpr std::string_view xz_magic("\xFD\x37zXZ\0", 6);
+  if (start.substr(0, xz_magic.size()) == xz_magic) return std::make_unique<Xz>();
   return std::make_unique<Plain>();
 }
 
@@ -168,6 +166,14 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   if (wrong.empty()) return;
   if (made == 0) fail(wrong);
   if (problem != nullptr) *problem = wrong;
+}
+
+std::string read_text(const std::string& file) {
+  std::string text, problem;
+  read_input(
+      file, [&](std::string_view bytes) { text += bytes; }, &problem);
+  if (!problem.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), problem));
+  return text;
 }
 
 }  // namespace attnprobe

@@ -18,4 +18,7 @@ std::string input_name(const std::string& file);
 void read_input(const std::string& file, const std::function<void(std::string_view)>& take,
                 std::string* problem = nullptr);
 
+/// The whole content, decompressed likewise. Throws Error(usage) also for a compressed file that is cut off.
+std::string read_text(const std::string& file);
+
 }  // namespace attnprobe

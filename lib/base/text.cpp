@@ -26,16 +26,30 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
+// Of ASCII: names here are nothing else, and "BF16" is a likely way to write "bf16".
+std::string in_small_letters(std::string_view word) {
+  std::string small(word);
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return small;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   const size_t limit = std::max<size_t>(1, word.size() / 3);
+  const std::string small = in_small_letters(word);
   std::string best;
   size_t best_distance = limit + 1;
   for (const auto& candidate : candidates) {
+    const std::string other = in_small_letters(candidate);
+    const auto [shorter, longer] = std::minmax(small.size(), other.size());
     // "head" for "heads_q": a beginning is as good a hint as a slip.
-    const bool beginning = word.size() >= 3 && candidate.compare(0, word.size(), word) == 0;
-    const size_t distance = beginning ? 0 : edit_distance(word, candidate);
+    const bool beginning = small.size() >= 3 && other.compare(0, small.size(), small) == 0;
+    // A word of any length may come from a file; one that is much longer costs nothing.
+    if (!beginning && longer - shorter >= best_distance) continue;
+    const size_t distance = beginning ? 0 : edit_distance(small, other);
+    // Nothing of the word may be left over: "o" is not a slip of "q".
+    if (distance >= small.size()) continue;
     if (distance < best_distance) {
       best = candidate;
       best_distance = distance;

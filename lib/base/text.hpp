@@ -10,8 +10,9 @@
 
 namespace attnprobe {
 
-/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours), or "" when none is
-/// near enough to be a likely slip of the keyboard (distance at most a third of the word, at least 1).
+/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours; case does not count),
+/// or "" when none is near enough to be a likely slip of the keyboard (at most a third of the word, at least 1, and
+/// never the whole word). A word that a candidate begins with is near, too.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// ` (did you mean "x"?)` or "".

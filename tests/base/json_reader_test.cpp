@@ -1,0 +1,128 @@
+// The strict reader of JSON: what it refuses, and where it says that something stands.
+#include "base/json_reader.hpp"
+
+#include <fmt/format.h>
+
+#include "base/input.hpp"
+#include "base/text.hpp"
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::test;
+
+namespace {
+
+std::string refusal(const std::string& text, const JsonRules& rules = {}) {
+  return usage_error([&] { parse_json(text, {"a.json"}, rules); });
+}
+
+template <class F>
+std::string refused(const Json& json, F read) {
+  return usage_error([&] { read(JsonView(json, {"a.json"})); });
+}
+
+}  // namespace
+
+TEST_CASE("Strict JSON reads as the library reads it", "[json]") {
+  const std::string text =
+      R"({"b": [1, -2, 3.5, "x\u00e9", true, null, {}, []], "a": {"b": {"c": [[{"d": 18446744073709551615}]]}}})";
+  CHECK(parse_json(text, {"a.json"}) == Json::parse(text));
+  CHECK(parse_json(text, {"a.json"}).dump() == Json::parse(text).dump());
+  CHECK(parse_json("3", {"a.json"}) == 3);
+  CHECK(parse_json("[{\"a\": 1}, {\"a\": 2}] // equal keys of two objects", {"a.json"}).size() == 2);
+}
+
+TEST_CASE("Comments are an option of strict JSON", "[json]") {
+  CHECK(refusal("[1, /* two */ 2]") == "no error");
+  CHECK_THAT(refusal("[1, /* two */ 2]", {.comments = false}), StartsWith("a.json:1: not valid JSON: "));
+}
+
+TEST_CASE("A key that an object has twice is refused at its place", "[json]") {
+  CHECK(refusal(R"({"a": 1, "a": 2})") == "a.json: /a: the key \"a\" appears twice in one object");
+  CHECK(refusal(R"([3, {"a": {"x/y": 1}, "b": [[], {"x/y": 1, "x/y": 1}]}])") ==
+        "a.json: /1/b/1/x~1y: the key \"x/y\" appears twice in one object");
+  CHECK(refusal(R"([{"a": [{"b": 1}, {"b": 2, "c": 3, "b": 4}]}])") ==
+        "a.json: /0/a/1/b: the key \"b\" appears twice in one object");
+}
+
+TEST_CASE("Nesting beyond the limit is refused", "[json]") {
+  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  CHECK(refusal(nested(256)) == "no error");
+  CHECK_THAT(refusal(nested(257)), StartsWith("a.json: /0/0/0/") && EndsWith(": nested deeper than 256"));
+  CHECK(refusal(R"({"a": [{"b": [[1]]}]})", {.deepest = 5}) == "no error");
+  CHECK(refusal(R"({"a": [{"b": [[1]]}]})", {.deepest = 4}) == "a.json: /a/0/b/0: nested deeper than 4");
+  // As deep as a file may be; a recursive reader would be off its stack.
+  CHECK_THAT(refusal(std::string(4 << 20, '[')), EndsWith("nested deeper than 256"));
+}
+
+TEST_CASE("Text that is not JSON is refused with the line, or quoted", "[json]") {
+  CHECK_THAT(refusal("{\n\"a\": tru\n}"), StartsWith("a.json:2: not valid JSON: syntax error"));
+  CHECK_THAT(refusal("{} {}"), StartsWith("a.json:1: not valid JSON: "));
+  CHECK_THAT(refusal("\"\xff\""), StartsWith("a.json:1: not valid JSON: "));
+  CHECK_THAT(refusal("1e999"), StartsWith("a.json"));
+  const JsonSource option{"--mask", " at ", false};
+  CHECK_THAT(usage_error([&] { parse_json("{\"causal\"", option); }),
+             StartsWith("--mask: {\"causal\" is not valid JSON: syntax error"));
+}
+
+TEST_CASE("A JSON file may be compressed, and must be whole", "[json]") {
+  const TemporaryFolder folder;
+  const auto file = folder.file("a.json", R"({"a": [1, 2]})").string();
+  REQUIRE(shell(fmt::format("gzip -k {0} && xz -k {0}", file)).exit_code == 0);
+  for (const char* ending : {"", ".gz", ".xz"}) CHECK(load_json(file + ending) == Json::parse(R"({"a": [1, 2]})"));
+  REQUIRE(shell(fmt::format("head -c 60 {0}.xz > {0}.cut.xz", file)).exit_code == 0);
+  CHECK_THAT(usage_error([&] { load_json(file + ".cut.xz"); }), StartsWith(file + ".cut.xz: its xz data is "));
+  CHECK(usage_error([&] { load_json(file + ".zst"); }) == file + ".zst: cannot be opened: No such file or directory");
+  CHECK_THAT(usage_error([&] { load_json(folder.path().string()); }), ContainsSubstring(": cannot be read: "));
+}
+
+TEST_CASE("A view names place, value and what is allowed", "[json]") {
+  const Json json = Json::parse(R"({"a": [1, {"x/y": "z"}], "big": 18446744073709551615})");
+  using View = JsonView;
+  CHECK(refused(json, [](const View& v) { v.at("b"); }) == "a.json: the key \"b\" is missing");
+  CHECK(refused(json, [](const View& v) { v.at("a").at("b"); }) == R"(a.json: /a: [1,{"x/y":"z"}] is not an object)");
+  CHECK(refused(json, [](const View& v) { v.at("a").at(1).at("x/y").integer(); }) ==
+        "a.json: /a/1/x~1y: \"z\" is not an integer");
+  CHECK(refused(json, [](const View& v) { v.at("a").at(0).integer(2, 5); }) ==
+        "a.json: /a/0: 1 is out of range; allowed: an integer from 2 to 5");
+  CHECK(refused(json, [](const View& v) { v.at("big").integer(); }) ==
+        "a.json: /big: 18446744073709551615 is out of range; allowed: an integer of 64 bits");
+  CHECK(refused(json, [](const View& v) { v.at("a").at(0).boolean(); }) ==
+        "a.json: /a/0: 1 is not a boolean; allowed: true, false");
+  CHECK(refused(json, [](const View& v) { v.at("a").texts(); }) == "a.json: /a/0: 1 is not text");
+  CHECK(refused(json, [](const View& v) {
+          v.at("a").at(1).at("x/y").word({"zz", "y"});
+        }) == R"(a.json: /a/1/x~1y: "z" is not a known value; allowed: "zz", "y")");
+  CHECK(refused(json, [](const View& v) {
+          v.only_keys({"a", "bag"});
+        }) == R"(a.json: /big: unknown key "big" (did you mean "bag"?); allowed: "a", "bag")");
+  const Json long_text = std::string(3000, 'x');
+  CHECK(refused(long_text, [](const View& v) { v.boolean(); }).size() < 300);
+  const JsonView in_graph(json, {"operationGraph", ""});
+  CHECK(usage_error([&] { in_graph.at("a").boolean(); }) ==
+        R"(operationGraph/a: [1,{"x/y":"z"}] is not a boolean; allowed: true, false)");
+}
+
+TEST_CASE("An object refuses the keys that nobody asked for", "[json]") {
+  const Json json = Json::parse(R"({"uid": 1, "data_type": "f16", "datatype": "f16"})");
+  JsonObject object(JsonView(json, {"a.json"}));
+  CHECK(object.take("uid").integer() == 1);
+  CHECK_FALSE(object.find("name"));
+  CHECK(object.left() == std::vector<std::string>{"data_type", "datatype"});
+  CHECK(object.find("data_type")->text() == "f16");
+  CHECK(
+      usage_error([&] { object.finish(); }) ==
+      R"(a.json: /datatype: unknown key "datatype" (did you mean "data_type"?); allowed: "uid", "name", "data_type")");
+  CHECK(usage_error([&] { object.take("dims"); }) == "a.json: the key \"dims\" is missing");
+  CHECK(usage_error([&] { JsonObject(JsonView(json, {"a.json"}).at("uid")); }) == "a.json: /uid: 1 is not an object");
+}
+
+TEST_CASE("The nearest word is a likely slip, whatever its case and length", "[json]") {
+  const std::vector<std::string> types{"f16", "bf16", "f32"};
+  CHECK(nearest("BF16", types) == "bf16");
+  CHECK(nearest("fp16", types) == "f16");
+  CHECK(nearest("o", {"q", "k"}).empty());
+  CHECK(nearest("head", {"batch", "heads_q"}) == "heads_q");
+  CHECK(nearest(std::string(10'000'000, 'f'), types).empty());
+}
