@@ -1,6 +1,8 @@
 // Element types of tensors, by the names that configs and reports use.
 #pragma once
 
+#include <cstdint>
+
 #include "base/enum_names.hpp"
 
 namespace attnprobe {
@@ -11,6 +13,40 @@ enum class DataType { f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, 
 /// The element types of fp8 attention; not fp8_e8m0, which block scales have.
 constexpr bool is_fp8(DataType type) {
   return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
+}
+
+/// Bits of an element, packed.
+constexpr int bits_of(DataType type) {
+  switch (type) {
+    case DataType::f64:
+    case DataType::i64:
+      return 64;
+    case DataType::f32:
+    case DataType::i32:
+      return 32;
+    case DataType::f16:
+    case DataType::bf16:
+      return 16;
+    case DataType::i8:
+    case DataType::u8:
+    case DataType::fp8_e4m3:
+    case DataType::fp8_e5m2:
+    case DataType::fp8_e8m0:
+      return 8;
+    case DataType::fp4_e2m1:
+      return 4;
+    // Packed: the boolean of a byte has a type of its own,
+    // CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend pull request 302).
+    case DataType::boolean:
+      return 1;
+  }
+  return 0;
+}
+
+/// Bytes of an element that stands alone.
+constexpr int64_t element_size(DataType type) {
+  constexpr int byte = 8;
+  return (bits_of(type) + byte - 1) / byte;
 }
 
 template <>

@@ -20,21 +20,22 @@ Dims as_dims(const attention::Strides& strides) {
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const AttentionSpec& s) {
   if (!s.mask.padding && !s.paged) return {};
   const Dims dims{s.batch, 1, 1, 1}, strides{1, 1, 1, 1};
-  return {g.tensor("seq_len_q", DataType::i32, dims, strides), g.tensor("seq_len_kv", DataType::i32, dims, strides)};
+  return {g.tensor(Role::seq_len_q, DataType::i32, dims, strides),
+          g.tensor(Role::seq_len_kv, DataType::i32, dims, strides)};
 }
 
 RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
-  auto offset = [&](bool ragged, const char* name) -> std::optional<graph::Uid> {
+  auto offset = [&](bool ragged, Role role) -> std::optional<graph::Uid> {
     if (!ragged) return std::nullopt;
-    return g.tensor(name, s.ragged_offsets, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
+    return g.tensor(role, s.ragged_offsets, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
   };
   RaggedOffsets offsets;
-  offsets.q = offset(s.q.ragged(), "offsets of Q");
-  offsets.k = offset(s.k.ragged() && !(s.paged && s.paged->k), "offsets of K");
-  offsets.v = s.ragged_shared ? offsets.k : offset(s.v.ragged() && !(s.paged && s.paged->v), "offsets of V");
-  offsets.o = s.ragged_shared ? offsets.q : offset(output_layout(s).ragged(), "offsets of O");
+  offsets.q = offset(s.q.ragged(), Role::offsets_q);
+  offsets.k = offset(s.k.ragged() && !(s.paged && s.paged->k), Role::offsets_k);
+  offsets.v = s.ragged_shared ? offsets.k : offset(s.v.ragged() && !(s.paged && s.paged->v), Role::offsets_v);
+  offsets.o = s.ragged_shared ? offsets.q : offset(output_layout(s).ragged(), Role::offsets_o);
   const bool has_rows = is_bprop(s) || wants_stats(s) || s.max_logit || s.sum_exp;
-  offsets.stats = offset(s.q.ragged() && s.ragged_stats && has_rows, "offsets of Stats");
+  offsets.stats = offset(s.q.ragged() && s.ragged_stats && has_rows, Role::offsets_stats);
   return offsets;
 }
 
@@ -45,56 +46,57 @@ graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::
 
 graph::Uid add_q(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
   const Dims dims{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
-  return with_offset(g, g.tensor("Q", s.dtype, dims, as_dims(q_strides(s))), offsets.q);
+  return with_offset(g, g.tensor(Role::q, s.dtype, dims, as_dims(q_strides(s))), offsets.q);
 }
 
 graph::Uid add_k(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
   const Dims dims{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
-  return with_offset(g, g.tensor("K", s.dtype, dims, as_dims(k_strides(s))), offsets.k);
+  return with_offset(g, g.tensor(Role::k, s.dtype, dims, as_dims(k_strides(s))), offsets.k);
 }
 
 graph::Uid add_v(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
   const Dims dims{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
-  return with_offset(g, g.tensor("V", s.dtype, dims, as_dims(v_strides(s))), offsets.v);
+  return with_offset(g, g.tensor(Role::v, s.dtype, dims, as_dims(v_strides(s))), offsets.v);
 }
 
 graph::Uid add_o(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
-  return with_offset(g, g.tensor("O", output_type(s), output_dims(s), as_dims(o_strides(s))), offsets.o);
+  return with_offset(g, g.tensor(Role::o, output_type(s), output_dims(s), as_dims(o_strides(s))), offsets.o);
 }
 
 graph::Uid transposed(GraphBuilder& g, graph::Uid uid) {
   graph::Tensor& t = g.at(uid);
   t.name += "^T";
+  if (t.role == Role::k) t.role = Role::k_transposed;
+  if (t.role == Role::v) t.role = Role::v_transposed;
   std::swap(t.dims[2], t.dims[3]);
   std::swap(t.strides[2], t.strides[3]);
   return uid;
 }
 
-graph::Uid add_container(GraphBuilder& g, const AttentionSpec& s, const std::string& name, int64_t heads,
-                         int64_t head_dim) {
+graph::Uid add_container(GraphBuilder& g, const AttentionSpec& s, Role role, int64_t heads, int64_t head_dim) {
   const int64_t block = s.paged->block_size, blocks = s.batch * ceil_div(s.seqlen_kv, block);
   const auto strides = attention::strides_of(s.paged->layout, {blocks, heads, block, head_dim}).value();
-  return g.tensor(name, s.dtype, {blocks, heads, block, head_dim}, as_dims(strides));
+  return g.tensor(role, s.dtype, {blocks, heads, block, head_dim}, as_dims(strides));
 }
 
-graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, const std::string& name) {
+graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, Role role) {
+  const Role offsets = role == Role::page_table_k ? Role::offsets_page_table_k : Role::offsets_page_table_v;
   const int64_t pages = ceil_div(s.seqlen_kv, s.paged->block_size);
-  const graph::Uid table = g.tensor(name, DataType::i32, {s.batch, 1, pages, 1}, {pages, pages, 1, 1});
+  const graph::Uid table = g.tensor(role, DataType::i32, {s.batch, 1, pages, 1}, {pages, pages, 1, 1});
   if (s.paged->packed_table)
-    g.at(table).ragged_offset = g.tensor("offsets of " + name, DataType::i32, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
+    g.at(table).ragged_offset = g.tensor(offsets, DataType::i32, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
   return table;
 }
 
-graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, const std::string& name,
-                          const RaggedOffsets& offsets) {
+graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, Role role, const RaggedOffsets& offsets) {
   const Dims rows = row_dims(s);
   // Ragged rows are packed by token: one value for each head of a token, side by side.
   const Dims strides = offsets.stats ? Dims{s.seqlen_q * s.heads_q, 1, s.heads_q, 1} : packed_strides(rows);
-  return with_offset(g, g.tensor(name, DataType::f32, rows, strides), offsets.stats);
+  return with_offset(g, g.tensor(role, DataType::f32, rows, strides), offsets.stats);
 }
 
-graph::Uid add_head_tensor(GraphBuilder& g, const AttentionSpec& s, const std::string& name) {
-  return g.tensor(name, DataType::f32, {1, s.heads_q, 1, 1}, {s.heads_q, 1, 1, 1});
+graph::Uid add_head_tensor(GraphBuilder& g, const AttentionSpec& s, Role role) {
+  return g.tensor(role, DataType::f32, {1, s.heads_q, 1, 1}, {s.heads_q, 1, 1, 1});
 }
 
 std::optional<graph::Uid> add_scale(GraphBuilder& g, const AttentionSpec& s) {
@@ -102,17 +104,17 @@ std::optional<graph::Uid> add_scale(GraphBuilder& g, const AttentionSpec& s) {
     case attention::ScaleForm::none:
       return std::nullopt;
     case attention::ScaleForm::tensor:
-      return g.one_element("scale", DataType::f32);
+      return g.one_element(Role::scale, DataType::f32);
     case attention::ScaleForm::by_value:
       break;
   }
-  return g.scalar("scale", DataType::f32, scale_of(s));
+  return g.scalar(Role::scale, DataType::f32, scale_of(s));
 }
 
-graph::Uid add_bias_tensor(GraphBuilder& g, const AttentionSpec& s, const std::string& name) {
+graph::Uid add_bias_tensor(GraphBuilder& g, const AttentionSpec& s, Role role) {
   const Dims dims = as_dims(bias_dims(s));
-  const bool is_gradient = name != "bias";
-  return g.tensor(name, s.bias->dtype.value_or(s.dtype), dims,
+  const bool is_gradient = role != Role::bias;
+  return g.tensor(role, s.bias->dtype.value_or(s.dtype), dims,
                   s.bias->strides && !is_gradient ? as_dims(*s.bias->strides) : packed_strides(dims));
 }
 

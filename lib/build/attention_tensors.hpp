@@ -36,23 +36,23 @@ graph::Uid add_o(GraphBuilder& g, const attention::AttentionSpec& spec, const Ra
 graph::Uid transposed(GraphBuilder& g, graph::Uid tensor);
 
 /// The container of a paged K (head dimension head_dim_qk) or V: {blocks, heads, block_size, head_dim}.
-graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name, int64_t heads,
+graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, int64_t heads,
                          int64_t head_dim);
 /// INT32 {batch, 1, ceil(s_kv / block_size), 1}.
-graph::Uid add_page_table(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+graph::Uid add_page_table(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
 /// A row-wise f32 tensor in memory ("Stats", "Max", …), ragged where the statistics are.
-graph::Uid add_row_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
+graph::Uid add_row_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, Role role,
                           const RaggedOffsets& offsets);
 
 /// A tensor {1, h_q, 1, 1} f32: sink, its gradient, ALiBi slopes.
-graph::Uid add_head_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+graph::Uid add_head_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
 /// The scale of the scores; none where the spec asks for none.
 std::optional<graph::Uid> add_scale(GraphBuilder& g, const attention::AttentionSpec& spec);
 
 /// The bias, or its gradient.
-graph::Uid add_bias_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+graph::Uid add_bias_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
 /// {b, h_q, s_q, s_kv}.
 Dims score_dims(const attention::AttentionSpec& spec);

@@ -56,7 +56,7 @@ graph::OpGraph build_sdpa_composite(const attention::AttentionSpec& spec, const 
 graph::OpGraph build_sdpa_composite_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 graph::OpGraph build_sdpa_fp8_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 
-/// The single SDPA operation.
+/// The unified SDPA operation.
 graph::OpGraph build_sdpa_unified(const attention::AttentionSpec& spec, const BuildContext& context);
 graph::OpGraph build_sdpa_unified_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 

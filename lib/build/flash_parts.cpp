@@ -20,9 +20,9 @@ DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool back
   const Dims dims = score_dims(spec);
   DropoutTensors tensors;
   if (dropout.form == DropoutForm::mask) {
-    tensors.scale = g.one_element("dropout scale", DataType::f32);
-    if (backward) tensors.scale_inv = g.one_element("dropout scale inverse", DataType::f32);
-    tensors.mask = g.tensor("dropout mask", spec.dtype, dims, packed_strides(dims));
+    tensors.scale = g.one_element(Role::dropout_scale, DataType::f32);
+    if (backward) tensors.scale_inv = g.one_element(Role::dropout_scale_inverse, DataType::f32);
+    tensors.mask = g.tensor(Role::dropout_mask, spec.dtype, dims, packed_strides(dims));
     return tensors;
   }
   const double keep = 1.0 - dropout.probability;
@@ -35,25 +35,25 @@ DropoutTensors add_dropout(GraphBuilder& g, const AttentionSpec& spec, bool back
     rng.seed = tensors_of_seed.seed;
     rng.offset = tensors_of_seed.offset;
   }
-  tensors.mask = dropout.dump ? g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims))
-                              : g.virtual_tensor("dropout mask", DataType::f32, dims);
+  tensors.mask = dropout.dump ? g.tensor(Role::dropout_mask, DataType::f32, dims, packed_strides(dims))
+                              : g.virtual_tensor(Role::dropout_mask, DataType::f32, dims);
   rng.y = tensors.mask;
   g.add(rng);
-  tensors.scale = g.scalar("dropout scale", DataType::f32, 1.0 / keep);
-  if (backward) tensors.scale_inv = g.scalar("dropout scale inverse", DataType::f32, keep);
+  tensors.scale = g.scalar(Role::dropout_scale, DataType::f32, 1.0 / keep);
+  if (backward) tensors.scale_inv = g.scalar(Role::dropout_scale_inverse, DataType::f32, keep);
   return tensors;
 }
 
 SeedTensors add_seed(GraphBuilder& g, const AttentionSpec& spec) {
   SeedTensors tensors;
   if (seed_form(spec) == SeedForm::by_value) {
-    tensors.seed = g.scalar("seed", DataType::i64, static_cast<double>(constant_seed));
-    tensors.offset = g.scalar("offset", DataType::i64, 0);
+    tensors.seed = g.scalar(Role::seed, DataType::i64, static_cast<double>(constant_seed));
+    tensors.offset = g.scalar(Role::offset, DataType::i64, 0);
     return tensors;
   }
   const DataType type = seed_form(spec) == SeedForm::i64 ? DataType::i64 : DataType::i32;
-  tensors.seed = g.one_element("seed", type);
-  tensors.offset = g.one_element("offset", type);
+  tensors.seed = g.one_element(Role::seed, type);
+  tensors.offset = g.one_element(Role::offset, type);
   return tensors;
 }
 
@@ -61,16 +61,16 @@ graph::Uid multiply(GraphBuilder& g, graph::Uid x, graph::Uid factor) {
   return g.pointwise(graph::PointwiseMode::MUL, x, factor);
 }
 
-void add_amax(GraphBuilder& g, graph::Uid x, const std::string& name) {
-  g.reduce(graph::ReductionOperator::AMAX, x, g.one_element(name, DataType::f32));
+void add_amax(GraphBuilder& g, graph::Uid x, Role role) {
+  g.reduce(graph::ReductionOperator::AMAX, x, g.one_element(role, DataType::f32));
 }
 
-graph::Uid add_output_scale(GraphBuilder& g, const AttentionSpec& spec, const std::string& name) {
-  if (fp8_scaling(spec) == attention::Fp8Scaling::current) return g.scalar(name, DataType::f32, 1.0);
-  return g.one_element(name, DataType::f32);
+graph::Uid add_output_scale(GraphBuilder& g, const AttentionSpec& spec, Role role) {
+  if (fp8_scaling(spec) == attention::Fp8Scaling::current) return g.scalar(role, DataType::f32, 1.0);
+  return g.one_element(role, DataType::f32);
 }
 
-graph::Uid dequantize(GraphBuilder& g, graph::Uid x, const std::string& name, BlockAxis axis, bool is_transposed) {
+graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis axis, bool is_transposed) {
   constexpr int64_t block = 32, tile_rows = 128, tile_columns = 4;
   auto up = [](int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; };
   Dims dims = g.at(x).dims, strides = g.at(x).strides;
@@ -85,30 +85,32 @@ graph::Uid dequantize(GraphBuilder& g, graph::Uid x, const std::string& name, Bl
     scale_dims[2] = blocks(logical[2]);
     scale_dims[3] = up(logical[3], tile_rows);
   }
-  const graph::Uid scale = g.tensor("descale " + name, DataType::fp8_e8m0, scale_dims, packed_strides(scale_dims));
+  const graph::Uid scale = g.tensor(scale_role, DataType::fp8_e8m0, scale_dims, packed_strides(scale_dims));
   if (axis == BlockAxis::seqlen_spread) {
     const int64_t b = scale_dims[0], h = scale_dims[1], plane = scale_dims[2] * tile_rows;
     g.at(scale).strides = {h * plane, plane, b * h * plane, 1};
   }
   if (is_transposed) transposed(g, scale);
   g.at(scale).reordering = graph::Reordering::F8_128x4;
+  constexpr std::string_view descale = "descale";
+  const std::string name = "dequantized" + std::string(graph::display_name(scale_role).substr(descale.size()));
   graph::BlockScaleDequantize op;
   op.x = x;
   op.scale = scale;
-  op.y = g.virtual_tensor("dequantized " + name, DataType::f32, dims, strides);
+  op.y = g.virtual_tensor(name, DataType::f32, dims, strides);
   op.block_size = {1, block};
   g.add(op);
   return op.y;
 }
 
-graph::Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, DataType type,
+graph::Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, Role role, DataType type,
                                std::optional<graph::Uid> offset) {
-  return with_offset(g, g.tensor(name, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
+  return with_offset(g, g.tensor(role, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
 }
 
-graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, const std::string& name, const Dims& dims,
+graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, Role role, const Dims& dims,
                         const attention::Strides& strides, std::optional<graph::Uid> offset) {
-  return with_offset(g, g.tensor(name, gradient_type(spec), dims, as_dims(strides)), offset);
+  return with_offset(g, g.tensor(role, gradient_type(spec), dims, as_dims(strides)), offset);
 }
 
 graph::Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, graph::Uid scores, DataType type) {
@@ -118,7 +120,7 @@ graph::Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, graph::U
 }
 
 void add_sink_gradient(GraphBuilder& g, const AttentionSpec& spec, graph::Uid stats, graph::Uid sums) {
-  const graph::Uid sink = add_head_tensor(g, spec, "sink"), d_sink = add_head_tensor(g, spec, "dSink");
+  const graph::Uid sink = add_head_tensor(g, spec, Role::sink), d_sink = add_head_tensor(g, spec, Role::d_sink);
   const graph::Uid shifted = g.pointwise(graph::PointwiseMode::SUB, sink, stats,
                                          {.into = g.virtual_tensor("", DataType::f32, row_dims(spec))});
   g.reduce(graph::ReductionOperator::ADD, multiply(g, g.pointwise(graph::PointwiseMode::EXP, shifted), sums), d_sink);
@@ -135,9 +137,9 @@ graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph:
     // As C, but with every head of a token; the ragged offset is C's, its multiplier implied.
     strides[0] *= heads / kept;
     strides[2] *= heads / kept;
-    full = with_offset(g, g.tensor("all heads", sum.full_type, dims, strides), g.at(c).ragged_offset);
+    full = with_offset(g, g.tensor(Role::all_heads, sum.full_type, dims, strides), g.at(c).ragged_offset);
   } else {
-    full = g.virtual_tensor("all heads", sum.full_type, dims);
+    full = g.virtual_tensor(Role::all_heads, sum.full_type, dims);
   }
   g.matmul(a, b, full, m, {}, k);
   return g.reduce(graph::ReductionOperator::ADD, full, c);

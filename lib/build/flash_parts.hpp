@@ -20,22 +20,22 @@ struct SeedTensors {
 };
 SeedTensors add_seed(GraphBuilder& g, const attention::AttentionSpec& spec);
 
-/// x times a one-element tensor of that name.
+/// x times a one-element tensor.
 graph::Uid multiply(GraphBuilder& g, graph::Uid x, graph::Uid factor);
 
-/// The largest absolute value of x into an output of that name.
-void add_amax(GraphBuilder& g, graph::Uid x, const std::string& name);
+/// The largest absolute value of x into an output of that role.
+void add_amax(GraphBuilder& g, graph::Uid x, Role role);
 
 /// The factor by which fp8 results are scaled before they are stored: a tensor, or the value 1 for current scaling,
 /// where the result is 16-bit (Transformer Engine's use of cudnn-frontend).
-graph::Uid add_output_scale(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name);
+graph::Uid add_output_scale(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
 /// Which axis of a tensor {b, h, s, d} the blocks of MXFP8 run along. seqlen_spread: as seqlen, with the strides that
 /// cudnn-frontend gives the scales of K and Q in the backward pass, columns outermost.
 enum class BlockAxis { head_dim, seqlen, seqlen_spread };
 /// x dequantised with block scales of its own: E8M0, one for 32 elements, padded and reordered in tiles of 128x4. For a
 /// transposed x the scales are transposed too.
-graph::Uid dequantize(GraphBuilder& g, graph::Uid x, const std::string& name, BlockAxis axis, bool transposed = false);
+graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale, BlockAxis axis, bool transposed = false);
 
 /// C = A B of the backward pass, where A may have more heads than C: those are then summed into it.
 struct HeadSum {
@@ -46,12 +46,12 @@ graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph:
                              std::optional<graph::Uid> k, const HeadSum& sum);
 
 /// dO, with O's shape and ragged offsets.
-graph::Uid add_output_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
-                               DataType type, std::optional<graph::Uid> offset);
+graph::Uid add_output_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, DataType type,
+                               std::optional<graph::Uid> offset);
 
 /// dQ, dK or dV.
-graph::Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, const std::string& name,
-                        const Dims& dims, const attention::Strides& strides, std::optional<graph::Uid> offset);
+graph::Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, const Dims& dims,
+                        const attention::Strides& strides, std::optional<graph::Uid> offset);
 
 /// The scores' transpose {b, h_q, s_kv, s_q}, virtual: a reshape is it.
 graph::Uid transpose_scores(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid scores, DataType type);

@@ -1,4 +1,4 @@
-// cudnn-frontend 1.23's choice between the composite graph and the single SDPA operation (node/sdpa_support_surface.h,
+// cudnn-frontend 1.23's choice between the composite graph and the unified SDPA operation (node/sdpa_support_surface.h,
 // verify_sdpa_support_surface_for_implementation), and what it changes of a backward graph without being asked
 // (node/scaled_dot_product_flash_attention.h, pre_validate_node).
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ using attention::AttentionSpec;
 using attention::DropoutForm;
 using attention::Pattern;
 
-// Something that the single operation takes only from a version on, or never (0).
+// Something that the unified operation takes only from a version on, or never (0).
 struct Need {
   bool asked;
   int64_t version;
@@ -55,7 +55,7 @@ FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
   if (context.cudnn_version < first_with_unified) {
     spec.pattern = Pattern::sdpa_composite;
     return {spec,
-            fmt::format("composite: the single SDPA operation needs cuDNN {}", version_words(first_with_unified)),
+            fmt::format("composite: the unified SDPA operation needs cuDNN {}", version_words(first_with_unified)),
             {}};
   }
   for (const auto& [asked, version, what] : needs_of_unified(spec)) {
@@ -64,11 +64,11 @@ FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
     if (version == never) return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what), {}};
     return {
         spec,
-        fmt::format("composite: the single SDPA operation takes {} only from cuDNN {}", what, version_words(version)),
+        fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", what, version_words(version)),
         {}};
   }
   spec.pattern = Pattern::sdpa_unified;
-  return {spec, "unified: cudnn-frontend uses the single SDPA operation where it can", {}};
+  return {spec, "unified: cudnn-frontend uses the unified SDPA operation where it can", {}};
 }
 
 // cudnn-frontend drops the token counts where cuDNN can't use them; the workspace is then that of the padded size.
@@ -106,7 +106,7 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
   if (is_fp8(spec)) return {spec, choice, forced};
   if (context.cudnn_version <= 91500 && spec.seqlen_kv % 128 != 0 && !spec.mask.padding && !is_ragged(spec)) {
     spec.mask.padding = true;
-    choice += "; up to cuDNN 9.15.0 it adds a padding mask where seqlen_kv is no multiple of 128";
+    choice += "; up to cuDNN 9.15.0 it adds a padding mask where seqlen_kv is not a multiple of 128";
   }
   if ((spec.max_total_seqlen_q || spec.max_total_seqlen_kv) && drops_token_counts(spec, context)) {
     spec.max_total_seqlen_q = spec.max_total_seqlen_kv = std::nullopt;

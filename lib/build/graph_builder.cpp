@@ -39,30 +39,31 @@ graph::Tensor& GraphBuilder::at(graph::Uid uid) {
   return *found;
 }
 
-graph::Uid GraphBuilder::tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
+graph::Uid GraphBuilder::tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides) {
   graph::Tensor t;
-  t.name = name;
+  t.name = called.name;
+  t.role = called.role;
   t.data_type = type;
   t.dims = dims;
   t.strides = strides;
   return add_tensor(std::move(t));
 }
 
-graph::Uid GraphBuilder::virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides) {
-  const graph::Uid uid = tensor(name, type, dims, strides.empty() ? packed_strides(dims) : strides);
+graph::Uid GraphBuilder::virtual_tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides) {
+  const graph::Uid uid = tensor(called, type, dims, strides.empty() ? packed_strides(dims) : strides);
   at(uid).is_virtual = true;
   return uid;
 }
 
-graph::Uid GraphBuilder::scalar(const std::string& name, DataType type, double value) {
-  const graph::Uid uid = tensor(name, type, {1, 1, 1, 1}, {1, 1, 1, 1});
+graph::Uid GraphBuilder::scalar(const Called& called, DataType type, double value) {
+  const graph::Uid uid = tensor(called, type, {1, 1, 1, 1}, {1, 1, 1, 1});
   at(uid).by_value = true;
   at(uid).value = value;
   return uid;
 }
 
-graph::Uid GraphBuilder::one_element(const std::string& name, DataType type) {
-  return tensor(name, type, {1, 1, 1, 1}, {1, 1, 1, 1});
+graph::Uid GraphBuilder::one_element(const Called& called, DataType type) {
+  return tensor(called, type, {1, 1, 1, 1}, {1, 1, 1, 1});
 }
 
 graph::Uid GraphBuilder::matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m,
@@ -74,7 +75,7 @@ graph::Uid GraphBuilder::matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::o
 graph::Uid GraphBuilder::pointwise(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> b,
                                    const Options& options) {
   const graph::Uid y =
-      options.into ? *options.into : virtual_tensor(options.name, options.out, Dims(at(x).dims), Dims(at(x).strides));
+      options.into ? *options.into : virtual_tensor(options.called, options.out, Dims(at(x).dims), Dims(at(x).strides));
   graph::Pointwise op;
   op.mode = mode;
   op.compute = options.compute;
@@ -92,7 +93,7 @@ graph::Uid GraphBuilder::compare(graph::PointwiseMode mode, graph::Uid x, graph:
 
 graph::Uid GraphBuilder::index(graph::Uid x, int64_t axis, DataType out, DataType compute) {
   const graph::Uid y = pointwise(graph::PointwiseMode::GEN_INDEX, x, {},
-                                 {.out = out, .compute = compute, .name = axis == 2 ? "row" : "column"});
+                                 {.out = out, .compute = compute, .called = axis == 2 ? "row" : "column"});
   std::get<graph::Pointwise>(list().back()).axis = axis;
   return y;
 }

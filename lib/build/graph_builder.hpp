@@ -8,10 +8,20 @@
 
 namespace attnprobe::build {
 
+using graph::Role;
 using Dims = std::vector<int64_t>;
 
 /// Row-major strides.
 Dims packed_strides(const Dims& dims);
+
+/// A tensor by its role, whose name it then has; or by a name alone, of what only people tell apart.
+struct Called {
+  Called(Role its_role) : role(its_role), name(graph::display_name(its_role)) {}  // NOLINT: meant to convert
+  Called(std::string its_name) : name(std::move(its_name)) {}                     // NOLINT
+  Called(const char* its_name) : name(its_name) {}                                // NOLINT
+  Role role = Role::none;
+  std::string name;
+};
 
 class GraphBuilder {
  public:
@@ -20,13 +30,13 @@ class GraphBuilder {
   explicit GraphBuilder(std::vector<graph::Tensor> tensors);
 
   /// A tensor with memory of its own: input or output of the graph.
-  graph::Uid tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides);
+  graph::Uid tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides);
   /// A tensor inside the fused kernel, packed unless strides are given.
-  graph::Uid virtual_tensor(const std::string& name, DataType type, const Dims& dims, const Dims& strides = {});
+  graph::Uid virtual_tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides = {});
   /// A 1x1x1x1 scalar given by value.
-  graph::Uid scalar(const std::string& name, DataType type, double value);
+  graph::Uid scalar(const Called& called, DataType type, double value);
   /// A 1x1x1x1 tensor in device memory.
-  graph::Uid one_element(const std::string& name, DataType type);
+  graph::Uid one_element(const Called& called, DataType type);
 
   graph::Uid matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m = {},
                     std::optional<graph::Uid> n = {}, std::optional<graph::Uid> k = {});
@@ -34,7 +44,7 @@ class GraphBuilder {
   /// y = mode(x[, b]) into a new virtual tensor shaped as x.
   struct Options {
     DataType out = DataType::f32, compute = DataType::f32;
-    std::string name{};
+    Called called = "";
     std::optional<graph::Uid> into{};  ///< an existing tensor instead of a new one
     std::optional<graph::Uid> mask{};  ///< of BINARY_SELECT
   };
@@ -56,7 +66,7 @@ class GraphBuilder {
   graph::Uid reshape(graph::Uid x, graph::Uid y);
   void add(const graph::Operation& operation) { list().push_back(operation); }
 
-  /// What is added from here on goes into the sub-graph of a single SDPA operation, or back outside it.
+  /// What is added from here on goes into the sub-graph of a unified SDPA operation, or back outside it.
   void inside_sdpa(bool inside) { inside_sdpa_ = inside; }
 
   graph::Tensor& at(graph::Uid uid);

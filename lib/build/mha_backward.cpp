@@ -15,24 +15,24 @@ class LegacyBackward {
 
   graph::OpGraph build() {
     const graph::Uid q = add_q(g_, spec_, {}), k = add_k(g_, spec_, {}), v = transposed(g_, add_v(g_, spec_, {}));
-    const graph::Uid d_o = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), {});
-    s_ = add_legacy_scores(g_, spec_, "S", spec_.dtype, false);
+    const graph::Uid d_o = add_output_gradient(g_, spec_, Role::d_o, d_output_type(spec_), {});
+    s_ = add_legacy_scores(g_, spec_, Role::scores, spec_.dtype, false);
     const double keep = spec_.dropout ? 1.0 - spec_.dropout->probability : 1.0;
-    dropout_scale_ = g_.scalar("dropout scale", DataType::f32, 1.0 / keep);
+    dropout_scale_ = g_.scalar(Role::dropout_scale, DataType::f32, 1.0 / keep);
 
     const graph::Uid scaled = g_.pointwise(graph::PointwiseMode::MUL, transpose_scores(g_, spec_, s_, spec_.dtype),
                                            dropout_scale_, {.out = spec_.dtype});
     const graph::Uid p_t = g_.pointwise(graph::PointwiseMode::ABS, scaled, {}, {.out = spec_.dtype});
     const graph::Uid d_v = add_gradient(
-        g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v}, dv_strides(spec_), {});
+        g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v}, dv_strides(spec_), {});
     g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
 
-    const graph::Uid d_p = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    const graph::Uid d_p = g_.virtual_tensor(Role::d_probabilities, DataType::f32, score_dims(spec_));
     g_.matmul(d_o, v, d_p, lengths_.q, lengths_.kv);
     const graph::Uid d_s = score_gradient(d_p);
-    const graph::Uid d_q = add_gradient(g_, spec_, "dQ", Dims(g_.at(q).dims), dq_strides(spec_), {});
+    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, Dims(g_.at(q).dims), dq_strides(spec_), {});
     g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
-    const graph::Uid d_k = add_gradient(g_, spec_, "dK", Dims(g_.at(k).dims), dk_strides(spec_), {});
+    const graph::Uid d_k = add_gradient(g_, spec_, Role::dk, Dims(g_.at(k).dims), dk_strides(spec_), {});
     g_.matmul(transpose_scores(g_, spec_, d_s, spec_.dtype), q, d_k, lengths_.kv, {}, lengths_.q);
     return g_.take();
   }
@@ -51,7 +51,7 @@ class LegacyBackward {
     x = g_.pointwise(graph::PointwiseMode::SUB, x, sums);
     const bool masked = has_legacy_mask(spec_.mask);
     const auto scale = add_scale(g_, spec_);
-    const graph::Uid d_s = add_legacy_scores(g_, spec_, "dS", spec_.dtype, false);
+    const graph::Uid d_s = add_legacy_scores(g_, spec_, Role::d_scores, spec_.dtype, false);
     auto last = [&](bool is_last) { return is_last ? d_s : full(DataType::f32); };
     x = g_.pointwise(graph::PointwiseMode::MUL, p, x, {.into = last(!masked && !scale)});
     if (scale) x = g_.pointwise(graph::PointwiseMode::MUL, x, *scale, {.into = last(!masked)});
@@ -62,7 +62,7 @@ class LegacyBackward {
 
   // dS holds the scale of K, which the bias never saw: it is taken out again.
   void bias_gradient(graph::Uid d_s) {
-    const graph::Uid d_bias = add_bias_tensor(g_, spec_, "dBias");
+    const graph::Uid d_bias = add_bias_tensor(g_, spec_, Role::d_bias);
     const auto scale = add_scale(g_, spec_);
     if (!scale) {
       g_.reduce(graph::ReductionOperator::ADD, d_s, d_bias);

@@ -52,7 +52,7 @@ DataType mask_type(ScoreModifierKind kind) {
 
 graph::Uid Scores::modify(graph::Uid score) {
   before_modifier_ = score;
-  if (spec_.score_mod) score = modifier(spec_.score_mod->kind, score, hidden_score());
+  if (spec_.score_mod) score = modifier(spec_.score_mod->kind, score, mask_fill());
   if (!spec_.softcap) return score;
   cap_ = g_.scalar("softcap", DataType::f32, *spec_.softcap);
   before_tanh_ = g_.pointwise(graph::PointwiseMode::DIV, score, cap_);
@@ -69,36 +69,37 @@ graph::Uid Scores::modify_backward(graph::Uid gradient) {
   return gradient;
 }
 
-graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double hidden) {
+graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double fill) {
   if (const auto unary = activation(kind)) return g_.pointwise(unary->forward, score);
   auto scalar = [&](double value) { return g_.scalar("", DataType::f32, value); };
   switch (kind) {
     case ScoreModifierKind::causal: {
       const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
-      return hide(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), hidden);
+      return masked(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), fill);
     }
     case ScoreModifierKind::arrow:
-      return arrow(score, hidden);
+      return arrow(score, fill);
     case ScoreModifierKind::document:
-      return document(score, hidden);
+      return document(score, fill);
     case ScoreModifierKind::relative_position: {
       const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
       return g_.pointwise(graph::PointwiseMode::ADD, score, integer(graph::PointwiseMode::SUB, row, column, 0, ""));
     }
     case ScoreModifierKind::head_factor:
-      if (!modifier_operand_) modifier_operand_ = add_head_tensor(g_, spec_, "head factors");
+      if (!modifier_operand_) modifier_operand_ = add_head_tensor(g_, spec_, Role::head_factors);
       return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
     case ScoreModifierKind::score_factor: {
       const Dims dims = score_dims(spec_);
-      if (!modifier_operand_) modifier_operand_ = g_.tensor("score factors", spec_.dtype, dims, packed_strides(dims));
+      if (!modifier_operand_)
+        modifier_operand_ = g_.tensor(Role::score_factors, spec_.dtype, dims, packed_strides(dims));
       return g_.pointwise(graph::PointwiseMode::MUL, score, modifier_operand_);
     }
     case ScoreModifierKind::mask_i32:
     case ScoreModifierKind::mask_boolean:
     case ScoreModifierKind::mask_i8: {
       const Dims dims{spec_.batch, 1, spec_.seqlen_q, spec_.seqlen_kv};
-      if (!modifier_operand_) modifier_operand_ = g_.tensor("mask", mask_type(kind), dims, packed_strides(dims));
-      return hide(score, *modifier_operand_, hidden);
+      if (!modifier_operand_) modifier_operand_ = g_.tensor(Role::mask, mask_type(kind), dims, packed_strides(dims));
+      return masked(score, *modifier_operand_, fill);
     }
     case ScoreModifierKind::pow:
       return g_.pointwise(graph::PointwiseMode::POW, score, scalar(power));
@@ -109,7 +110,7 @@ graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double hid
   }
 }
 
-graph::Uid Scores::arrow(graph::Uid score, double hidden) {
+graph::Uid Scores::arrow(graph::Uid score, double fill) {
   const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
   // Here the comparisons are 0 and 1 as integers.
   auto logical = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
@@ -125,10 +126,10 @@ graph::Uid Scores::arrow(graph::Uid score, double hidden) {
   const graph::Uid under = below(graph::PointwiseMode::CMP_LE, distance, arrow_width);
   const graph::Uid band = logical(graph::PointwiseMode::LOGICAL_AND, above, under);
   const graph::Uid borders = logical(graph::PointwiseMode::LOGICAL_OR, top, left);
-  return hide(score, logical(graph::PointwiseMode::LOGICAL_OR, borders, band), hidden);
+  return masked(score, logical(graph::PointwiseMode::LOGICAL_OR, borders, band), fill);
 }
 
-graph::Uid Scores::document(graph::Uid score, double hidden) {
+graph::Uid Scores::document(graph::Uid score, double fill) {
   const int64_t s_q = spec_.seqlen_q, s_kv = spec_.seqlen_kv;
   const graph::Uid column = index(score, 3, DataType::i32);
   auto integers = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
@@ -136,11 +137,11 @@ graph::Uid Scores::document(graph::Uid score, double hidden) {
   };
   // All ones, to spread the ids over the shape of the scores.
   const graph::Uid ones = integers(graph::PointwiseMode::CMP_LE, column, column);
-  const graph::Uid q_ids = g_.tensor("documents of Q", DataType::i32, {1, 1, s_q, 1}, {s_q, s_q, 1, 1});
-  const graph::Uid kv_ids = g_.tensor("documents of K", DataType::i32, {1, 1, 1, s_kv}, {s_kv, s_kv, s_kv, 1});
+  const graph::Uid q_ids = g_.tensor(Role::documents_q, DataType::i32, {1, 1, s_q, 1}, {s_q, s_q, 1, 1});
+  const graph::Uid kv_ids = g_.tensor(Role::documents_kv, DataType::i32, {1, 1, 1, s_kv}, {s_kv, s_kv, s_kv, 1});
   const graph::Uid rows = integers(graph::PointwiseMode::MUL, ones, q_ids);
   const graph::Uid columns = integers(graph::PointwiseMode::MUL, ones, kv_ids);
-  return hide(score, integers(graph::PointwiseMode::CMP_EQ, rows, columns), hidden);
+  return masked(score, integers(graph::PointwiseMode::CMP_EQ, rows, columns), fill);
 }
 
 graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient) {

@@ -19,8 +19,8 @@ bool Scores::single_operations() const {
   return version_ >= first_with_single_operations;
 }
 
-// Hidden scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
-double Scores::hidden_score() const {
+// Rejected scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
+double Scores::mask_fill() const {
   return version_ >= 91000 ? -std::numeric_limits<double>::infinity()
                            : static_cast<double>(std::numeric_limits<float>::lowest());
 }
@@ -31,25 +31,25 @@ graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {
 
 // x mode operand in INT32; the operand is a length tensor, or a scalar where there is none.
 graph::Uid Scores::integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
-                           const std::string& name) {
-  if (!operand) operand = g_.scalar(name, DataType::i32, static_cast<double>(value));
+                           const Called& called) {
+  if (!operand) operand = g_.scalar(called, DataType::i32, static_cast<double>(value));
   return g_.pointwise(mode, x, operand, {.out = DataType::i32, .compute = DataType::i32});
 }
 
-graph::Uid Scores::hide(graph::Uid score, graph::Uid visible, double hidden) {
-  return g_.select(score, g_.scalar("hidden", DataType::f32, hidden), visible);
+graph::Uid Scores::masked(graph::Uid score, graph::Uid visible, double fill) {
+  return g_.select(score, g_.scalar("fill", DataType::f32, fill), visible);
 }
 
 graph::Uid Scores::bias(graph::Uid score) {
   if (!spec_.bias) return score;
-  return g_.pointwise(graph::PointwiseMode::ADD, score, add_bias_tensor(g_, spec_, "bias"));
+  return g_.pointwise(graph::PointwiseMode::ADD, score, add_bias_tensor(g_, spec_, Role::bias));
 }
 
 graph::Uid Scores::alibi(graph::Uid score) {
   if (!spec_.alibi) return score;
   const graph::Uid row = index(score, 2, DataType::i32), column = index(score, 3, DataType::i32);
   const graph::Uid distance = integer(graph::PointwiseMode::SUB, column, row, 0, "");
-  const graph::Uid slopes = add_head_tensor(g_, spec_, "ALiBi slopes");
+  const graph::Uid slopes = add_head_tensor(g_, spec_, Role::alibi_slopes);
   return g_.pointwise(graph::PointwiseMode::ADD, score, g_.pointwise(graph::PointwiseMode::MUL, distance, slopes));
 }
 
@@ -58,7 +58,7 @@ graph::Uid Scores::padding(graph::Uid score) {
   const graph::Uid row = index(score, 2, DataType::i32), column = index(score, 3, DataType::i32);
   const graph::Uid row_inside = g_.compare(graph::PointwiseMode::CMP_LT, row, *lengths_.q);
   const graph::Uid column_inside = g_.compare(graph::PointwiseMode::CMP_LT, column, *lengths_.kv);
-  return hide(score, g_.compare(graph::PointwiseMode::LOGICAL_AND, row_inside, column_inside), hidden_score());
+  return masked(score, g_.compare(graph::PointwiseMode::LOGICAL_AND, row_inside, column_inside), mask_fill());
 }
 
 graph::Uid Scores::diagonal(graph::Uid score) {
@@ -81,7 +81,7 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
       mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
     }
     if (right > 0) mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));
-    mask.fill = g_.scalar("hidden", DataType::f32, hidden_score());
+    mask.fill = g_.scalar("fill", DataType::f32, mask_fill());
     mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
     g_.add(mask);
     return mask.y;
@@ -93,7 +93,7 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
     row = integer(graph::PointwiseMode::SUB, row, q, spec_.seqlen_q, "seqlen_q");
   }
   if (right > 0) row = integer(graph::PointwiseMode::ADD, row, {}, right, "right_bound");
-  return hide(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), hidden_score());
+  return masked(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), mask_fill());
 }
 
 // Keeps column + left > diagonal, with left counting the diagonal itself.
@@ -112,7 +112,7 @@ graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
       mask.seq_len_kv = lengths_.kv;
     }
     mask.left_bound = bound();
-    mask.fill = g_.scalar("hidden", DataType::f32, hidden_score());
+    mask.fill = g_.scalar("fill", DataType::f32, mask_fill());
     mask.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
     g_.add(mask);
     return mask.y;
@@ -126,7 +126,7 @@ graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
   } else {
     column = g_.pointwise(graph::PointwiseMode::ADD, column, bound());
   }
-  return hide(score, g_.compare(graph::PointwiseMode::CMP_GT, column, row), hidden_score());
+  return masked(score, g_.compare(graph::PointwiseMode::CMP_GT, column, row), mask_fill());
 }
 
 }  // namespace attnprobe::build

@@ -1,5 +1,5 @@
 // What happens to the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier, bias,
-// ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the single operation share it.
+// ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the unified operation share it.
 #pragma once
 
 #include "build/attention_tensors.hpp"
@@ -24,19 +24,19 @@ class Scores {
   graph::Uid diagonal(graph::Uid score);
 
  private:
-  graph::Uid modifier(attention::ScoreModifierKind kind, graph::Uid score, double hidden);
+  graph::Uid modifier(attention::ScoreModifierKind kind, graph::Uid score, double fill);
   graph::Uid modifier_backward(attention::ScoreModifierKind kind, graph::Uid gradient);
-  graph::Uid arrow(graph::Uid score, double hidden);
-  graph::Uid document(graph::Uid score, double hidden);
+  graph::Uid arrow(graph::Uid score, double fill);
+  graph::Uid document(graph::Uid score, double fill);
   graph::Uid right_bound(graph::Uid score, int64_t right);
   graph::Uid left_bound(graph::Uid score, int64_t left);
   bool bottom_right() const;
   bool single_operations() const;
-  double hidden_score() const;
+  double mask_fill() const;
   graph::Uid index(graph::Uid score, int64_t axis, DataType compute);
   graph::Uid integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
-                     const std::string& name);
-  graph::Uid hide(graph::Uid score, graph::Uid visible, double hidden);
+                     const Called& called);
+  graph::Uid masked(graph::Uid score, graph::Uid visible, double fill);
 
   GraphBuilder& g_;
   const attention::AttentionSpec& spec_;

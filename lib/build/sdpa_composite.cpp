@@ -30,15 +30,15 @@ class Forward {
   graph::OpGraph build() {
     graph::Uid q = add_q(g_, spec_, offsets_), k = key();
     if (mxfp8()) {
-      k = dequantize(g_, k, "K", BlockAxis::head_dim, true);
-      q = dequantize(g_, q, "Q", BlockAxis::head_dim);
+      k = dequantize(g_, k, Role::descale_k, BlockAxis::head_dim, true);
+      q = dequantize(g_, q, Role::descale_q, BlockAxis::head_dim);
     }
-    graph::Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    graph::Uid score = g_.virtual_tensor(Role::scores, DataType::f32, score_dims(spec_));
     g_.matmul(q, k, score, lengths_.q, lengths_.kv);
     if (const auto scale = add_scale(g_, spec_)) score = multiply(g_, score, *scale);
     if (scaled()) {
-      score = multiply(g_, score, g_.one_element("descale Q", DataType::f32));
-      score = multiply(g_, score, g_.one_element("descale K", DataType::f32));
+      score = multiply(g_, score, g_.one_element(Role::descale_q, DataType::f32));
+      score = multiply(g_, score, g_.one_element(Role::descale_k, DataType::f32));
     }
     score = scores_.modify(score);
     score = scores_.bias(score);
@@ -59,56 +59,57 @@ class Forward {
     if (!spec_.paged || !spec_.paged->k) return transposed(g_, add_k(g_, spec_, offsets_));
     const int64_t heads = spec_.heads_kv, d = spec_.head_dim_qk, s = spec_.seqlen_kv;
     const graph::Uid k =
-        g_.virtual_tensor("K^T", spec_.dtype, {spec_.batch, heads, d, s}, {d * s * heads, d * s, 1, d});
-    load("K", heads, d, k);
+        g_.virtual_tensor(Role::k_transposed, spec_.dtype, {spec_.batch, heads, d, s}, {d * s * heads, d * s, 1, d});
+    load(Role::k_container, Role::page_table_k, heads, d, k);
     return k;
   }
 
   graph::Uid value() {
     if (!spec_.paged || !spec_.paged->v) return add_v(g_, spec_, offsets_);
     const int64_t heads = heads_v(spec_), d = spec_.head_dim_v;
-    const graph::Uid v = g_.virtual_tensor("V", spec_.dtype, {spec_.batch, heads, spec_.seqlen_kv, d});
-    load("V", heads, d, v);
+    const graph::Uid v = g_.virtual_tensor(Role::v, spec_.dtype, {spec_.batch, heads, spec_.seqlen_kv, d});
+    load(Role::v_container, Role::page_table_v, heads, d, v);
     return v;
   }
 
-  void load(const std::string& name, int64_t heads, int64_t head_dim, graph::Uid into) {
-    const graph::Uid container = add_container(g_, spec_, name + " container", heads, head_dim);
-    const graph::Uid table = add_page_table(g_, spec_, "page table of " + name);
+  void load(Role container_role, Role table_role, int64_t heads, int64_t head_dim, graph::Uid into) {
+    const graph::Uid container = add_container(g_, spec_, container_role, heads, head_dim);
+    const graph::Uid table = add_page_table(g_, spec_, table_role);
     g_.add(graph::PagedCacheLoad{container, table, *lengths_.kv, into});
   }
 
   // P is virtual; it ends in the io type, which the second matmul demands.
   DataType p_type() const { return spec_.dropout || scaled() ? DataType::f32 : spec_.dtype; }
 
-  graph::Uid row(const std::string& name, bool real) {
-    if (real) return add_row_tensor(g_, spec_, name, offsets_);
-    return g_.virtual_tensor(name, DataType::f32, row_dims(spec_));
+  graph::Uid row(Role role, bool real) {
+    if (real) return add_row_tensor(g_, spec_, role, offsets_);
+    return g_.virtual_tensor(role, DataType::f32, row_dims(spec_));
   }
 
   graph::Uid softmax(graph::Uid score) {
     std::optional<graph::Uid> sink;
-    if (spec_.sink) sink = add_head_tensor(g_, spec_, "sink");
+    if (spec_.sink) sink = add_head_tensor(g_, spec_, Role::sink);
     if (version_ >= first_with_single_operations) {
       graph::Softmax op;
       op.x = score;
       op.sink = sink;
-      op.y = g_.virtual_tensor("P", p_type(), score_dims(spec_));
-      if (wants_stats(spec_)) op.stats = row("Stats", true);
-      if (spec_.max_logit) op.max = row("Max", true);
-      if (spec_.sum_exp) op.sum_exp = row("Sum_exp", true);
+      op.y = g_.virtual_tensor(Role::probabilities, p_type(), score_dims(spec_));
+      if (wants_stats(spec_)) op.stats = row(Role::stats, true);
+      if (spec_.max_logit) op.max = row(Role::max, true);
+      if (spec_.sum_exp) op.sum_exp = row(Role::sum_exp, true);
       g_.add(op);
       return op.y;
     }
     const SoftmaxParts parts =
-        add_softmax(g_, score, row("row_max", spec_.max_logit), row("row_sum", spec_.sum_exp), sink);
+        add_softmax(g_, score, row(Role::row_max, spec_.max_logit), row(Role::row_sum, spec_.sum_exp), sink);
     // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash attention
     // from the legacy pattern by them, unless maxima or sums come out.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
       const graph::Uid log_sum = g_.pointwise(graph::PointwiseMode::LOG, parts.row_sum);
-      g_.pointwise(graph::PointwiseMode::ADD, parts.row_max, log_sum, {.into = row("Stats", wants_stats(spec_))});
+      g_.pointwise(graph::PointwiseMode::ADD, parts.row_max, log_sum, {.into = row(Role::stats, wants_stats(spec_))});
     }
-    return g_.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.out = p_type(), .name = "P"});
+    return g_.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum,
+                        {.out = p_type(), .called = Role::probabilities});
   }
 
   graph::Uid dropout_and_scale(graph::Uid p) {
@@ -121,25 +122,26 @@ class Forward {
       p = g_.pointwise(graph::PointwiseMode::MUL, p, given ? dropout.mask : dropout.scale, {.out = last});
     }
     if (!scaled()) return p;
-    add_amax(g_, p, "amax S");
-    return g_.pointwise(graph::PointwiseMode::MUL, p, g_.one_element("scale S", DataType::f32), {.out = spec_.dtype});
+    add_amax(g_, p, Role::amax_s);
+    return g_.pointwise(graph::PointwiseMode::MUL, p, g_.one_element(Role::scale_s, DataType::f32),
+                        {.out = spec_.dtype});
   }
 
   void output(graph::Uid p) {
     graph::Uid v = value();
-    if (mxfp8()) v = dequantize(g_, v, "V", BlockAxis::seqlen);
+    if (mxfp8()) v = dequantize(g_, v, Role::descale_v, BlockAxis::seqlen);
     const graph::Uid o = add_o(g_, spec_, offsets_);
     if (!scaled()) {
       g_.matmul(p, v, o, lengths_.q, {}, lengths_.kv);
-      if (mxfp8()) add_amax(g_, o, "amax O");
+      if (mxfp8()) add_amax(g_, o, Role::amax_o);
       return;
     }
     graph::Uid result = g_.virtual_tensor("", DataType::f32, output_dims(spec_));
     g_.matmul(p, v, result, lengths_.q, {}, lengths_.kv);
-    result = multiply(g_, result, g_.one_element("descale S", DataType::f32));
-    result = multiply(g_, result, g_.one_element("descale V", DataType::f32));
-    g_.pointwise(graph::PointwiseMode::MUL, result, add_output_scale(g_, spec_, "scale O"), {.into = o});
-    add_amax(g_, result, "amax O");  // before the scale
+    result = multiply(g_, result, g_.one_element(Role::descale_s, DataType::f32));
+    result = multiply(g_, result, g_.one_element(Role::descale_v, DataType::f32));
+    g_.pointwise(graph::PointwiseMode::MUL, result, add_output_scale(g_, spec_, Role::scale_o), {.into = o});
+    add_amax(g_, result, Role::amax_o);  // before the scale
   }
 
   GraphBuilder g_;

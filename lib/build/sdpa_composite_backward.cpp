@@ -23,8 +23,8 @@ class Backward {
     k_ = transposed(g_, add_k(g_, spec_, offsets_));
     v_ = transposed(g_, add_v(g_, spec_, offsets_));
     o_ = add_o(g_, spec_, offsets_);
-    d_o_ = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), offsets_.o);
-    stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
+    d_o_ = add_output_gradient(g_, spec_, Role::d_o, d_output_type(spec_), offsets_.o);
+    stats_ = add_row_tensor(g_, spec_, Role::stats, offsets_);
     scale_ = add_scale(g_, spec_);
     if (spec_.dropout) dropout_ = add_dropout(g_, spec_, true);
     const graph::Uid softmax_sum = row_sums();
@@ -49,13 +49,13 @@ class Backward {
     const graph::Uid sums = g_.reduce(graph::ReductionOperator::ADD, product, row_dims(spec_));
     if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
     const bool ragged = offsets_.stats && spec_.max_total_seqlen_q;
-    const graph::Uid softmax_sum = add_row_tensor(g_, spec_, "softmax_sum", ragged ? offsets_ : RaggedOffsets{});
+    const graph::Uid softmax_sum = add_row_tensor(g_, spec_, Role::softmax_sum, ragged ? offsets_ : RaggedOffsets{});
     const graph::Uid factor = dropout_ ? dropout_->scale_inv : g_.scalar("one", DataType::f32, 1.0);
     return g_.pointwise(graph::PointwiseMode::MUL, sums, factor, {.into = softmax_sum});
   }
 
   graph::Uid probabilities() {
-    graph::Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    graph::Uid score = g_.virtual_tensor(Role::scores, DataType::f32, score_dims(spec_));
     g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
     if (scale_) score = mul(score, *scale_);
     score = scores_.modify(score);
@@ -77,27 +77,27 @@ class Backward {
   void value_gradient(graph::Uid p) {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
     const graph::Uid d_v =
-        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+        add_gradient(g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
                      dv_strides(spec_), offsets_.v);
     matmul_over_heads(g_, transpose_scores(g_, spec_, p, spec_.dtype), d_o_, d_v, lengths_.kv, lengths_.q,
                       head_sum(offsets_.v));
   }
 
   graph::Uid score_gradient(graph::Uid p, graph::Uid softmax_sum) {
-    graph::Uid x = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    graph::Uid x = g_.virtual_tensor(Role::d_probabilities, DataType::f32, score_dims(spec_));
     g_.matmul(d_o_, v_, x, lengths_.q, lengths_.kv);
     if (dropout_) x = mul(x, dropout_->mask);
     x = mul(g_.pointwise(graph::PointwiseMode::SUB, x, softmax_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
     if (spec_.bias && spec_.bias->grad)
-      g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, "dBias"));
+      g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, Role::d_bias));
     x = scores_.modify_backward(x);
     return scale_ ? mul(x, *scale_) : x;
   }
 
   void key_gradient(graph::Uid d_s) {
     const graph::Uid d_k =
-        add_gradient(g_, spec_, "dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+        add_gradient(g_, spec_, Role::dk, {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
                      dk_strides(spec_), offsets_.k);
     matmul_over_heads(g_, transpose_scores(g_, spec_, d_s, spec_.dtype), q_, d_k, lengths_.kv, lengths_.q,
                       head_sum(offsets_.k));
@@ -107,17 +107,17 @@ class Backward {
   // dBias is wanted, straight into dQ: that form is all that says so to cuDNN.
   void query_gradient(graph::Uid d_s) {
     const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
-    const graph::Uid k = g_.virtual_tensor("K", DataType::f32, dims, as_dims(k_strides(spec_)));
+    const graph::Uid k = g_.virtual_tensor(Role::k, DataType::f32, dims, as_dims(k_strides(spec_)));
     g_.reshape(k_, with_offset(g_, k, offsets_.k));
     const Dims q_dims{spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk};
-    const graph::Uid d_q = add_gradient(g_, spec_, "dQ", q_dims, dq_strides(spec_), offsets_.q);
+    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, q_dims, dq_strides(spec_), offsets_.q);
     if (spec_.deterministic || (spec_.bias && spec_.bias->grad)) {
       g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
       return;
     }
     const bool ragged = offsets_.q && spec_.max_total_seqlen_q;
     const graph::Uid sum =
-        g_.tensor("dQ sum", DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
+        g_.tensor(Role::dq_sum, DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
     if (ragged) with_offset(g_, sum, offsets_.q);
     g_.matmul(d_s, k, sum, lengths_.q, {}, lengths_.kv);
     g_.pointwise(graph::PointwiseMode::IDENTITY, sum, {}, {.into = d_q});

@@ -34,44 +34,44 @@ class Fp8Backward {
 
  private:
   graph::Uid mul(graph::Uid a, graph::Uid b) { return multiply(g_, a, b); }
-  graph::Uid factor(const char* name) { return g_.one_element(name, DataType::f32); }
+  graph::Uid factor(Role role) { return g_.one_element(role, DataType::f32); }
 
   void add_inputs() {
     q_ = q_raw_ = add_q(g_, spec_, offsets_);
     k_ = k_raw_ = transposed(g_, add_k(g_, spec_, offsets_));
     v_ = transposed(g_, add_v(g_, spec_, offsets_));
     o_ = add_o(g_, spec_, offsets_);
-    d_o_ = d_o_raw_ = add_output_gradient(g_, spec_, "dO", d_output_type(spec_), offsets_.o);
-    stats_ = add_row_tensor(g_, spec_, "Stats", offsets_);
+    d_o_ = d_o_raw_ = add_output_gradient(g_, spec_, Role::d_o, d_output_type(spec_), offsets_.o);
+    stats_ = add_row_tensor(g_, spec_, Role::stats, offsets_);
     scale_ = add_scale(g_, spec_);
     if (mxfp8_) {
-      k_ = dequantize(g_, k_, "K", BlockAxis::head_dim, true);
-      v_ = dequantize(g_, v_, "V", BlockAxis::head_dim, true);
-      q_ = dequantize(g_, q_, "Q", BlockAxis::head_dim);
-      d_o_ = dequantize(g_, d_o_, "dO", BlockAxis::head_dim);
+      k_ = dequantize(g_, k_, Role::descale_k, BlockAxis::head_dim, true);
+      v_ = dequantize(g_, v_, Role::descale_v, BlockAxis::head_dim, true);
+      q_ = dequantize(g_, q_, Role::descale_q, BlockAxis::head_dim);
+      d_o_ = dequantize(g_, d_o_, Role::descale_d_o, BlockAxis::head_dim);
       return;
     }
-    descale_q_ = factor("descale Q");
-    descale_k_ = factor("descale K");
-    descale_v_ = factor("descale V");
+    descale_q_ = factor(Role::descale_q);
+    descale_k_ = factor(Role::descale_k);
+    descale_v_ = factor(Role::descale_v);
     // A 16-bit O needs no scale; current scaling gives it as the value 1.
     const bool plain_o = fp8_scaling(spec_) == Fp8Scaling::current && !is_fp8(output_type(spec_));
-    descale_o_ = plain_o ? g_.scalar("descale O", DataType::f32, 1.0) : factor("descale O");
-    descale_d_o_ = factor("descale dO");
-    descale_s_ = factor("descale S");
-    descale_d_p_ = factor("descale dP");
+    descale_o_ = plain_o ? g_.scalar(Role::descale_o, DataType::f32, 1.0) : factor(Role::descale_o);
+    descale_d_o_ = factor(Role::descale_d_o);
+    descale_s_ = factor(Role::descale_s);
+    descale_d_p_ = factor(Role::descale_dp);
   }
 
   // A tensor that is also given quantised along the sequence.
-  graph::Uid along_sequence(const std::string& name, DataType type, const Dims& dims, const Dims& strides,
+  graph::Uid along_sequence(Role role, Role descale, DataType type, const Dims& dims, const Dims& strides,
                             BlockAxis axis = BlockAxis::seqlen) {
-    const graph::Uid x = g_.tensor(name + " by sequence", type, dims, strides);
-    return dequantize(g_, x, name + " by sequence", axis);
+    const graph::Uid x = g_.tensor(role, type, dims, strides);
+    return dequantize(g_, x, descale, axis);
   }
 
   graph::Uid row_sums() {
     const graph::Uid d_o =
-        mxfp8_ ? add_output_gradient(g_, spec_, "dO in 16 bits", output_type(spec_), offsets_.o) : d_o_raw_;
+        mxfp8_ ? add_output_gradient(g_, spec_, Role::d_o_16_bit, output_type(spec_), offsets_.o) : d_o_raw_;
     const graph::Uid product =
         g_.pointwise(graph::PointwiseMode::MUL, d_o, o_,
                      {.into = g_.virtual_tensor("", DataType::f32, output_dims(spec_), Dims(g_.at(d_o).strides))});
@@ -84,7 +84,7 @@ class Fp8Backward {
   }
 
   graph::Uid probabilities() {
-    graph::Uid score = g_.virtual_tensor("S", DataType::f32, score_dims(spec_));
+    graph::Uid score = g_.virtual_tensor(Role::scores, DataType::f32, score_dims(spec_));
     g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
     if (scale_) score = mul(score, *scale_);
     if (!mxfp8_) score = mul(mul(score, descale_q_), descale_k_);
@@ -98,11 +98,11 @@ class Fp8Backward {
   }
 
   // c = a b with its scales, and its largest value.
-  void scaled_matmul(graph::Uid a, graph::Uid b, graph::Uid descale_a, graph::Uid descale_b, graph::Uid c,
-                     const std::string& name, std::optional<graph::Uid> m, std::optional<graph::Uid> k) {
+  void scaled_matmul(graph::Uid a, graph::Uid b, graph::Uid descale_a, graph::Uid descale_b, graph::Uid c, Role scale,
+                     Role amax, std::optional<graph::Uid> m, std::optional<graph::Uid> k) {
     if (mxfp8_) {
       matmul_over_heads(g_, a, b, c, m, k, {DataType::f32});
-      add_amax(g_, c, "amax " + name);
+      add_amax(g_, c, amax);
       return;
     }
     Dims dims = g_.at(c).dims;
@@ -112,36 +112,38 @@ class Fp8Backward {
     g_.matmul(a, b, result, m, {}, k);
     if (dims[1] != kept) result = g_.reduce(graph::ReductionOperator::ADD, result, Dims(g_.at(c).dims));
     result = mul(mul(result, descale_a), descale_b);
-    g_.pointwise(graph::PointwiseMode::MUL, result, add_output_scale(g_, spec_, "scale " + name), {.into = c});
-    add_amax(g_, result, "amax " + name);
+    g_.pointwise(graph::PointwiseMode::MUL, result, add_output_scale(g_, spec_, scale), {.into = c});
+    add_amax(g_, result, amax);
   }
 
   void value_gradient(graph::Uid p) {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
-    if (!mxfp8_) p = g_.pointwise(graph::PointwiseMode::MUL, p, factor("scale S"), {.out = spec_.dtype});
+    if (!mxfp8_) p = g_.pointwise(graph::PointwiseMode::MUL, p, factor(Role::scale_s), {.out = spec_.dtype});
     const graph::Uid p_t = transpose_scores(g_, spec_, p, mxfp8_ ? DataType::f32 : spec_.dtype);
-    const graph::Uid d_o =
-        mxfp8_ ? along_sequence("dO", d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_))) : d_o_raw_;
+    const graph::Uid d_o = mxfp8_
+                               ? along_sequence(Role::d_o_by_sequence, Role::descale_d_o_by_sequence,
+                                                d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)))
+                               : d_o_raw_;
     const graph::Uid d_v =
-        add_gradient(g_, spec_, "dV", {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
+        add_gradient(g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
                      dv_strides(spec_), offsets_.v);
-    scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, "dV", lengths_.kv, lengths_.q);
+    scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, Role::scale_dv, Role::amax_dv, lengths_.kv, lengths_.q);
   }
 
   graph::Uid score_gradient(graph::Uid p, graph::Uid row_sum) {
-    graph::Uid x = g_.virtual_tensor("dP", DataType::f32, score_dims(spec_));
+    graph::Uid x = g_.virtual_tensor(Role::d_probabilities, DataType::f32, score_dims(spec_));
     g_.matmul(d_o_, v_, x, lengths_.q, lengths_.kv);
     if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
     x = mul(g_.pointwise(graph::PointwiseMode::SUB, x, row_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
     // Nor has cudnn-frontend this; it stands where the 16-bit graph has it.
     if (spec_.bias && spec_.bias->grad)
-      g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, "dBias"));
+      g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, Role::d_bias));
     x = scores_.modify_backward(x);
     if (scale_) x = mul(x, *scale_);
     if (mxfp8_) return x;
-    add_amax(g_, x, "amax dP");
-    return g_.pointwise(graph::PointwiseMode::MUL, x, factor("scale dP"), {.out = d_output_type(spec_)});
+    add_amax(g_, x, Role::amax_dp);
+    return g_.pointwise(graph::PointwiseMode::MUL, x, factor(Role::scale_dp), {.out = d_output_type(spec_)});
   }
 
   void query_gradient(graph::Uid d_s) {
@@ -149,27 +151,29 @@ class Fp8Backward {
     const Dims k_strides_ = as_dims(k_strides(spec_));
     graph::Uid k = 0;
     if (mxfp8_) {
-      k = along_sequence("K", spec_.dtype, k_dims, k_strides_, BlockAxis::seqlen_spread);
+      k = along_sequence(Role::k_by_sequence, Role::descale_k_by_sequence, spec_.dtype, k_dims, k_strides_,
+                         BlockAxis::seqlen_spread);
     } else {
-      k = with_offset(g_, g_.virtual_tensor("K", DataType::f32, k_dims, k_strides_), offsets_.k);
+      k = with_offset(g_, g_.virtual_tensor(Role::k, DataType::f32, k_dims, k_strides_), offsets_.k);
       g_.reshape(k_raw_, k);
     }
     const graph::Uid d_q =
-        add_gradient(g_, spec_, "dQ", {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
+        add_gradient(g_, spec_, Role::dq, {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
                      dq_strides(spec_), offsets_.q);
-    scaled_matmul(d_s, k, descale_d_p_, descale_k_, d_q, "dQ", lengths_.q, lengths_.kv);
+    scaled_matmul(d_s, k, descale_d_p_, descale_k_, d_q, Role::scale_dq, Role::amax_dq, lengths_.q, lengths_.kv);
   }
 
   void key_gradient(graph::Uid d_s) {
     const graph::Uid d_s_t = transpose_scores(g_, spec_, d_s, mxfp8_ ? DataType::f32 : d_output_type(spec_));
     graph::Uid q = q_raw_;
     if (mxfp8_)
-      q = along_sequence("Q", spec_.dtype, {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
-                         as_dims(q_strides(spec_)), BlockAxis::seqlen_spread);
+      q = along_sequence(Role::q_by_sequence, Role::descale_q_by_sequence, spec_.dtype,
+                         {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk}, as_dims(q_strides(spec_)),
+                         BlockAxis::seqlen_spread);
     const graph::Uid d_k =
-        add_gradient(g_, spec_, "dK", {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
+        add_gradient(g_, spec_, Role::dk, {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
                      dk_strides(spec_), offsets_.k);
-    scaled_matmul(d_s_t, q, descale_d_p_, descale_q_, d_k, "dK", lengths_.kv, lengths_.q);
+    scaled_matmul(d_s_t, q, descale_d_p_, descale_q_, d_k, Role::scale_dk, Role::amax_dk, lengths_.kv, lengths_.q);
   }
 
   GraphBuilder g_;

@@ -1,4 +1,4 @@
-// cuDNN's single SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN has no
+// cuDNN's unified SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN has no
 // attribute for is set all the same: cuDNN then names it in its refusal.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
@@ -19,7 +19,7 @@ void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceL
   g.inside_sdpa(true);
   // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
   Scores scores(g, spec, lengths, std::max(cudnn_version, first_with_single_operations));
-  op.score_input = g.virtual_tensor("scores in", DataType::f32, score_dims(spec));
+  op.score_input = g.virtual_tensor(Role::scores_in, DataType::f32, score_dims(spec));
   graph::Uid score = scores.modify(*op.score_input);
   score = scores.bias(score);
   score = scores.alibi(score);
@@ -36,20 +36,20 @@ int64_t blocks_of(int64_t tokens) {
 graph::Uid add_block_mask(GraphBuilder& g, const AttentionSpec& spec) {
   constexpr int64_t bits = 8;
   const Dims dims{spec.batch, spec.heads_q, blocks_of(spec.seqlen_q), (blocks_of(spec.seqlen_kv) + bits - 1) / bits};
-  return g.tensor("block mask", DataType::u8, dims, packed_strides(dims));
+  return g.tensor(Role::block_mask, DataType::u8, dims, packed_strides(dims));
 }
 
 void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets& offsets, int64_t version,
                  graph::SdpaForward& op) {
-  if (wants_stats(spec)) op.stats = add_row_tensor(g, spec, "Stats", offsets);
-  if (spec.max_logit) op.max = add_row_tensor(g, spec, "Max", offsets);
-  if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, "Sum_exp", offsets);
-  if (spec.sink) op.sink = add_head_tensor(g, spec, "sink");
+  if (wants_stats(spec)) op.stats = add_row_tensor(g, spec, Role::stats, offsets);
+  if (spec.max_logit) op.max = add_row_tensor(g, spec, Role::max, offsets);
+  if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, Role::sum_exp, offsets);
+  if (spec.sink) op.sink = add_head_tensor(g, spec, Role::sink);
   // Statistics alone had an attribute of their own before there was a softmax operation.
   const bool newer = op.max || op.sum_exp || op.sink;
   if (!newer && (!op.stats || version < first_with_single_operations)) return;
-  op.softmax_x = g.virtual_tensor("softmax in", DataType::f32, score_dims(spec));
-  op.softmax_y = g.virtual_tensor("softmax out", DataType::f32, score_dims(spec));
+  op.softmax_x = g.virtual_tensor(Role::softmax_in, DataType::f32, score_dims(spec));
+  op.softmax_y = g.virtual_tensor(Role::softmax_out, DataType::f32, score_dims(spec));
 }
 
 }  // namespace
@@ -61,10 +61,10 @@ graph::OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext&
   graph::SdpaForward op;
   op.q = add_q(g, spec, offsets);
   const bool paged_k = spec.paged && spec.paged->k, paged_v = spec.paged && spec.paged->v;
-  op.k = paged_k ? add_container(g, spec, "K container", spec.heads_kv, spec.head_dim_qk) : add_k(g, spec, offsets);
-  op.v = paged_v ? add_container(g, spec, "V container", heads_v(spec), spec.head_dim_v) : add_v(g, spec, offsets);
-  if (paged_k) op.page_table_k = add_page_table(g, spec, "page table of K");
-  if (paged_v) op.page_table_v = add_page_table(g, spec, "page table of V");
+  op.k = paged_k ? add_container(g, spec, Role::k_container, spec.heads_kv, spec.head_dim_qk) : add_k(g, spec, offsets);
+  op.v = paged_v ? add_container(g, spec, Role::v_container, heads_v(spec), spec.head_dim_v) : add_v(g, spec, offsets);
+  if (paged_k) op.page_table_k = add_page_table(g, spec, Role::page_table_k);
+  if (paged_v) op.page_table_v = add_page_table(g, spec, Role::page_table_v);
   op.o = add_o(g, spec, offsets);
   op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
@@ -79,7 +79,7 @@ graph::OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext&
     op.offset = tensors.offset;
     if (spec.dropout->dump) {
       const Dims dims = score_dims(spec);
-      op.rng_dump = g.tensor("dropout mask", DataType::f32, dims, packed_strides(dims));
+      op.rng_dump = g.tensor(Role::dropout_mask, DataType::f32, dims, packed_strides(dims));
     }
   }
   g.add(op);
@@ -95,22 +95,22 @@ graph::OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const Buil
   op.k = add_k(g, spec, offsets);
   op.v = add_v(g, spec, offsets);
   op.o = add_o(g, spec, offsets);
-  op.d_o = add_output_gradient(g, spec, "dO", d_output_type(spec), offsets.o);
-  op.stats = add_row_tensor(g, spec, "Stats", offsets);
+  op.d_o = add_output_gradient(g, spec, Role::d_o, d_output_type(spec), offsets.o);
+  op.stats = add_row_tensor(g, spec, Role::stats, offsets);
   op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
-  op.dq = add_gradient(g, spec, "dQ", Dims(g.at(op.q).dims), dq_strides(spec), offsets.q);
-  op.dk = add_gradient(g, spec, "dK", Dims(g.at(op.k).dims), dk_strides(spec), offsets.k);
-  op.dv = add_gradient(g, spec, "dV", Dims(g.at(op.v).dims), dv_strides(spec), offsets.v);
+  op.dq = add_gradient(g, spec, Role::dq, Dims(g.at(op.q).dims), dq_strides(spec), offsets.q);
+  op.dk = add_gradient(g, spec, Role::dk, Dims(g.at(op.k).dims), dk_strides(spec), offsets.k);
+  op.dv = add_gradient(g, spec, Role::dv, Dims(g.at(op.v).dims), dv_strides(spec), offsets.v);
   op.max_total_seqlen_q = spec.max_total_seqlen_q;
   op.max_total_seqlen_kv = spec.max_total_seqlen_kv;
   if (spec.sink) {
-    op.sink = add_head_tensor(g, spec, "sink");
-    op.d_sink = add_head_tensor(g, spec, "dSink");
+    op.sink = add_head_tensor(g, spec, Role::sink);
+    op.d_sink = add_head_tensor(g, spec, Role::d_sink);
   }
   add_score_graph(g, spec, lengths, context.cudnn_version, op);
-  if (spec.bias && spec.bias->grad) op.d_bias = add_bias_tensor(g, spec, "dBias");
+  if (spec.bias && spec.bias->grad) op.d_bias = add_bias_tensor(g, spec, Role::d_bias);
   if (spec.dropout) {
     op.dropout_probability = spec.dropout->probability;
     const SeedTensors tensors = add_seed(g, spec);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "attention/fields.hpp"
+#include "attention/flop.hpp"
 #include "base/text.hpp"
 #include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
@@ -49,7 +50,7 @@ void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, co
     return static_cast<double>(std::accumulate(tokens.begin(), tokens.end(), int64_t{0})) /
            static_cast<double>(static_cast<int64_t>(tokens.size()) * longest);
   };
-  options.flop = run::attention_flop(spec, q, kv);
+  options.flop = attention::attention_flop(spec, q, kv);
   options.bytes =
       run::least_bytes(graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
 }

@@ -36,7 +36,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       "digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
       escaped(title), escaped(title));
-  // The operations inside a single SDPA operation stand beside it: its scores go there and come back.
+  // The operations inside a unified SDPA operation stand beside it: its scores go there and come back.
   std::vector<Operation> operations = graph.operations;
   operations.insert(operations.end(), graph.score_operations.begin(), graph.score_operations.end());
   // A virtual tensor is an edge; one that has memory is a node of its own.

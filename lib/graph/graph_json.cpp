@@ -44,6 +44,7 @@ std::optional<double> parse_number(const Json& json) {
 Json to_json(const Tensor& t) {
   Json json = {{"uid", t.uid}};
   if (!t.name.empty()) json["name"] = t.name;
+  if (t.role != role_of_name(t.name)) json["role"] = name_of(t.role);
   json["data_type"] = name_of(t.data_type);
   json["dims"] = t.dims;
   json["strides"] = t.strides;
@@ -116,11 +117,11 @@ class Reader {
   void read(const char* key, const Json& json, T& value) {
     if constexpr (std::is_enum_v<T>) {
       const auto parsed = json.is_string() ? parse_enum<T>(json.get<std::string>()) : std::nullopt;
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no known value", key, json_text(json)));
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is not a known value", key, json_text(json)));
       value = *parsed;
     } else if constexpr (std::is_same_v<T, double>) {
       const auto parsed = parse_number(json);
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is no number", key, json_text(json)));
+      if (!parsed) fail(fmt::format("\"{}\" is {}, which is not a number", key, json_text(json)));
       value = *parsed;
     } else {
       try {
@@ -143,6 +144,8 @@ Tensor read_tensor(const Json& json, const std::string& where) {
   Reader reader(json, where);
   reader.get("uid", t.uid);
   reader.get_or_keep("name", t.name);
+  t.role = role_of_name(t.name);
+  reader.get_or_keep("role", t.role);
   reader.get("data_type", t.data_type);
   reader.get("dims", t.dims);
   reader.get("strides", t.strides);
@@ -200,7 +203,7 @@ OpGraph from_json(const Json& json) {
   auto fail = [](const std::string& message) { throw Error(ErrorKind::usage, "operation graph: " + message); };
   for (const char* key : {"tensors", "operations"})
     if (!json.is_object() || !json.contains(key) || !json[key].is_array())
-      fail(fmt::format("\"{}\" is missing or no array", key));
+      fail(fmt::format("\"{}\" is missing or not an array", key));
   OpGraph graph;
   std::set<Uid> uids;
   for (size_t i = 0; i < json["tensors"].size(); ++i) {
@@ -222,7 +225,7 @@ OpGraph from_json(const Json& json) {
   };
   read_list("operations", graph.operations);
   if (json.contains("score_operations")) {
-    if (!json["score_operations"].is_array()) fail("\"score_operations\" is no array");
+    if (!json["score_operations"].is_array()) fail("\"score_operations\" is not an array");
     read_list("score_operations", graph.score_operations);
   }
   return graph;

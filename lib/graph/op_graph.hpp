@@ -10,6 +10,7 @@
 #include "base/data_type.hpp"
 #include "base/json.hpp"
 #include "graph/modes.hpp"
+#include "graph/roles.hpp"
 
 namespace attnprobe::graph {
 
@@ -18,7 +19,8 @@ using Uid = int64_t;
 /// A tensor of the graph (CUDNN_BACKEND_TENSOR_DESCRIPTOR).
 struct Tensor {
   Uid uid = 0;
-  std::string name;  ///< for people; not part of the hash, and in no cuDNN log
+  std::string name;        ///< for people; not part of the hash, and in no cuDNN log
+  Role role = Role::none;  ///< what it is to attention; nor this
   DataType data_type = DataType::f32;
   std::vector<int64_t> dims, strides;  ///< strides in elements
   int64_t alignment = 16;              ///< bytes
@@ -97,7 +99,7 @@ struct Softmax {
   std::optional<Uid> stats, max, sum_exp;
 };
 
-/// cuDNN's single operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed. From
+/// cuDNN's unified operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed. From
 /// 9.21 it may hold a sub-graph of the scores (OpGraph::score_operations, from score_input to score_output) and a
 /// softmax of its own (softmax_x, softmax_y, sink, max, sum_exp).
 struct SdpaForward {

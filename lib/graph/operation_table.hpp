@@ -14,7 +14,7 @@
 // clang-format off
 // The operations: struct, our name, cuDNN's name, the number of its descriptor (cudnnBackendDescriptorType_t); for those
 // that cuDNN wants in two parts the descriptor of what they compute (name, number) and the attribute that holds it.
-// OPERATION, COMPUTED: in the header of cuDNN 9.19, the oldest that attnprobe is built with; LATER: not yet.
+// OPERATION, COMPUTED: in the header of cuDNN that attnprobe is built with; LATER: it may be older (9.19 lacks them).
 #define ATTNPROBE_OPERATIONS(OPERATION, COMPUTED, LATER) \
   COMPUTED (Matmul, "matmul", MATMUL, 19, MATMUL, 18, OPERATION_MATMUL_DESC, 1523) \
   COMPUTED (Pointwise, "pointwise", POINTWISE, 13, POINTWISE, 0, OPERATION_POINTWISE_PW_DESCRIPTOR, 750) \
@@ -33,8 +33,8 @@
 //   (cudnnBackendAttributeName_t), where a tree of cuDNN's log shows it ("": only the calls that set it do; by_code: no
 //   rule covers it, log_import.cpp does), its key in cuDNN's JSON ("|": what older versions called it), and the cuDNN
 //   that takes it first, as cudnn-frontend 1.23 has it (0: every cuDNN 9).
-// ROW: an attribute in the header of cuDNN 9.19. LATER: one that is not yet. INNER: a port of the softmax inside, which
-// has the attributes of Softmax.
+// ROW: the header of cuDNN has the attribute. LATER: it may be older. INNER: a port of the softmax inside, which has the
+// attributes of Softmax.
 // Keys of logs are those of cuDNN 9.0 to 9.28, keys of JSON those of 9.19 to 9.28; numbers that 9.19 lacks are those of
 // the cuDNN 9.28 header.
 

@@ -60,7 +60,7 @@ class LogGraphReader {
 /// those below "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:". Throws as LogGraphReader::read does.
 ImportedGraph import_log_tree(const std::vector<std::string>& lines);
 
-/// Whether a graph is one that a single SDPA operation holds inside (from 9.21): it reads a virtual tensor that none of
+/// Whether a graph is one that a unified SDPA operation holds inside (from 9.21): it reads a virtual tensor that none of
 /// its operations writes. cuDNN finalizes and logs such a graph before the one that it is for.
 bool is_score_graph(const graph::OpGraph& graph);
 

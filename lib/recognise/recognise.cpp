@@ -86,6 +86,7 @@ graph::OpGraph with_names(graph::OpGraph graph, const Twin& twin) {
     if (uid == twin.uids.end()) continue;
     const graph::Tensor& other = tensor(twin.graph, uid->second);
     t.name = other.name;
+    t.role = other.role;
     if (t.by_value && !t.value) t.value = other.value;
   }
   return graph;

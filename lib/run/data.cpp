@@ -14,6 +14,7 @@ namespace attnprobe::run {
 namespace {
 
 using graph::OpGraph;
+using graph::Role;
 using graph::Tensor;
 using graph::Uid;
 
@@ -23,8 +24,8 @@ constexpr double scale_of_p = 256, scale_of_outputs = 32, scale_of_d_p = 128;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
 
-bool starts_with(const std::string& text, std::string_view start) {
-  return text.rfind(start, 0) == 0;
+bool is_one_of(Role role, std::initializer_list<Role> roles) {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
 }
 
 class Planner {
@@ -54,18 +55,18 @@ class Planner {
       if (offsets_.count(t.uid) > 0) add(t);
     for (const auto& t : graph_.tensors)
       if (offsets_.count(t.uid) == 0 && !t.is_virtual && !t.by_value) add(t);
-    share({"Q"}, {"K^T", "K"}, {"V", "V^T"});
-    share({"dQ"}, {"dK"}, {"dV"});
+    share({Role::q}, {Role::k_transposed, Role::k}, {Role::v, Role::v_transposed});
+    share({Role::dq}, {Role::dk}, {Role::dv});
     data_.backward = backward_;
     return std::move(data_);
   }
 
  private:
   const Tensor& at(Uid uid) const { return tensor(graph_, uid); }
-  const Tensor* named(std::initializer_list<const char*> names) const {
-    for (const char* name : names)
+  const Tensor* find(std::initializer_list<Role> roles) const {
+    for (const Role role : roles)
       for (const auto& t : graph_.tensors)
-        if (t.name == name) return &t;
+        if (t.role == role) return &t;
     return nullptr;
   }
 
@@ -89,9 +90,8 @@ class Planner {
 
   // Frameworks give interleaved tensors as pointers into one buffer, and cuDNN's legacy engine counts on it: it takes
   // the first pointer for all three (measured, 9.19).
-  void share(std::initializer_list<const char*> q_names, std::initializer_list<const char*> k_names,
-             std::initializer_list<const char*> v_names) {
-    std::vector<const Tensor*> group{named(q_names), named(k_names), named(v_names)};
+  void share(std::initializer_list<Role> q, std::initializer_list<Role> k, std::initializer_list<Role> v) {
+    std::vector<const Tensor*> group{find(q), find(k), find(v)};
     if (group[1] == nullptr || group[2] == nullptr) return;
     int64_t parts = 0, parts_v = 0;
     const int64_t together = interleaved(*group[1], parts);
@@ -103,7 +103,7 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
-  // Batch and lengths of Q and K: of the first matrix product, or of the single operation.
+  // Batch and lengths of Q and K: of the first matrix product, or of the unified operation.
   void find_shape() {
     for (const auto& operation : graph_.operations) {
       if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
@@ -116,9 +116,9 @@ class Planner {
         return;
       }
     }
-    const Tensor *q = named({"Q"}), *k = named({"K^T", "K"});
+    const Tensor *q = find({Role::q}), *k = find({Role::k_transposed, Role::k});
     if (q != nullptr && k != nullptr && k->dims.size() == 4)
-      set_shape(q->dims, k->name == "K^T" ? k->dims[3] : k->dims[2]);
+      set_shape(q->dims, k->role == Role::k_transposed ? k->dims[3] : k->dims[2]);
     else
       for (const auto& operation : graph_.operations)
         if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) {
@@ -127,7 +127,7 @@ class Planner {
         }
     // Only a backward graph is given the output that it is the gradient of.
     backward_ = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
-                            [&](const Tensor& t) { return t.name == "dO" && !t.is_virtual; });
+                            [&](const Tensor& t) { return t.role == Role::d_o && !t.is_virtual; });
   }
   void set_shape(const std::vector<int64_t>& q, int64_t kv) {
     if (q.size() != 4) throw Error(ErrorKind::internal, fmt::format("Q has {} dims; attention has four", q.size()));
@@ -152,7 +152,7 @@ class Planner {
   }
 
   void choose_lengths() {
-    const bool vary = named({"seq_len_q", "seq_len_kv"}) != nullptr;
+    const bool vary = find({Role::seq_len_q, Role::seq_len_kv}) != nullptr;
     data_.lengths.kv = lengths(options_.seqlens_kv, seqlen_kv_, vary, "seqlens_kv");
     // Self-attention has the same lengths on both sides.
     if (seqlen_q_ == seqlen_kv_ && options_.seqlens_q.empty())
@@ -162,41 +162,38 @@ class Planner {
     padded_ = vary;
   }
 
-  bool is_kv(const std::string& name) const {
-    for (const char* part : {"K^T", "V^T", "K", "V", "dK", "dV", "K container", "V container", "all heads"})
-      if (name == part) return true;
-    return starts_with(name, "K by") || starts_with(name, "V by");
+  static bool is_kv(Role role) {
+    return is_one_of(role, {Role::k, Role::k_transposed, Role::k_container, Role::k_by_sequence, Role::v,
+                            Role::v_transposed, Role::v_container, Role::dk, Role::dv, Role::all_heads});
   }
-
-  static bool is_scratch(const std::string& name) {
-    return name == "dQ sum" || name == "softmax_sum" || name == "all heads";
-  }
+  static bool is_scratch(Role role) { return is_one_of(role, {Role::dq_sum, Role::softmax_sum, Role::all_heads}); }
+  static bool is_page_table(Role role) { return is_one_of(role, {Role::page_table_k, Role::page_table_v}); }
 
   void add(const Tensor& t) {
     TensorData d;
     d.uid = t.uid;
     d.reordered = t.reordering == graph::Reordering::F16x16;
-    d.mask_dump = t.name == "dropout mask" && made_.count(t.uid) > 0;
+    d.mask_dump = t.role == Role::dropout_mask && made_.count(t.uid) > 0;
     d.elements = extent(t);
-    if (is_scratch(t.name)) d.role = Role::scratch;
-    if (made_.count(t.uid) > 0 && d.role != Role::scratch) d.role = Role::output;
+    if (is_scratch(t.role)) d.use = Use::scratch;
+    if (made_.count(t.uid) > 0 && d.use != Use::scratch) d.use = Use::output;
     const bool has_rows = t.dims.size() == 4 && (padded_ || t.ragged_offset);
-    const bool by_row = has_rows && !starts_with(t.name, "page") && t.name != "dBias" && t.name != "dropout mask";
+    const bool by_row = has_rows && !is_page_table(t.role) && !is_one_of(t.role, {Role::d_bias, Role::dropout_mask});
     d.sequence_axis =
         t.strides.size() == 4 && t.dims.size() == 4 && t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2;
     const int64_t length = t.dims.size() == 4 ? t.dims[static_cast<size_t>(d.sequence_axis)] : 0;
-    if (by_row && t.dims[0] == batch_ && d.role == Role::output && length == (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) &&
+    if (by_row && t.dims[0] == batch_ && d.use == Use::output && length == (is_kv(t.role) ? seqlen_kv_ : seqlen_q_) &&
         length > 1)
-      d.rows = is_kv(t.name) ? data_.lengths.kv : data_.lengths.q;
-    if (d.role == Role::input) fill(t, d);
+      d.rows = is_kv(t.role) ? data_.lengths.kv : data_.lengths.q;
+    if (d.use == Use::input) fill(t, d);
     data_.tensors.push_back(std::move(d));
   }
 
   // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of the longest
   // batch, four bytes an element whatever the type.
   int64_t extent(const Tensor& t) const {
-    if (t.ragged_offset && is_scratch(t.name))
-      return batch_ * (is_kv(t.name) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
+    if (t.ragged_offset && is_scratch(t.role))
+      return batch_ * (is_kv(t.role) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
     if (t.ragged_offset)
       for (const auto& d : data_.tensors)
         if (d.uid == *t.ragged_offset) return d.integers.back();
@@ -217,7 +214,7 @@ class Planner {
   void offsets_of(Uid uid, TensorData& d) {
     for (const auto& t : graph_.tensors) {
       if (t.ragged_offset != uid) continue;
-      if (starts_with(t.name, "page table")) {
+      if (is_page_table(t.role)) {
         // Packed: the pages of one sequence behind those of the one before.
         d.integers.assign(1, 0);
         const int64_t pages = t.dims[2];
@@ -227,7 +224,7 @@ class Planner {
       }
       const size_t axis = t.strides[3] > t.strides[2] ? 3 : 2;
       d.integers.assign(1, 0);
-      for (const int32_t n : is_kv(t.name) ? data_.lengths.kv : data_.lengths.q)
+      for (const int32_t n : is_kv(t.role) ? data_.lengths.kv : data_.lengths.q)
         d.integers.push_back(d.integers.back() + n * t.strides[axis]);
       return;
     }
@@ -235,7 +232,7 @@ class Planner {
 
   void page_table(const Tensor& t, TensorData& d) {
     // Blocks in any order, as a server that has run for a while has them.
-    const Tensor* container = named({t.name == "page table of K" ? "K container" : "V container"});
+    const Tensor* container = find({t.role == Role::page_table_k ? Role::k_container : Role::v_container});
     std::vector<int64_t> blocks(static_cast<size_t>(container == nullptr ? d.elements : container->dims[0]));
     std::iota(blocks.begin(), blocks.end(), 0);
     // The same order for K and V is what caches have, and any other is as good.
@@ -260,34 +257,36 @@ class Planner {
       d.fill.a = 1;
       d.fill.b = regime_ == DataRegime::mask_all_true ? 1 : probability;
     };
-    const std::string& name = t.name;
+    const Role role = t.role;
     if (offsets_.count(t.uid) > 0) return offsets_of(t.uid, d);
-    if (name == "seq_len_q") return integers(d, data_.lengths.q);
-    if (name == "seq_len_kv") return integers(d, data_.lengths.kv);
-    if (starts_with(name, "page table")) return page_table(t, d);
-    if (name == "seed") return d.integers.assign(1, 123456789);
-    if (name == "offset") return d.integers.assign(1, 5);
-    if (starts_with(name, "documents")) return documents(d);
-    if (name == "ALiBi slopes") return slopes(t, d);
-    if (backward_ && (name == "Stats" || name == "O")) d.derived = true;
+    if (role == Role::seq_len_q) return integers(d, data_.lengths.q);
+    if (role == Role::seq_len_kv) return integers(d, data_.lengths.kv);
+    if (is_page_table(role)) return page_table(t, d);
+    if (role == Role::seed) return d.integers.assign(1, 123456789);
+    if (role == Role::offset) return d.integers.assign(1, 5);
+    if (is_one_of(role, {Role::documents_q, Role::documents_kv})) return documents(d);
+    if (role == Role::alibi_slopes) return slopes(t, d);
+    if (backward_ && is_one_of(role, {Role::stats, Role::o})) d.derived = true;
     if (t.data_type == DataType::fp8_e8m0) return constant(1);
-    if (name == "mask" || name == "dropout mask") return chance(name == "mask" ? 0.8 : keep_);
-    if (name == "block mask") {
+    if (role == Role::mask) return chance(0.8);
+    if (role == Role::dropout_mask) return chance(keep_);
+    if (role == Role::block_mask) {
       constexpr double all_bits = 255, some_bits = 0b01010111;
       return constant(regime_ == DataRegime::mask_all_true ? all_bits : some_bits);
     }
-    if (name == "bias") return normal(regime_ == DataRegime::mask_all_true ? 0 : deviation_of_bias);
-    if (name == "S" && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
-    if (name == "scale" && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
-    if (d.elements == 1) return constant(factor_of(name, keep_));
-    values(name, d);
+    if (role == Role::bias) return normal(regime_ == DataRegime::mask_all_true ? 0 : deviation_of_bias);
+    if (role == Role::scores && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
+    if (role == Role::scale && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
+    if (d.elements == 1) return constant(factor_of(role, keep_));
+    values(role, d);
   }
 
   // Q, K, V, dO and what else there is.
-  void values(const std::string& name, TensorData& d) {
+  void values(Role role, TensorData& d) {
     d.fill.kind = kernels::fill_normal;
     d.fill.b = 1;
-    const bool is_q = starts_with(name, "Q"), is_k = starts_with(name, "K");
+    const bool is_q = is_one_of(role, {Role::q, Role::q_by_sequence});
+    const bool is_k = is_one_of(role, {Role::k, Role::k_transposed, Role::k_container, Role::k_by_sequence});
     if (regime_ == DataRegime::integers) d.fill.kind = kernels::fill_integers;
     if (regime_ == DataRegime::large) d.fill.b = factor_of_large;
     if (regime_ == DataRegime::negative_scores && (is_q || is_k)) {
@@ -297,7 +296,7 @@ class Planner {
   }
 
   int64_t head_dim() const {
-    const Tensor* q = named({"Q"});
+    const Tensor* q = find({Role::q});
     return q == nullptr ? 64 : q->dims[3];
   }
 
@@ -332,48 +331,30 @@ class Planner {
 
 }  // namespace
 
-int bits_of(DataType type) {
-  switch (type) {
-    case DataType::f64:
-    case DataType::i64:
-      return 64;
-    case DataType::f32:
-    case DataType::i32:
-      return 32;
-    case DataType::f16:
-    case DataType::bf16:
-      return 16;
-    case DataType::i8:
-    case DataType::u8:
-    case DataType::fp8_e4m3:
-    case DataType::fp8_e5m2:
-    case DataType::fp8_e8m0:
-      return 8;
-    case DataType::fp4_e2m1:
-      return 4;
-    // Packed: the boolean of a byte has a type of its own,
-    // CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend pull request 302).
-    case DataType::boolean:
-      return 1;
+double factor_of(Role role, double keep) {
+  switch (role) {
+    case Role::dropout_scale:
+      return 1 / keep;
+    case Role::dropout_scale_inverse:
+      return keep;
+    case Role::scale_s:
+      return scale_of_p;
+    case Role::descale_s:
+      return 1 / scale_of_p;
+    case Role::scale_dp:
+      return scale_of_d_p;
+    case Role::descale_dp:
+      return 1 / scale_of_d_p;
+    case Role::descale_o:
+      return 1 / scale_of_outputs;
+    case Role::scale_o:
+    case Role::scale_dq:
+    case Role::scale_dk:
+    case Role::scale_dv:
+      return scale_of_outputs;
+    default:
+      return 1;  // Q, K, V and dO are as they are
   }
-  return 0;
-}
-
-int64_t element_size(DataType type) {
-  constexpr int byte = 8;
-  return (bits_of(type) + byte - 1) / byte;
-}
-
-double factor_of(const std::string& name, double keep) {
-  if (name == "dropout scale") return 1 / keep;
-  if (name == "dropout scale inverse") return keep;
-  if (name == "scale S") return scale_of_p;
-  if (name == "descale S") return 1 / scale_of_p;
-  if (name == "scale dP") return scale_of_d_p;
-  if (name == "descale dP") return 1 / scale_of_d_p;
-  if (name == "descale O") return 1 / scale_of_outputs;
-  if (name == "scale O" || name == "scale dQ" || name == "scale dK" || name == "scale dV") return scale_of_outputs;
-  return 1;  // Q, K, V and dO are as they are
 }
 
 GraphData plan_data(const OpGraph& graph, const RunOptions& options) {

@@ -1,5 +1,5 @@
 // What the tensors of a graph hold before a run: lengths, offsets, page tables, random values of realistic scale.
-// Decided from the graph alone, by the names that attnprobe's builders give; plain data, no device.
+// Decided from the graph alone, by the roles of its tensors; plain data, no device.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ struct Lengths {
   std::vector<int32_t> q, kv;
 };
 
-enum class Role {
+enum class Use {
   input,    ///< given before the run
   output,   ///< compared after it
   scratch,  ///< memory that the graph wants from the caller for itself; its content says nothing
@@ -33,7 +33,7 @@ struct Sharing {
 /// How one real tensor is filled and how large it is.
 struct TensorData {
   graph::Uid uid = 0;
-  Role role = Role::input;
+  Use use = Use::input;
   int64_t elements = 0;           ///< from the first to the last, gaps included
   std::optional<Sharing> shares;  ///< none: memory of its own
   std::vector<int64_t> integers;  ///< of lengths, offsets, tables, seeds: what it holds, in memory order
@@ -55,12 +55,7 @@ struct GraphData {
 /// Throws Error(usage) for an unknown regime or lengths that do not fit.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
-/// Bits of an element, packed.
-int bits_of(DataType type);
-/// Bytes of an element that stands alone.
-int64_t element_size(DataType type);
-
-/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: "scale S" -> 256.
-double factor_of(const std::string& name, double keep_probability);
+/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: scale_s -> 256.
+double factor_of(graph::Role role, double keep_probability);
 
 }  // namespace attnprobe::run

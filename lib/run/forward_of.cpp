@@ -14,12 +14,13 @@ using build::GraphBuilder;
 using graph::Operation;
 using graph::Pointwise;
 using graph::PointwiseMode;
+using graph::Role;
 using graph::Tensor;
 
-const Tensor* named(const OpGraph& graph, std::initializer_list<const char*> names) {
-  for (const char* name : names)
+const Tensor* find(const OpGraph& graph, std::initializer_list<Role> roles) {
+  for (const Role role : roles)
     for (const auto& t : graph.tensors)
-      if (t.name == name && !t.is_virtual) return &t;
+      if (t.role == role && !t.is_virtual) return &t;
   return nullptr;
 }
 
@@ -72,8 +73,9 @@ const Pointwise* exponential(const OpGraph& graph, Uid stats) {
 }  // namespace
 
 std::optional<OpGraph> forward_of(const OpGraph& backward) {
-  const Tensor *stats = named(backward, {"Stats"}), *o = named(backward, {"O"}), *d_o = named(backward, {"dO"});
-  const Tensor* v = named(backward, {"V^T", "V"});
+  const Tensor *stats = find(backward, {Role::stats}), *o = find(backward, {Role::o}),
+               *d_o = find(backward, {Role::d_o});
+  const Tensor* v = find(backward, {Role::v_transposed, Role::v});
   if (stats == nullptr || o == nullptr || d_o == nullptr || v == nullptr) return std::nullopt;
   const Pointwise* exp = exponential(backward, stats->uid);
   if (exp == nullptr) return std::nullopt;
@@ -87,7 +89,7 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
     g.add(operation);
   }
   const auto rows = [&] { return g.virtual_tensor("", DataType::f32, build::Dims(g.at(stats->uid).dims)); };
-  const Tensor* sink = named(backward, {"sink"});
+  const Tensor* sink = find(backward, {Role::sink});
   const auto parts =
       build::add_softmax(g, shifted, rows(), rows(), sink == nullptr ? std::nullopt : std::optional(sink->uid));
   g.pointwise(PointwiseMode::ADD, parts.row_max, g.pointwise(PointwiseMode::LOG, parts.row_sum), {.into = stats->uid});
@@ -118,17 +120,17 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
       g.add(any);
     }
     dropped = reshape->x;
-    if (named(backward, {"scale S"}) != nullptr) factor = factor_of("descale S", 1);
+    if (find(backward, {Role::scale_s}) != nullptr) factor = factor_of(Role::descale_s, 1);
     break;
   }
   Uid values = v->uid;
-  if (v->name == "V^T") {
+  if (v->role == Role::v_transposed) {
     build::Dims dims = v->dims, strides = v->strides;
     std::swap(dims[2], dims[3]);
     std::swap(strides[2], strides[3]);
     values = g.reshape(v->uid, g.virtual_tensor("", DataType::f32, dims, strides));
   }
-  if (named(backward, {"descale O"}) != nullptr && is_fp8(o->data_type)) factor /= factor_of("descale O", 1);
+  if (find(backward, {Role::descale_o}) != nullptr && is_fp8(o->data_type)) factor /= factor_of(Role::descale_o, 1);
   const Uid product = g.virtual_tensor("", DataType::f32, build::Dims(o->dims));
   g.matmul(dropped, values, product);
   g.pointwise(PointwiseMode::MUL, product, g.scalar("factor", DataType::f32, factor), {.into = o->uid});

@@ -14,6 +14,9 @@ namespace attnprobe::run {
 /// Runs the plan once on the problem's buffers; what it queues is ordered with the device's other work.
 using Execute = std::function<void()>;
 
+/// On each side of a buffer: wide enough for a tile that is written a row or two too far, in any type.
+inline constexpr size_t guard_bytes = size_t{128} << 10;
+
 class Problem {
  public:
   /// Allocates and fills. Throws Error(environment) naming both sizes if
@@ -57,11 +60,11 @@ class Problem {
   std::optional<Uid> random_mask() const;
   void find_mask(Uid mask, const Execute& execute);
   void make_reference(const Execute& execute);
-  void fill_as(const char* name, int kind, double a, int64_t start = 0, int64_t group = 1, int64_t which = 0);
+  void fill_as(graph::Role role, int kind, double a, int64_t start = 0, int64_t group = 1, int64_t which = 0);
   bool repeats_alike(const Execute& execute, int64_t repeats);
   probe::OutputFindings compare(const TensorData& data);
   void check_memory(const TensorData& data, probe::OutputFindings& findings);
-  const graph::Tensor* find_named(const char* name) const;
+  const graph::Tensor* find(graph::Role role) const;
 
   Device& device_;
   OpGraph graph_, expanded_;
@@ -76,6 +79,9 @@ class Problem {
   std::map<Uid, Value> reference_;
   std::string no_reference_;  // why there is none
 };
+
+/// Elements of one view into another of the same dims, in its type.
+void convert(Device& device, const View& from, const View& to);
 
 /// How far an output may be from the reference.
 struct Tolerance {

@@ -15,7 +15,7 @@ enum class DataRegime {
   integers,         ///< four in five zero, else -2 … 2: sums are exact, slips are visible
   negative_scores,  ///< Q above and K below zero: every score far below zero
   large,            ///< eight times as large: softmax is almost one-hot
-  mask_all_true,    ///< explicit masks hide nothing, biases are zero
+  mask_all_true,    ///< explicit masks reject nothing, biases are zero
 };
 
 enum class Timing { none, fast, standard };

@@ -1,34 +1,14 @@
-// How much an attention problem computes and moves at least, and what a
-// GPU does at most: the two roofs under which a measured time stands.
+// How much a graph moves at least, and what a GPU does at most: the two roofs under which a measured time stands.
+// (attention/flop.hpp counts what it computes.)
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 
-#include "attention/spec.hpp"
 #include "graph/op_graph.hpp"
 #include "probe/run_findings.hpp"
 
 namespace attnprobe::run {
-
-/// (query, key) pairs of one head that the mask lets through, summed over the batch. Counted exactly
-/// for causal masks and windows of either alignment and for sequence lengths; a causal score
-/// modifier counts as the mask that it is. Not looked at, for it depends on data: block masks, mask
-/// tensors and the score modifiers arrow and document, under which every other pair counts.
-///
-/// `seqlens_q` and `seqlens_kv`: lengths at run time, one for each batch entry; empty: those of the spec's mask, or
-/// else the full ones. As in the graphs, the bottom-right diagonal of an entry ends in its own last query and key.
-double unmasked_pairs(const attention::AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
-                      std::span<const int64_t> seqlens_kv = {});
-
-/// Floating point operations of the matmuls, an addition and a multiplication being two: heads_q · pairs · 2 · k with k
-/// = d_qk + d_v forward, 3 d_qk + 2 d_v backward (five matmuls: S = Q Kᵀ over again, dP, dV, dQ, dK). That is how
-/// cudnn-frontend's benchmark counts (benchmark/sdpa_benchmark_training). Not counted: softmax, masks, bias, dropout,
-/// scaling; blocks that a kernel computes although they are masked; what it computes twice. Pattern::mha reads S
-/// backward and has one matmul less, but counts the same.
-double attention_flop(const attention::AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
-                      std::span<const int64_t> seqlens_kv = {});
 
 /// How many of the tokens there could be (batch times the longest sequence) there are.
 struct TokenShare {

@@ -17,7 +17,7 @@ namespace attnprobe::graph {
 
 template <class Archive>
 void serialize(Archive& archive, Tensor& t) {
-  archive(t.uid, t.name, t.data_type, t.dims, t.strides, t.alignment, t.is_virtual, t.by_value, t.reordering,
+  archive(t.uid, t.name, t.role, t.data_type, t.dims, t.strides, t.alignment, t.is_virtual, t.by_value, t.reordering,
           t.ragged_offset, t.value);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "build/expand.hpp"
 #include "run/problem.hpp"
 
 namespace attnprobe::worker {
@@ -45,7 +46,7 @@ class TestRunner : public run::Runner {
 
  private:
   void execute(const graph::OpGraph& graph, const run::Problem& problem, const std::string& fault, int runs) {
-    const auto results = run::evaluate(*cpu_, run::expand(graph), problem.inputs(), size_t{8} << 30);
+    const auto results = run::evaluate(*cpu_, build::expand(graph), problem.inputs(), size_t{8} << 30);
     for (const auto& [uid, value] : results) {
       const run::View& out = problem.views().at(uid);
       for (int64_t i = 0; i < run::kernels::elements(out); ++i) {

@@ -1,6 +1,6 @@
 // The backward graphs: operations, tensors and wiring of flash attention in 16 bits and in fp8, of the legacy pattern
-// and of the single operation, and what cudnn-frontend changes of them. Counts and rules follow shared/graphs.md,
-// sections 3, 4.2, 4.3 and 5; what cuDNN says of the graphs is tested elsewhere.
+// and of the unified operation, and what cudnn-frontend changes of them. Counts and rules are those of docs/graphs.md;
+// what cuDNN says of the graphs is tested elsewhere.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -269,8 +269,8 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
   CHECK(scalars("abs") == std::vector<double>{0});
   // A mask hides scores below everything, and their gradients by zero.
   const OpGraph masked = graph_of(R"("score_mod": "mask_i32")");
-  CHECK(named_tensor(masked, "hidden", 0).value == -std::numeric_limits<double>::infinity());
-  CHECK(named_tensor(masked, "hidden", 1).value == 0.0);
+  CHECK(named_tensor(masked, "fill", 0).value == -std::numeric_limits<double>::infinity());
+  CHECK(named_tensor(masked, "fill", 1).value == 0.0);
 }
 
 TEST_CASE("Matmuls of the backward pass have these operands and lengths", "[backward]") {
@@ -382,7 +382,7 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
       {R"("pattern": "mha")", "dropout scale", "f32 1x1x1x1 1,1,1,1 = 1"},
       {R"("pattern": "mha", "dropout": 0.5)", "dropout scale", "f32 1x1x1x1 1,1,1,1 = 2"},
       {R"("pattern": "mha", "bias": {"grad": true})", "dBias", "f16 1x6x5x7 210,35,7,1"},
-      {R"("pattern": "mha", "mask": "causal")", "hidden", "f32 1x1x1x1 1,1,1,1 = 0"},
+      {R"("pattern": "mha", "mask": "causal")", "fill", "f32 1x1x1x1 1,1,1,1 = 0"},
       // one operation
       {R"("pattern": "sdpa_unified")", "K", "f16 2x6x7x16 672,16,96,1"},
       {R"("pattern": "sdpa_unified")", "dK", "f16 2x6x7x16 672,16,96,1"},
@@ -591,8 +591,8 @@ TEST_CASE("Hidden scores of the backward pass follow the version too", "[backwar
   for (const char* members : {R"("mask": "causal")", R"("mask": "padding")", R"("score_mod": "causal")",
                               R"("mask": "causal", "dtype": "fp8_e4m3")"}) {
     INFO(members);
-    CHECK(named_tensor(graph_of(members, 91000), "hidden").value == -infinity);
-    CHECK(named_tensor(graph_of(members, 90900), "hidden").value == lowest);
+    CHECK(named_tensor(graph_of(members, 91000), "fill").value == -infinity);
+    CHECK(named_tensor(graph_of(members, 90900), "fill").value == lowest);
   }
 }
 
@@ -612,7 +612,7 @@ TEST_CASE("sdpa backward is composite in every cuDNN", "[backward][choice]") {
     }
 }
 
-TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is no multiple of 128",
+TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is not a multiple of 128",
           "[backward][choice]") {
   struct Case {
     const char* members;

@@ -1,5 +1,5 @@
 // The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and rules
-// follow shared/graphs.md, sections 1.1 to 1.4, 2 and 5; what cuDNN says of the graphs is tested elsewhere.
+// are those of docs/graphs.md; what cuDNN says of the graphs is tested elsewhere.
 #include "build/build.hpp"
 
 #include <fmt/format.h>
@@ -130,7 +130,7 @@ std::vector<std::string> every_feature() {
   const std::vector<std::string> forward = all;
   for (const std::string& members : forward) {
     if (members.find("paged") == std::string::npos) all.push_back(R"("pass": "bprop", )" + members);
-    // Neither fp8 nor a dropout mask of the caller's nor a constant seed is for the single operation.
+    // Neither fp8 nor a dropout mask of the caller's nor a constant seed is for the unified operation.
     const bool unified = members.find("fp8") == std::string::npos && members.find("mask\"}") == std::string::npos &&
                          members.find("constant") == std::string::npos;
     if (unified) all.push_back(R"("pattern": "sdpa_unified", )" + members);
@@ -158,7 +158,7 @@ bool is_result(const std::string& name) {
 
 }  // namespace
 
-// ---- operations (graphs.md 1.2, "Operation counts, for checking")
+// ---- operations (docs/graphs.md, "Composite, forward")
 
 TEST_CASE("The composite graph has the ten operations of flash attention", "[builders]") {
   CHECK(operations(composite()) ==
@@ -217,7 +217,7 @@ TEST_CASE("The unified graph is one operation, the bare one two matmuls", "[buil
   CHECK(operations(build::build_graph(spec_of(Pattern::two_matmul), {91900}).graph) == Words{"matmul", "matmul"});
 }
 
-// ---- every graph (graphs.md 1.1)
+// ---- every graph (docs/graphs.md, "Rules of every graph")
 
 TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
   for (const int64_t version : {90900, 91900, 92200}) {
@@ -241,10 +241,12 @@ TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
         CHECK(*std::min_element(t.dims.begin(), t.dims.end()) > 0);
         CHECK(t.alignment == 16);
         CHECK(writers[t.uid] + readers[t.uid] > 0);
-        // The scores that a softmax inside the single operation reads are its own.
+        // The scores that a softmax inside the unified operation reads are its own.
         if (t.is_virtual && t.name != "softmax in") CHECK(writers[t.uid] == 1);
         if (!t.is_virtual) CHECK(writers[t.uid] <= (is_result(t.name) ? 1 : 0));
         CHECK_FALSE((t.is_virtual && t.by_value));
+        // What is given or read from outside has a role: lib/run decides by it what to fill in.
+        if (!t.is_virtual && !t.by_value) CHECK(t.role != Role::none);
         CHECK(t.by_value == t.value.has_value());
         if (t.by_value) CHECK(t.dims == Dims{1, 1, 1, 1});
         if (t.ragged_offset) {
@@ -275,7 +277,7 @@ TEST_CASE("Every operation reads what an earlier one wrote", "[builders]") {
             if (port.is_output) CHECK(written.insert(port.uid).second);
         }
       };
-      // The single operation hands its scores to the sub-graph and takes them back from it.
+      // The unified operation hands its scores to the sub-graph and takes them back from it.
       walk(graph.operations);
       walk(graph.score_operations);
       for (const auto& op : graph.operations)
@@ -394,7 +396,7 @@ TEST_CASE("Bare matmuls and legacy P are 16-bit in F16x16 reordering", "[builder
   CHECK(named_tensor(composite(), "P").reordering == Reordering::NONE);
 }
 
-// ---- features, forward (graphs.md 1.2 to 1.7, 4.1, 4.3, 5)
+// ---- features, forward (docs/graphs.md, "Composite, forward" to "Legacy pattern")
 
 TEST_CASE("Each feature adds its own operations to the composite graph", "[builders][features]") {
   const std::pair<const char*, size_t> counts[] = {
@@ -552,14 +554,14 @@ TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gi
       if (t.by_value && port.name != "fill") found += t.name + " " + text(graph, t.name) + ";";
     }
     CHECK(found == bound);
-    CHECK(text(graph, "hidden") == "f32 1x1x1x1 1,1,1,1 = -inf");
-    CHECK(tensor(graph, op.fill).name == "hidden");
+    CHECK(text(graph, "fill") == "f32 1x1x1x1 1,1,1,1 = -inf");
+    CHECK(tensor(graph, op.fill).name == "fill");
     if (op.seq_len_q && bound[0] != 's') CHECK(*op.seq_len_q == named_tensor(graph, "seq_len_q").uid);
     if (op.seq_len_kv && bound[0] != 's') CHECK(*op.seq_len_kv == named_tensor(graph, "seq_len_kv").uid);
   }
 }
 
-TEST_CASE("The single operation has a port for each feature", "[builders][features]") {
+TEST_CASE("The unified operation has a port for each feature", "[builders][features]") {
   struct Case {
     const char* members;
     int64_t version;
@@ -731,7 +733,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("pattern": "mha", "softmax": false)", "S", "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "softmax": false, "mask": "causal")", "S", "f32 2x6x5x7 210,35,7,1 virtual"},
       {R"("pattern": "mha", "softmax": false, "mask": "causal")", "masked", "f16 2x6x5x7 210,35,7,1 virtual F16x16"},
-      {R"("pattern": "mha", "mask": "causal")", "hidden", "f32 1x1x1x1 1,1,1,1 = -1e+30"}};
+      {R"("pattern": "mha", "mask": "causal")", "fill", "f32 1x1x1x1 1,1,1,1 = -1e+30"}};
   for (const auto& [members, name, expected] : cases) {
     INFO(members << " " << name);
     CHECK(text(graph_of(members), name) == expected);
@@ -837,7 +839,7 @@ TEST_CASE("The arrow's comparisons are integers computed as booleans", "[builder
   }
 }
 
-// ---- scale and masks (graphs.md 1.3)
+// ---- scale and masks (docs/graphs.md, "Masks")
 
 TEST_CASE("The scale multiplies the scores, in the legacy graph K", "[builders]") {
   CHECK(named_tensor(composite(), "scale").value == 0.25);  // 1/sqrt(16)
@@ -853,9 +855,9 @@ TEST_CASE("The scale multiplies the scores, in the legacy graph K", "[builders]"
 TEST_CASE("Hidden scores are minus infinity from 9.10, before the lowest float", "[builders]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double lowest = static_cast<double>(std::numeric_limits<float>::lowest());
-  CHECK(named_tensor(composite(named("causal"), 91000), "hidden").value == -infinity);
-  CHECK(named_tensor(composite(named("causal"), 90900), "hidden").value == lowest);
-  CHECK(named_tensor(composite(named("causal")), "hidden").data_type == DataType::f32);
+  CHECK(named_tensor(composite(named("causal"), 91000), "fill").value == -infinity);
+  CHECK(named_tensor(composite(named("causal"), 90900), "fill").value == lowest);
+  CHECK(named_tensor(composite(named("causal")), "fill").data_type == DataType::f32);
 }
 
 TEST_CASE("Padding compares INT32 indices computed in INT32", "[builders]") {
@@ -883,7 +885,7 @@ TEST_CASE("Causal keeps row >= column, with INT32 indices computed in FLOAT", "[
   CHECK(keep.b == column.y);
   const auto& select = operation<Pointwise>(graph, 5);
   CHECK(select.t == keep.y);
-  CHECK(select.b == named_tensor(graph, "hidden").uid);
+  CHECK(select.b == named_tensor(graph, "fill").uid);
 }
 
 TEST_CASE("Legacy masks compare FLOAT indices", "[builders]") {
@@ -930,7 +932,7 @@ TEST_CASE("A right bound is added to the row", "[builders]") {
   CHECK(operation<Pointwise>(graph, 4).compute == DataType::i32);
 }
 
-// ---- the choice of `sdpa` (graphs.md 2.1, 6.3)
+// ---- the choice of `sdpa` (docs/graphs.md, "Which form cudnn-frontend builds")
 
 TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[builders][choice]") {
   struct Choice {
@@ -940,42 +942,42 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
   };
   constexpr const char* mask_given = "cudnn-frontend's unified form has no dropout mask of the caller's";
   const Choice choices[] = {
-      {"", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("pass": "fprop_train")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("scale": "tensor")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("block_mask": true)", 91301, 91400, "the single SDPA operation takes a block mask only from cuDNN 9.14"},
-      {R"("mask": "padding")", 91400, 91500, "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
+      {"", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("pass": "fprop_train")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("scale": "tensor")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("block_mask": true)", 91301, 91400, "the unified SDPA operation takes a block mask only from cuDNN 9.14"},
+      {R"("mask": "padding")", 91400, 91500, "the unified SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("layout": "thd", "mask": "padding")", 91400, 91500,
-       "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
+       "the unified SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("paged": 16, "mask": "padding")", 91400, 91500,
-       "the single SDPA operation takes a paged cache only from cuDNN 9.15"},
-      {R"("mask": "causal")", 92099, 92100, "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes a paged cache only from cuDNN 9.15"},
+      {R"("mask": "causal")", 92099, 92100, "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": "causal_bottom_right")", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": {"window_left": 3})", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": "padding_causal")", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": {"alignment": "bottom_right"})", 91900, 92100,
-       "the single SDPA operation takes a bottom-right diagonal only from cuDNN 9.21"},
-      {R"("bias": "1hss")", 91900, 92100, "the single SDPA operation takes a bias only from cuDNN 9.21"},
-      {R"("alibi": true)", 91900, 92100, "the single SDPA operation takes ALiBi only from cuDNN 9.21"},
-      {R"("sink": true)", 91900, 92100, "the single SDPA operation takes a sink only from cuDNN 9.21"},
+       "the unified SDPA operation takes a bottom-right diagonal only from cuDNN 9.21"},
+      {R"("bias": "1hss")", 91900, 92100, "the unified SDPA operation takes a bias only from cuDNN 9.21"},
+      {R"("alibi": true)", 91900, 92100, "the unified SDPA operation takes ALiBi only from cuDNN 9.21"},
+      {R"("sink": true)", 91900, 92100, "the unified SDPA operation takes a sink only from cuDNN 9.21"},
       {R"("max_logit": true)", 91900, 92100,
-       "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
+       "the unified SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
       {R"("sum_exp": true)", 91900, 92100,
-       "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
-      {R"("softcap": 30)", 91900, 92100, "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
+       "the unified SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
+      {R"("softcap": 30)", 91900, 92100, "the unified SDPA operation takes a score modifier only from cuDNN 9.21"},
       {R"("score_mod": "arrow")", 91900, 92100,
-       "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
-      {R"("dropout": 0.5)", 92100, 92200, "the single SDPA operation takes dropout only from cuDNN 9.22"},
+       "the unified SDPA operation takes a score modifier only from cuDNN 9.21"},
+      {R"("dropout": 0.5)", 92100, 92200, "the unified SDPA operation takes dropout only from cuDNN 9.22"},
       {R"("dropout": 0.5, "pass": "fprop_train")", 92300, 0,
        "cudnn-frontend's unified form has no dropout together with statistics"},
       {R"("dropout": {"probability": 0.5, "form": "mask"})", 92300, 0, mask_given},
       {R"("dtype": "fp8_e4m3")", 92300, 0, "cudnn-frontend's unified form has no fp8"},
       // cudnn-frontend asks no type but fp8: what cuDNN makes of it is cuDNN's to say.
-      {R"("dtype": "f32")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("o_dtype": "f32")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"}};
+      {R"("dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("o_dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"}};
   for (const auto& [members, last_composite, first_unified, reason] : choices) {
     const AttentionSpec spec = sdpa_with(members);
     INFO(members);
@@ -986,7 +988,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     for (const int64_t version : {first_unified, int64_t{92300}}) {
       const BuiltGraph after = build::build_graph(spec, {version});
       CHECK(after.pattern == Pattern::sdpa_unified);
-      CHECK(after.choice == "unified: cudnn-frontend uses the single SDPA operation where it can");
+      CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation where it can");
       CHECK(operations(after.graph) == Words{"sdpa_forward"});
     }
   }
@@ -998,11 +1000,11 @@ TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][
     return build::build_graph(spec, {version}).choice;
   };
   CHECK(choice(R"("mask": "padding_causal")", 91400) ==
-        "composite: the single SDPA operation takes sequence lengths only from cuDNN 9.15");
+        "composite: the unified SDPA operation takes sequence lengths only from cuDNN 9.15");
   CHECK(choice(R"("mask": "causal", "bias": "1hss")", 91900) ==
-        "composite: the single SDPA operation takes a bias only from cuDNN 9.21");
+        "composite: the unified SDPA operation takes a bias only from cuDNN 9.21");
   CHECK(choice(R"("dtype": "fp8_e4m3", "dropout": 0.5)", 91300) ==
-        "composite: the single SDPA operation needs cuDNN 9.13.1");
+        "composite: the unified SDPA operation needs cuDNN 9.13.1");
 }
 
 TEST_CASE("A pattern that was asked for is built, without a reason", "[builders][choice]") {

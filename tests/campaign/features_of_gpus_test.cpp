@@ -21,8 +21,8 @@ namespace {
 
 const std::string targets = "a100,l40s,h200,b200,rtx5090,t4";
 
-// Engines of cuDNN 9.19 whose check can pass, by architecture (graphs.md 7.1): 0 legacy, 1 to 4 flash forward, 5 to 7
-// backward, 8 to 11 the single operation. 4 and 11 let other architectures through for two knob values.
+// Engines of cuDNN 9.19 whose check can pass, by architecture (docs/graphs.md, "Engines"): 0 legacy, 1 to 4 flash forward, 5 to 7
+// backward, 8 to 11 the unified operation. 4 and 11 let other architectures through for two knob values.
 const std::map<std::string, std::set<int64_t>>& engines_of() {
   static const std::map<std::string, std::set<int64_t>> engines{{"a100", {0, 1, 7, 8}},
                                                                 {"l40s", {1, 7, 8}},

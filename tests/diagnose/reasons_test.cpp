@@ -253,7 +253,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
 }
 
 TEST_CASE("Texts that no sweep of configs provokes have their categories too", "[reasons]") {
-  // The machine's own failures, and graphs that were wired wrongly on purpose (graphs.md, appendix B).
+  // The machine's own failures, and graphs that were wired wrongly on purpose.
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",

@@ -153,6 +153,7 @@ TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][ha
     CHECK(hash(renumbered(graph)) == hash(graph));
   }
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "Q").name = "query"; }));
+  CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "Q").role = Role::none; }));
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value = 7.5; }));
   CHECK_FALSE(hash_tells([](OpGraph& g) { tensor_named(g, "scale").value.reset(); }));
   CHECK_FALSE(hash_tells([](OpGraph& g) {
@@ -311,10 +312,10 @@ TEST_CASE("A graph survives its JSON text", "[graph][json]") {
 TEST_CASE("Infinities survive JSON, which has none", "[graph][json]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   OpGraph graph = causal();
-  REQUIRE(tensor_named(graph, "hidden").value == -infinity);
+  REQUIRE(tensor_named(graph, "fill").value == -infinity);
   tensor_named(graph, "scale").value = infinity;
   OpGraph back = from_json(Json::parse(to_json(graph).dump()));
-  CHECK(tensor_named(back, "hidden").value == -infinity);
+  CHECK(tensor_named(back, "fill").value == -infinity);
   CHECK(tensor_named(back, "scale").value == infinity);
 }
 
@@ -327,6 +328,29 @@ TEST_CASE("Optional properties survive JSON", "[graph][json]") {
   CHECK(tensor_named(back, "Q").ragged_offset == tensor_named(graph, "seq_len_q").uid);
   CHECK(tensor_named(back, "Q").reordering == Reordering::F8_128x4);
   CHECK(tensor_named(back, "Q").alignment == 4);
+}
+
+TEST_CASE("Roles survive JSON, which has only those that the name does not tell", "[graph][json]") {
+  OpGraph graph = causal();
+  CHECK(tensor_named(graph, "K^T").role == Role::k_transposed);
+  CHECK_FALSE(contains(to_json(graph).dump(), "\"role\""));
+  CHECK(tensor_named(from_json(to_json(graph)), "K^T").role == Role::k_transposed);
+  tensor_named(graph, "Q").role = Role::none;
+  tensor_named(graph, "K^T").name = "key";
+  const Json json = to_json(graph);
+  CHECK(from_json(json).tensors.size() == graph.tensors.size());
+  for (size_t i = 0; i < graph.tensors.size(); ++i) CHECK(from_json(json).tensors[i].role == graph.tensors[i].role);
+  CHECK(contains(json.dump(), R"("name":"key","role":"k_transposed")"));
+  CHECK(contains(json.dump(), R"("name":"Q","role":"none")"));
+}
+
+TEST_CASE("Every role has a name of its own, and the name tells the role", "[graph][json]") {
+  for (const auto& [role, word] : EnumNames<Role>::table) {
+    INFO(word);
+    CHECK(role_of_name(display_name(role)) == role);
+    CHECK(parse_enum<Role>(word) == role);
+  }
+  CHECK(role_of_name("my tensor") == Role::none);
 }
 
 TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
@@ -351,7 +375,7 @@ TEST_CASE("A graph with unknown or missing keys is refused with the place", "[gr
   CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) ==
         "operation graph: /operations/0: the key \"a\" is missing");
   CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
-  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or no array");
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or not an array");
 }
 
 TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {
@@ -359,11 +383,11 @@ TEST_CASE("A graph with unknown values is refused with the place", "[graph][json
         "operation graph: /operations/1: unknown kind \"conv\"");
   CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: unknown kind \"\"");
   CHECK(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }) ==
-        "operation graph: /tensors/0: \"data_type\" is \"half\", which is no known value");
+        "operation graph: /tensors/0: \"data_type\" is \"half\", which is not a known value");
   CHECK(refusal([](Json& j) { j["tensors"][0]["uid"] = "q"; }) ==
         "operation graph: /tensors/0: \"uid\" is \"q\", which has the wrong type");
   CHECK(refusal([](Json& j) { j["tensors"][0]["value"] = "big"; }) ==
-        "operation graph: /tensors/0: \"value\" is \"big\", which is no number");
+        "operation graph: /tensors/0: \"value\" is \"big\", which is not a number");
   CHECK(refusal([](Json& j) { j["tensors"][0] = 3; }) == "operation graph: /tensors/0: expected an object");
 }
 
@@ -390,7 +414,7 @@ TEST_CASE("Operations inside the single one are checked as the others are", "[gr
   CHECK(refused([](Json& list) { list[0]["x"] = 77; }) ==
         "operation graph: /score_operations/0: port \"x\" is tensor 77, which there is not");
   CHECK(refused([](Json& list) { list[0]["z"] = 1; }) == "operation graph: /score_operations/0: unknown key \"z\"");
-  CHECK(refused([](Json& list) { list = 3; }) == "operation graph: \"score_operations\" is no array");
+  CHECK(refused([](Json& list) { list = 3; }) == "operation graph: \"score_operations\" is not an array");
 }
 
 TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
@@ -453,7 +477,7 @@ TEST_CASE("Statistics that nobody reads are in the drawing, dashed", "[graph][do
 TEST_CASE("Scalars are drawn with their values", "[graph][dot]") {
   const std::string dot = to_dot(causal(), "x");
   CHECK_THAT(dot, ContainsSubstring("[shape=plaintext, label=\"scale = 0.25\"]"));
-  CHECK_THAT(dot, ContainsSubstring("[shape=plaintext, label=\"hidden = -inf\"]"));
+  CHECK_THAT(dot, ContainsSubstring("[shape=plaintext, label=\"fill = -inf\"]"));
 }
 
 TEST_CASE("Graphviz reads the drawing", "[graph][dot]") {

@@ -171,7 +171,7 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
   CHECK(imported.missing.size() == 8);
   CHECK(!hash(imported.graph).empty());
 
-  // 9.28 shows everything of a single operation and its sub-graph but reorderings.
+  // 9.28 shows everything of a unified operation and its sub-graph but reorderings.
   const auto single = import_log_tree(logged_fixture("cudnn-9.28-single").tree());
   CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
   REQUIRE(single.missing.size() == 1);

@@ -1,5 +1,5 @@
-// Every graph of the laboratory's table on every GPU of it: the product's own builders and walk must see what a program
-// with its own wiring saw, cell by cell.
+// Every graph of verified-walks-cudnn-9.19.json on every GPU of it: the product's own builders and walk must see what an
+// independent program, with wiring of its own, saw, cell by cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void check_target(const std::string& id) {
       CHECK(result.findings.failure->cudnn.status == walk["fails"]["status"]);
       CHECK(contains(result.findings.failure->cudnn.last_error, walk["fails"]["reason"].get<std::string>()));
     } else {
-      REQUIRE(walk["cells"].contains(id));  // else it must crash, as in the laboratory
+      REQUIRE(walk["cells"].contains(id));  // else it must crash, as it did there
       check_cell(result, walk["cells"][id]);
     }
   }
@@ -101,7 +101,7 @@ void check_target(const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("every reason of the laboratory's table is in the catalogue", "[verified]") {
+TEST_CASE("every reason of the verified walks is in the catalogue", "[verified]") {
   const Json verified = Json::parse(test::fixture("verified-walks-cudnn-9.19.json"));
   size_t reasons = 0;
   for (const Json& walk : verified["walks"]) {
@@ -116,21 +116,21 @@ TEST_CASE("every reason of the laboratory's table is in the catalogue", "[verifi
   CHECK(reasons > 300);
 }
 
-TEST_CASE("266 graphs walk as the laboratory saw: H200", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: H200", "[verified]") {
   check_target("h200");
 }
-TEST_CASE("266 graphs walk as the laboratory saw: B200", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: B200", "[verified]") {
   check_target("b200");
 }
-TEST_CASE("266 graphs walk as the laboratory saw: RTX 5090", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: RTX 5090", "[verified]") {
   check_target("rtx5090");
 }
-TEST_CASE("266 graphs walk as the laboratory saw: L40S", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: L40S", "[verified]") {
   check_target("l40s");
 }
-TEST_CASE("266 graphs walk as the laboratory saw: A100", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: A100", "[verified]") {
   check_target("a100");
 }
-TEST_CASE("266 graphs walk as the laboratory saw: T4", "[verified]") {
+TEST_CASE("266 graphs walk as an independent program saw: T4", "[verified]") {
   check_target("t4");
 }

@@ -231,6 +231,7 @@ TEST_CASE("recognise: what PyTorch and JAX built", "[recognise]") {
         std::vector<std::string>{"scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed"});
   REQUIRE(pytorch.named);
   CHECK(tensor(*pytorch.named, 1).name == "K^T");
+  CHECK(tensor(*pytorch.named, 1).role == graph::Role::k_transposed);
   CHECK(tensor(*pytorch.named, 5).value == 0.125);
 
   const auto jax = recognise_graph(fixture("graph-jax-fprop-causal-values.json"), context);

@@ -5,6 +5,7 @@
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
+#include "build/expand.hpp"
 #include "campaign/preflight.hpp"
 #include "catch.hpp"
 #include "run/device/cuda.hpp"
@@ -36,7 +37,7 @@ Json answer(const Json& result) {
 std::map<std::string, std::vector<double>> reference_values(run::Device& device, const graph::OpGraph& graph) {
   run::Problem problem(device, graph, {}, 91900);
   std::map<std::string, std::vector<double>> values;
-  for (const auto& [uid, value] : run::evaluate(device, run::expand(graph), problem.inputs(), size_t{1} << 30)) {
+  for (const auto& [uid, value] : run::evaluate(device, build::expand(graph), problem.inputs(), size_t{1} << 30)) {
     const auto count = static_cast<size_t>(run::kernels::elements(value.view));
     std::vector<double> numbers(count);
     if (device.real() == DataType::f64) {

@@ -100,7 +100,7 @@ TEST_CASE("the interpreter of graphs computes attention: forward", "[run]") {
       check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", {}, {}}})", pass, small, features));
 }
 
-TEST_CASE("the interpreter of graphs computes attention: the single operation", "[run]") {
+TEST_CASE("the interpreter of graphs computes attention: the unified operation", "[run]") {
   for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
                                R"("paged": {"block_size": 16}, "mask": "padding")"})
     check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features));

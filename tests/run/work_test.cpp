@@ -2,6 +2,8 @@
 // by pair, and the peaks of GPUs, against NVIDIA's datasheets.
 #include "run/work.hpp"
 
+#include "attention/flop.hpp"
+
 #include <random>
 
 #include "build/build.hpp"
@@ -155,8 +157,8 @@ TEST_CASE("Operations of a small problem, by hand", "[work]") {
 }
 
 TEST_CASE("The rates that cudnn-frontend's benchmark published for an H200", "[work]") {
-  // shared/graphs.md, 9.2: Llama 3.1 64/8 d128 bf16 causal, 4096 tokens: 0.465 ms are 591 TFLOPS, 1.450 ms
-  // 474.
+  // benchmark/sdpa_benchmark_training: Llama 3.1 64/8 d128 bf16 causal, 4096 tokens: 0.465 ms are 591 TFLOPS, 1.450 ms
+  // are 474.
   CHECK(llama_flop(Pass::fprop) / 0.465e-3 / 1e12 == Approx(591).epsilon(0.002));
   CHECK(llama_flop(Pass::bprop) / 1.450e-3 / 1e12 == Approx(474).epsilon(0.002));
 }
@@ -181,7 +183,7 @@ TEST_CASE("Only tensors in memory count, sequences by their share of tokens", "[
   CHECK(bytes_of(one, {.seqlen_q = 4, .seqlen_kv = 16, .q = 0.5, .kv = 0.25}) == 192);
   CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 4, .q = 0.5, .kv = 0.25}) == 96);
   CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 32, .q = 0.5, .kv = 0.25}) == 384);
-  one.name = "K container";
+  one.role = graph::Role::k_container;
   CHECK(bytes_of(one, {.seqlen_q = 16, .seqlen_kv = 32, .q = 0.5, .kv = 0.25}) == 96);
   one.is_virtual = true;
   CHECK(bytes_of(one) == 0);

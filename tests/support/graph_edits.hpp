@@ -1,5 +1,4 @@
-// Changes to a built graph, by name: the laboratory's table holds
-// graphs that are wrong on purpose, which no config can ask for.
+// Changes to a built graph, by name: the verified walks have graphs that are wrong on purpose, which no config can ask for.
 #pragma once
 
 #include <string>

@@ -134,6 +134,7 @@ graph::OpGraph disguised(graph::OpGraph g, uint64_t seed, bool keep_values) {
   for (auto& t : g.tensors) {
     t.uid = renumbered.at(t.uid);
     t.name.clear();
+    t.role = graph::Role::none;
     if (!keep_values) t.value.reset();
     if (t.ragged_offset) t.ragged_offset = renumbered.at(*t.ragged_offset);
   }

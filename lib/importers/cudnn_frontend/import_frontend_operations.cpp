@@ -128,6 +128,7 @@ class FrontendOperationsReader {
     graph::Tensor made;
     made.uid = t.uid ? *t.uid : fresh_uid();
     made.name = t.name;
+    made.role = graph::role_of_name(t.name);
     made.dims = t.dims;
     made.strides = t.strides;
     made.is_virtual = t.is_virtual;

@@ -135,7 +135,7 @@ class BackendJsonImport {
   }
 
   // A tensor may stand in several lists: a ragged offset in that of each tensor that it serves, the sub-graph of a
-  // single SDPA operation in a list of its own.
+  // unified SDPA operation in a list of its own.
   graph::Uid read_tensor(const Json& json, const std::string& where) {
     JsonObject object(json, where);
     graph::Tensor t;
@@ -284,7 +284,7 @@ class BackendJsonImport {
     note_rest(object);
   }
 
-  // The softmax inside a single SDPA operation has tensors that stand in no list (9.21).
+  // The softmax inside a unified SDPA operation has tensors that stand in no list (9.21).
   void check_ports() {
     for (const auto* list : {&result_.graph.operations, &result_.graph.score_operations})
       for (const auto& operation : *list)

@@ -27,7 +27,7 @@ class LoggedOperations {
 
   /// In the order in which the graph got them. `cut`: the message ends before the tree does.
   std::vector<LoggedOperation> of_graph(const log::LogNode& graph, bool cut);
-  /// Of the graph inside a single SDPA operation.
+  /// Of the graph inside a unified SDPA operation.
   std::vector<LoggedOperation> of_score_graph(const log::LogNode& graph);
 
  private:
@@ -47,7 +47,7 @@ class LoggedTensors {
   /// `known` may be nullptr.
   LoggedTensors(LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
 
-  /// What a tree shows is no candidate for an address. Call it for all operations before `port`.
+  /// What a tree shows is not a candidate for an address. Call it for all operations before `port`.
   void show(const LoggedOperation& operation);
   /// The tensor at a port, or nothing if the port is not set or the tensor is lost (then `missing` says so).
   std::optional<graph::Uid> port(const LoggedOperation& operation, const std::string& name);

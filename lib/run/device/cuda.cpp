@@ -72,23 +72,22 @@ CudaDevice::CudaDevice() : api_(cuda_api()) {
   if (status != CUDA_SUCCESS)
     throw Error(ErrorKind::environment, "the CUDA driver does not start: " + api_.text(status));
   api_.check(api_.cuDeviceGet(&device_, 0), "cuDeviceGet");
-  api_.check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
-  api_.check(api_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
-  api_.check(api_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  CUcontext context = nullptr;
+  api_.check(api_.cuDevicePrimaryCtxRetain(&context, device_), "cuDevicePrimaryCtxRetain");
+  context_ = CudaPrimaryContext(device_);
+  api_.check(api_.cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  CUstream stream = nullptr;
+  api_.check(api_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+  stream_ = CudaStream(stream);
   const std::vector<char> code = compile_kernels(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                                                  attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
-  api_.check(api_.cuModuleLoadData(&module_, code.data()), "loading attnprobe's kernels");
+  CUmodule module = nullptr;
+  api_.check(api_.cuModuleLoadData(&module, code.data()), "loading attnprobe's kernels");
+  module_ = CudaModule(module);
 #define ATTNPROBE_FUNCTION(name, Args) kernels_.push_back(function(name_of_kernel(Kernel::name)));
   ATTNPROBE_KERNELS(ATTNPROBE_FUNCTION)
 #undef ATTNPROBE_FUNCTION
   tiled_matmul_ = function("tiled_matmul");
-}
-
-CudaDevice::~CudaDevice() {
-  // After a sticky error each of these fails; the process ends then anyway.
-  if (module_ != nullptr) api_.cuModuleUnload(module_);
-  if (stream_ != nullptr) api_.cuStreamDestroy(stream_);
-  if (context_ != nullptr) api_.cuDevicePrimaryCtxRelease(device_);
 }
 
 int CudaDevice::attribute(CUdevice_attribute attribute) const {
@@ -105,7 +104,7 @@ std::string CudaDevice::name() const {
 
 CUfunction CudaDevice::function(const char* name) const {
   CUfunction function = nullptr;
-  api_.check(api_.cuModuleGetFunction(&function, module_, name), name);
+  api_.check(api_.cuModuleGetFunction(&function, module_.get(), name), name);
   return function;
 }
 
@@ -130,25 +129,25 @@ size_t CudaDevice::free_bytes() const {
 }
 
 void CudaDevice::set_bytes(void* memory, unsigned char value, size_t bytes) {
-  api_.check(api_.cuMemsetD8Async(pointer(memory), value, bytes, stream_), "cuMemsetD8Async");
+  api_.check(api_.cuMemsetD8Async(pointer(memory), value, bytes, stream()), "cuMemsetD8Async");
 }
 
 void CudaDevice::copy_in(void* memory, const void* host, size_t bytes) {
-  api_.check(api_.cuMemcpyHtoDAsync(pointer(memory), host, bytes, stream_), "cuMemcpyHtoDAsync");
+  api_.check(api_.cuMemcpyHtoDAsync(pointer(memory), host, bytes, stream()), "cuMemcpyHtoDAsync");
   wait();
 }
 
 void CudaDevice::copy_out(void* host, const void* memory, size_t bytes) {
-  api_.check(api_.cuMemcpyDtoHAsync(host, pointer(memory), bytes, stream_), "cuMemcpyDtoHAsync");
+  api_.check(api_.cuMemcpyDtoHAsync(host, pointer(memory), bytes, stream()), "cuMemcpyDtoHAsync");
   wait();
 }
 
 void CudaDevice::copy(void* to, const void* from, size_t bytes) {
-  api_.check(api_.cuMemcpyDtoDAsync(pointer(to), pointer(from), bytes, stream_), "cuMemcpyDtoDAsync");
+  api_.check(api_.cuMemcpyDtoDAsync(pointer(to), pointer(from), bytes, stream()), "cuMemcpyDtoDAsync");
 }
 
 void CudaDevice::wait() {
-  api_.check(api_.cuStreamSynchronize(stream_), "cuStreamSynchronize");
+  api_.check(api_.cuStreamSynchronize(stream()), "cuStreamSynchronize");
 }
 
 int64_t CudaDevice::threads_for(int64_t elements) const {
@@ -157,7 +156,7 @@ int64_t CudaDevice::threads_for(int64_t elements) const {
 }
 
 void CudaDevice::launch_function(CUfunction function, unsigned grid, unsigned block, void** args) {
-  api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream_, args, nullptr), "cuLaunchKernel");
+  api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream(), args, nullptr), "cuLaunchKernel");
 }
 
 void CudaDevice::launch_matmul(const void* args) {
@@ -168,7 +167,7 @@ void CudaDevice::launch_matmul(const void* args) {
                 matrices = std::min<int64_t>(g.c.dims[0] * g.c.dims[1], most_blocks);
   void* parameters[] = {const_cast<void*>(args)};
   api_.check(api_.cuLaunchKernel(tiled_matmul_, static_cast<unsigned>(columns), static_cast<unsigned>(rows),
-                                 static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream_, parameters, nullptr),
+                                 static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream(), parameters, nullptr),
              "cuLaunchKernel");
 }
 

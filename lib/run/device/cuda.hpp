@@ -3,7 +3,9 @@
 
 #include <cuda.h>
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "run/device/device.hpp"
 
@@ -35,16 +37,48 @@ struct CudaApi {
 /// The machine's driver. Throws Error(environment) if there is none.
 const CudaApi& cuda_api();
 
+/// A handle of the driver's, given back at the end by one of its functions. After a sticky error that function fails; the
+/// process ends then anyway.
+template <class Handle, auto give_back>
+class CudaHandle {
+ public:
+  CudaHandle() = default;
+  explicit CudaHandle(Handle handle) : handle_(handle) {}
+  ~CudaHandle() { reset(); }
+  CudaHandle(CudaHandle&& other) noexcept : handle_(std::exchange(other.handle_, std::nullopt)) {}
+  CudaHandle& operator=(CudaHandle&& other) noexcept {
+    if (this == &other) return *this;
+    reset();
+    handle_ = std::exchange(other.handle_, std::nullopt);
+    return *this;
+  }
+  CudaHandle(const CudaHandle&) = delete;
+  CudaHandle& operator=(const CudaHandle&) = delete;
+
+  Handle get() const { return *handle_; }
+  explicit operator bool() const { return handle_.has_value(); }
+
+ private:
+  void reset() noexcept {
+    if (handle_) (cuda_api().*give_back)(*handle_);
+    handle_.reset();
+  }
+  std::optional<Handle> handle_;
+};
+using CudaEvent = CudaHandle<CUevent, &CudaApi::cuEventDestroy>;
+using CudaGraph = CudaHandle<CUgraph, &CudaApi::cuGraphDestroy>;
+using CudaGraphExec = CudaHandle<CUgraphExec, &CudaApi::cuGraphExecDestroy>;
+using CudaModule = CudaHandle<CUmodule, &CudaApi::cuModuleUnload>;
+using CudaStream = CudaHandle<CUstream, &CudaApi::cuStreamDestroy>;
+/// A device whose primary context is retained.
+using CudaPrimaryContext = CudaHandle<CUdevice, &CudaApi::cuDevicePrimaryCtxRelease>;
+
 /// The first GPU that CUDA shows to this process: its primary context,
 /// which cuDNN uses too, one stream, and the kernels compiled for it.
 class CudaDevice : public Device {
  public:
   /// Throws Error(environment) without a GPU or NVRTC, Error(cuda) otherwise.
   CudaDevice();
-  ~CudaDevice() override;
-  CudaDevice(const CudaDevice&) = delete;
-  CudaDevice& operator=(const CudaDevice&) = delete;
-
   void* allocate(size_t bytes) override;
   void release(void* memory) noexcept override;
   size_t free_bytes() const override;
@@ -57,7 +91,7 @@ class CudaDevice : public Device {
   int64_t counters() const override { return int64_t{32} * 1024; }
   DataType real() const override { return DataType::f32; }
 
-  CUstream stream() const { return stream_; }
+  CUstream stream() const { return stream_.get(); }
   std::string name() const;
   int attribute(CUdevice_attribute attribute) const;
   /// A kernel of gpu_kernels.cu that kernels.hpp has not.
@@ -70,14 +104,15 @@ class CudaDevice : public Device {
 
   const CudaApi& api_;
   CUdevice device_ = 0;
-  CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;
-  CUmodule module_ = nullptr;
+  // Each is given back on its own, so a constructor that throws leaves nothing behind.
+  CudaPrimaryContext context_;
+  CudaStream stream_;
+  CudaModule module_;
   std::vector<CUfunction> kernels_;
   CUfunction tiled_matmul_ = nullptr;
 };
 
-/// The machine code of kernels.hpp and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws
+/// The machine code of kernels.hpp, what it includes, and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws
 /// Error(environment) if there is no NVRTC, Error(internal) with the compiler's words.
 std::vector<char> compile_kernels(int sm);
 

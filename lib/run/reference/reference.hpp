@@ -38,12 +38,7 @@ View packed_view(const Shape& dims, DataType type, char* data);
 /// its first element. `offsets`: the inputs that hold its ragged offsets.
 View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, const Inputs& offsets);
 
-/// The same graph from primitive operations alone: matmul, pointwise, reduction, reshape, rng, paged loads, block
-/// scales; single SDPA operations, softmax and band masks become what they stand for. An IDENTITY with a mask is the
-/// block mask of an SDPA operation, which no primitive has: one bit of `t` a tile of 128 x 128.
-OpGraph expand(const OpGraph& graph);
-
-/// What every real output of the graph must be: tensors of the device's real type, packed. At most about `memory_bytes`
+/// What every real output of the graph, expanded (build/expand.hpp), must be: tensors of the device's real type, packed. At most about `memory_bytes`
 /// are in use at a time: batch entries and heads are taken in turns where they must be. Throws Error(internal) for a
 /// graph that the interpreter cannot follow, Error(environment) where even one head of one batch entry is too large.
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes);

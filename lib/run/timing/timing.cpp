@@ -25,19 +25,22 @@ constexpr uint64_t hold_limit_ns = 2'000'000'000;
 
 class Event {
  public:
-  Event() { cuda_api().check(cuda_api().cuEventCreate(&event_, CU_EVENT_DEFAULT), "cuEventCreate"); }
-  ~Event() { cuda_api().cuEventDestroy(event_); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  void record(CUstream stream) const { cuda_api().check(cuda_api().cuEventRecord(event_, stream), "cuEventRecord"); }
+  Event() {
+    CUevent event = nullptr;
+    cuda_api().check(cuda_api().cuEventCreate(&event, CU_EVENT_DEFAULT), "cuEventCreate");
+    event_ = CudaEvent(event);
+  }
+  void record(CUstream stream) const {
+    cuda_api().check(cuda_api().cuEventRecord(event_.get(), stream), "cuEventRecord");
+  }
   double milliseconds_to(const Event& end) const {
     float ms = 0;
-    cuda_api().check(cuda_api().cuEventElapsedTime(&ms, event_, end.event_), "cuEventElapsedTime");
+    cuda_api().check(cuda_api().cuEventElapsedTime(&ms, event_.get(), end.event_.get()), "cuEventElapsedTime");
     return static_cast<double>(ms);
   }
 
  private:
-  CUevent event_ = nullptr;
+  CudaEvent event_;
 };
 
 // Two flags in memory that host and GPU both see.
@@ -70,24 +73,22 @@ class Replay {
     } catch (const Error& e) {
       failure = e.what();
     }
-    CUgraph graph = nullptr;
-    const CUresult status = api.cuStreamEndCapture(stream_, &graph);
+    CUgraph captured = nullptr;
+    const CUresult status = api.cuStreamEndCapture(stream_, &captured);
+    CudaGraph owned;
+    if (captured != nullptr) owned = CudaGraph(captured);
     if (failure.empty() && status != CUDA_SUCCESS) failure = api.text(status);
-    if (failure.empty() && api.cuGraphInstantiateWithFlags(&graph_, graph, 0) != CUDA_SUCCESS)
+    CUgraphExec graph = nullptr;
+    if (failure.empty() && api.cuGraphInstantiateWithFlags(&graph, captured, 0) != CUDA_SUCCESS)
       failure = "cuGraphInstantiate failed";
-    if (graph != nullptr) api.cuGraphDestroy(graph);
     if (!failure.empty()) throw Error(ErrorKind::cudnn, "the plan cannot be captured: " + failure);
+    graph_ = CudaGraphExec(graph);
   }
-  ~Replay() {
-    if (graph_ != nullptr) cuda_api().cuGraphExecDestroy(graph_);
-  }
-  Replay(const Replay&) = delete;
-  Replay& operator=(const Replay&) = delete;
-  void operator()() const { cuda_api().check(cuda_api().cuGraphLaunch(graph_, stream_), "cuGraphLaunch"); }
+  void operator()() const { cuda_api().check(cuda_api().cuGraphLaunch(graph_.get(), stream_), "cuGraphLaunch"); }
 
  private:
   CUstream stream_;
-  CUgraphExec graph_ = nullptr;
+  CudaGraphExec graph_;
 };
 
 class Sampler {

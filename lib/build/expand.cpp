@@ -1,4 +1,5 @@
-// What cuDNN's single operations stand for, in the primitive operations that the composite graphs use.
+#include "build/expand.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -6,18 +7,17 @@
 #include "base/error.hpp"
 #include "build/graph_builder.hpp"
 #include "build/softmax.hpp"
-#include "run/reference/reference.hpp"
 
-namespace attnprobe::run {
+namespace attnprobe::build {
 namespace {
 
-using build::Dims;
-using build::GraphBuilder;
 using graph::Operation;
+using graph::OpGraph;
 using graph::PointwiseMode;
 using graph::ReductionOperator;
+using graph::Uid;
 
-constexpr double hidden_score = -std::numeric_limits<double>::infinity();
+constexpr double mask_fill = -std::numeric_limits<double>::infinity();
 
 class Expansion {
  public:
@@ -101,8 +101,8 @@ class Expansion {
   Uid virtual_rows(Uid scores) { return g_.virtual_tensor("", DataType::f32, rows_of(scores)); }
   Uid binary(PointwiseMode mode, Uid x, Uid b) { return g_.pointwise(mode, x, b); }
   Uid index(Uid scores, int64_t axis) { return g_.index(scores, axis, DataType::i32, DataType::i32); }
-  Uid hide(Uid scores, Uid visible) {
-    return g_.select(scores, g_.scalar("hidden", DataType::f32, hidden_score), visible);
+  Uid masked(Uid scores, Uid visible) {
+    return g_.select(scores, g_.scalar("fill", DataType::f32, mask_fill), visible);
   }
 
   // Right bound: row (+ len_kv - len_q) + shift >= column. Left bound: column + left (- len_kv + len_q) > row.
@@ -124,7 +124,7 @@ class Expansion {
 
   void softmax(Uid x, Uid y, std::optional<Uid> sink, std::optional<Uid> stats, std::optional<Uid> max,
                std::optional<Uid> sum) {
-    const auto parts = build::add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
+    const auto parts = add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
     if (stats)
       g_.pointwise(PointwiseMode::ADD, parts.row_max, g_.pointwise(PointwiseMode::LOG, parts.row_sum),
                    {.into = *stats});
@@ -166,8 +166,8 @@ class Expansion {
       for (const auto& operation : graph_.score_operations) add(operation);
       score = op.score_output.value();
     }
-    if (op.seq_len_q) score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *op.seq_len_q));
-    if (op.seq_len_kv) score = hide(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
+    if (op.seq_len_q) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *op.seq_len_q));
+    if (op.seq_len_kv) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
     return score;
   }
 
@@ -258,4 +258,4 @@ OpGraph expand(const OpGraph& graph) {
   return Expansion(graph).run();
 }
 
-}  // namespace attnprobe::run
+}  // namespace attnprobe::build

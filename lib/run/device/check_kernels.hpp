@@ -1,0 +1,212 @@
+// What fills tensors before a run and looks at them after it.
+#ifndef ATTNPROBE_RUN_CHECK_KERNELS
+#define ATTNPROBE_RUN_CHECK_KERNELS
+
+#ifndef __CUDACC_RTC__
+#include "run/device/kernel_values.hpp"
+
+namespace attnprobe::run::kernels {
+#endif
+
+enum Fills { fill_constant, fill_normal, fill_magnitude, fill_integers, fill_chance, fill_identity };
+
+/// constant: a; normal: mean a, standard deviation b; magnitude: sign of a times |normal| times |a|; integers: 4 in 5
+/// are 0, else -2 … 2; chance: a with probability b, else 0; identity: 1 where the row is `start` + the column (of
+/// heads h with h % group == which), else 0.
+struct FillArgs {
+  View y;
+  double a, b;
+  Bits64 seed;
+  Index start, group, which;
+  int kind, unused;
+};
+
+ATTNPROBE_BOTH Bits64 mixed(Bits64 x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+ATTNPROBE_BOTH double uniform(Bits64 seed, Bits64 index) {
+  return ((double)(mixed(seed ^ mixed(index)) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+ATTNPROBE_BOTH double normal(Bits64 seed, Bits64 index) {  // Box and Muller
+  return sqrt(-2 * log(uniform(seed, 2 * index))) * cos(6.283185307179586 * uniform(seed, 2 * index + 1));
+}
+
+ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
+  const Index count = elements(a.y);
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.y, i);
+    const Bits64 n = (Bits64)i;
+    double value = a.a;
+    switch (a.kind) {
+      case fill_normal:
+        value = a.a + a.b * normal(a.seed, n);
+        break;
+      case fill_magnitude:
+        value = a.a * fabs(normal(a.seed, n));
+        break;
+      case fill_integers:
+        value = uniform(a.seed, 2 * n) < 0.8 ? 0 : floor(uniform(a.seed, 2 * n + 1) * 5) - 2;
+        break;
+      case fill_chance:
+        value = uniform(a.seed, n) < a.b ? a.a : 0;
+        break;
+      case fill_identity:
+        value = p.i[2] == a.start + p.i[3] && p.i[1] % a.group == a.which ? 1 : 0;
+        break;
+      default:
+        break;
+    }
+    store(a.y, p, value);
+  }
+}
+
+/// What the dropout mask of a plan is, read off an output that had an identity for its other factor. Forward: mask[b,
+/// h, i, start + d] = O[b, h, i, d] != 0. Backward: mask[b, h group + which, start + d, j] =
+/// dV[b, h, j, d] != 0.
+struct ReadMaskArgs {
+  View from, mask;
+  Index start, group, which;
+  int backward, unused;
+};
+
+ATTNPROBE_BOTH void read_mask(const ReadMaskArgs& a, Index thread, Index threads) {
+  const Index count = elements(a.from);
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.from, i);
+    Place q = p;
+    if (a.backward != 0) {
+      q.i[1] = p.i[1] * a.group + a.which;
+      q.i[2] = a.start + p.i[3];
+      q.i[3] = p.i[2];
+    } else {
+      q.i[3] = a.start + p.i[3];
+    }
+    if (q.i[2] < a.mask.dims[2] && q.i[3] < a.mask.dims[3]) store(a.mask, q, load(a.from, p) != 0 ? 1 : 0);
+  }
+}
+
+// ---- checks---
+
+enum Marks { mark_not_of_tensor, mark_must_be_written, mark_free };
+
+/// Marks the elements of a tensor in a map of its memory; those behind the sequence may hold anything.
+struct CoverArgs {
+  View y;
+  unsigned char* map;  ///< of Y's first element
+  const int* lengths;  ///< null: every row counts
+  int sequence_axis;
+  int free;  ///< none has to be written
+};
+
+ATTNPROBE_BOTH bool counts(const CoverArgs& a, const Place& p) {
+  return a.lengths == nullptr || p.i[a.sequence_axis] < a.lengths[p.i[0]];
+}
+
+ATTNPROBE_BOTH void cover(const CoverArgs& a, Index thread, Index threads) {
+  const Index count = elements(a.y);
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.y, i);
+    const Index at = locate(a.y, p);
+    if (at >= 0) a.map[at] = a.free == 0 && counts(a, p) ? mark_must_be_written : mark_free;
+  }
+}
+
+/// What one thread counted.
+struct MemoryCount {
+  Index unwritten, outside, first_outside;
+};
+
+/// Memory was all ones (a NaN in every floating type) before the run.
+struct CheckMemoryArgs {
+  const unsigned char* memory;
+  const unsigned char* map;
+  Index count;  ///< elements
+  MemoryCount* counts;
+  int element_size, unused;
+};
+
+ATTNPROBE_BOTH void check_memory(const CheckMemoryArgs& a, Index thread, Index threads) {
+  MemoryCount found = {0, 0, -1};
+  for (Index i = thread; i < a.count; i += threads) {
+    bool poison = true;
+    for (int k = 0; k < a.element_size; ++k) poison = poison && a.memory[i * a.element_size + k] == 0xff;
+    if (a.map[i] == mark_must_be_written && poison) ++found.unwritten;
+    if (a.map[i] == mark_not_of_tensor && !poison && found.outside++ == 0) found.first_outside = i;
+  }
+  a.counts[thread] = found;
+}
+
+struct CompareCount {
+  double error2, reference2, max_abs, max_rel;
+  Index elements, nan, inf, wrong, first_wrong;
+};
+
+/// `abs` < 0: only sums, to find the scale of the reference.
+struct CompareArgs {
+  View out, reference;
+  const int* lengths;
+  double abs, rel;
+  CompareCount* counts;
+  int sequence_axis, unused;
+};
+
+ATTNPROBE_BOTH bool is_finite(double x) {
+  return x - x == 0;
+}
+
+ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
+  CompareCount found = {0, 0, 0, 0, 0, 0, 0, 0, -1};
+  const Index count = elements(a.out);
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.out, i);
+    if (a.lengths != nullptr && p.i[a.sequence_axis] >= a.lengths[p.i[0]]) continue;
+    const Index at = locate(a.out, p);
+    if (at < 0) continue;
+    const double out = load(a.out.data, a.out.type, at), reference = load(a.reference, p);
+    ++found.elements;
+    bool right = true;
+    if (!is_finite(reference)) {
+      right = out == reference || (out != out && reference != reference);
+    } else if (!is_finite(out)) {
+      right = false;
+      if (out != out)
+        ++found.nan;
+      else
+        ++found.inf;
+    } else {
+      const double error = fabs(out - reference), size = fabs(reference);
+      found.error2 += error * error;
+      found.reference2 += size * size;
+      if (error > found.max_abs) found.max_abs = error;
+      if (a.abs >= 0 && size > a.abs && error / size > found.max_rel) found.max_rel = error / size;
+      right = a.abs < 0 || error <= a.abs + a.rel * size;
+    }
+    if (!right && found.wrong++ == 0) found.first_wrong = i;
+  }
+  a.counts[thread] = found;
+}
+
+/// How many words of two memories differ.
+struct DifferenceArgs {
+  const unsigned* a;
+  const unsigned* b;
+  Index count;
+  Index* counts;
+};
+
+ATTNPROBE_BOTH void difference(const DifferenceArgs& a, Index thread, Index threads) {
+  Index found = 0;
+  for (Index i = thread; i < a.count; i += threads) found += a.a[i] != a.b[i] ? 1 : 0;
+  a.counts[thread] = found;
+}
+
+#ifndef __CUDACC_RTC__
+}  // namespace attnprobe::run::kernels
+#endif
+
+#endif
