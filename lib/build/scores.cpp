@@ -21,8 +21,8 @@ bool Scores::single_operations() const {
 
 // Hidden scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
 double Scores::hidden_score() const {
-  return version_ >= 91000 ? -std::numeric_limits<double>::infinity()
-                           : static_cast<double>(std::numeric_limits<float>::lowest());
+  return version_ >= CudnnVersion{9, 10, 0} ? -std::numeric_limits<double>::infinity()
+                                            : static_cast<double>(std::numeric_limits<float>::lowest());
 }
 
 graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {

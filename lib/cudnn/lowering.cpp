@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/version.hpp"
 #include "cudnn/enums.hpp"
 #include "cudnn/newer_api.hpp"
 
@@ -181,7 +182,7 @@ class Lowering {
     d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC), cudnn_type(op.compute));
     const std::vector<int32_t> block_size(op.block_size.begin(), op.block_size.end());
     d.set_all(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE), std::span<const int32_t>(block_size));
-    constexpr int64_t first_with_negative_scales = 91400;  // cudnn-frontend 1.23, block_scale_dequantize.h
+    constexpr CudnnVersion first_with_negative_scales{9, 14, 0};  // cudnn-frontend 1.23, block_scale_dequantize.h
     if (library_.version() >= first_with_negative_scales)
       d.set(ATTNPROBE_ATTRIBUTE(OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE), op.negative_scale);
     d.finalize();
