@@ -12,6 +12,7 @@
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
@@ -207,15 +208,14 @@ std::vector<gpu::Target> named_targets(const std::string& list, double timeout_s
   return targets;
 }
 
-int64_t version_for_graphs(const AskOptions& options) {
+CudnnVersion version_for_graphs(const AskOptions& options) {
   try {
     const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
     return client.open(library_path(options.cudnn, options.campaign), any).version;
   } catch (const std::exception& e) {
-    constexpr int64_t newest_checked = 91900;
-    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}",
-                 cudnn::version_text(newest_checked), e.what());
+    constexpr CudnnVersion newest_checked{9, 19, 0};
+    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest_checked.text(), e.what());
     return newest_checked;
   }
 }

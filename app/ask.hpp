@@ -41,7 +41,7 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options);
 const std::atomic<bool>* stop_gently();
 
 /// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none can be.
-int64_t version_for_graphs(const AskOptions& options);
+CudnnVersion version_for_graphs(const AskOptions& options);
 
 /// Questions and the targets that they are for.
 struct QuestionGroup {

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/version.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/target_run.hpp"
 
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
   const bool names_build = std::count(word.begin(), word.end(), '.') == 3;
   if (names_build) return library.path.find("/" + word + "/") != std::string::npos;
-  return cudnn::is_of_version(cudnn::version_text(library.version), word);
+  return is_of_version(library.version.text(), word);
 }
 
 // Every cuDNN here that can be loaded; what cannot is said.
@@ -59,7 +60,7 @@ std::optional<fs::path> library_named(const std::string& version) {
 // The newest of that version.
 cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
   const cudnn::LibraryInfo* best = nullptr;
-  std::set<int64_t> versions;
+  std::set<CudnnVersion> versions;
   for (const auto& library : here) {
     versions.insert(library.version);
     if (is_meant(library, word) && (best == nullptr || library.version > best->version)) best = &library;
@@ -67,7 +68,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
   if (best != nullptr) return *best;
   std::vector<std::string> texts;
   texts.reserve(versions.size());
-  for (const int64_t version : versions) texts.push_back(cudnn::version_text(version));
+  for (const CudnnVersion version : versions) texts.push_back(version.text());
   throw Error(
       ErrorKind::environment,
       fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` brings it",
@@ -77,7 +78,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 }  // namespace
 
 std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign) {
-  if (!cudnn::is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
+  if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign), word).path;
 }
@@ -85,16 +86,16 @@ std::string library_path(const std::string& word, const campaign::CampaignOption
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
                                                  const std::vector<gpu::Target>& targets,
                                                  const campaign::CampaignOptions& campaign) {
-  constexpr int64_t first_that_simulates = 90800;
+  constexpr CudnnVersion first_that_simulates{9, 8, 0};
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
-    const auto named = cudnn::is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (cudnn::is_version(word) && !named))) here = libraries_here(campaign);
+    const auto named = is_version(word) ? library_named(word) : std::nullopt;
+    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
       chosen.push_back(campaign::identify(*named, campaign));
-    else if (cudnn::is_version(word))
+    else if (is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
       chosen.push_back(campaign::identify(cudnn::choose_library(word).path, campaign));
@@ -108,7 +109,7 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     if (simulates && library.version < first_that_simulates)
       spdlog::warn(
           "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
-          cudnn::version_text(library.version), library.path);
+          library.version.text(), library.path);
     else
       libraries.push_back(std::move(library));
   }

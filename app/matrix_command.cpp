@@ -243,7 +243,7 @@ int matrix(MatrixOptions options) {
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
   matrix.cudnns = choose_libraries(cudnn_words, matrix.targets, options.campaign);
   std::vector<std::string> versions;
-  for (const auto& library : matrix.cudnns) versions.push_back(cudnn::version_text(library.version));
+  for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
   if (options.title.empty()) options.title = fs::path(options.files.front()).stem().string();
   return run_and_report(options, matrix, command_of(options, target_words, versions));
 }

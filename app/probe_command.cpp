@@ -6,6 +6,7 @@
 #include "ask.hpp"
 #include "attention/fields.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "build/build.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -42,7 +43,7 @@ std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options
 struct Calls {
   std::vector<frameworks::TransformerEngineQuery> queries;
   std::vector<gpu::Target> targets;
-  int64_t cudnn_version = 0;
+  CudnnVersion cudnn_version;
   std::vector<TargetGroup> groups;
 };
 
@@ -94,7 +95,7 @@ std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& opti
 
 int dump_graphs(const ProbeOptions& options) {
   const auto configs = configs_to_draw(options);
-  const int64_t version = version_for_graphs(options.ask);
+  const CudnnVersion version = version_for_graphs(options.ask);
   std::vector<NamedGraph> graphs;
   for (const auto& config : configs) {
     const auto built = build::build_graph(config.spec, {version});

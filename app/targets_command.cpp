@@ -50,8 +50,8 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   const auto library = client.open(library_path(cudnn, {}), devices[static_cast<size_t>(device)]);
   const auto measured =
       gpu::measured_target(client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
-                           fmt::format("cuDNN {}, CUDA driver {}.{}", cudnn::version_text(library.version),
-                                       driver.version / 1000, driver.version / 10 % 100));
+                           fmt::format("cuDNN {}, CUDA driver {}.{}", library.version.text(), driver.version / 1000,
+                                       driver.version / 10 % 100));
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "exit_code.hpp"
 #include "probe/findings.hpp"
 
@@ -168,7 +169,8 @@ void add_query(std::string& out, const std::vector<const TransformerEngineAnswer
 }  // namespace
 
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
-                                                   const std::vector<gpu::Target>& targets, int64_t cudnn_version) {
+                                                   const std::vector<gpu::Target>& targets,
+                                                   CudnnVersion cudnn_version) {
   const bool any_ragged = std::any_of(queries.begin(), queries.end(),
                                       [](const auto& query) { return ragged_q(query) || ragged_kv(query); });
   std::map<bool, TargetGroup, std::greater<>> groups;
@@ -188,7 +190,8 @@ std::vector<TargetGroup> transformer_engine_groups(const std::vector<Transformer
 
 std::vector<TransformerEngineAnswer> transformer_engine_answers(const std::vector<TransformerEngineQuery>& queries,
                                                                 const std::vector<gpu::Target>& targets,
-                                                                const report::Results& results, int64_t cudnn_version) {
+                                                                const report::Results& results,
+                                                                CudnnVersion cudnn_version) {
   std::map<std::pair<std::string, std::string>, const Result*> by_name;
   for (const Result* result : results) by_name[{result->config.spec.name, result->target.id}] = result;
   std::vector<TransformerEngineAnswer> answers;

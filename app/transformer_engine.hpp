@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/version.hpp"
 #include "campaign/campaign.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
 #include "report/formats/report.hpp"
@@ -19,7 +20,7 @@ struct TargetGroup {
 
 /// The graphs of these calls. Ragged ones differ between targets, which then make two groups.
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<frameworks::TransformerEngineQuery>& queries,
-                                                   const std::vector<gpu::Target>& targets, int64_t cudnn_version);
+                                                   const std::vector<gpu::Target>& targets, CudnnVersion cudnn_version);
 
 /// One pass of a call on a target.
 struct TransformerEnginePass {
@@ -42,7 +43,7 @@ struct TransformerEngineAnswer {
 /// Calls in order, each on every target that has a result for it.
 std::vector<TransformerEngineAnswer> transformer_engine_answers(
     const std::vector<frameworks::TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
-    const report::Results& results, int64_t cudnn_version);
+    const report::Results& results, CudnnVersion cudnn_version);
 
 /// "transformer_engine" of a JSON report.
 Json to_json(const std::vector<TransformerEngineAnswer>& answers);

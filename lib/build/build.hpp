@@ -4,14 +4,15 @@
 #include <map>
 
 #include "attention/spec.hpp"
+#include "base/version.hpp"
 #include "graph/op_graph.hpp"
 
 namespace attnprobe::build {
 
 /// What a graph depends on beside the spec.
 struct BuildContext {
-  int64_t cudnn_version = 0;  ///< as cudnnGetVersion: 91900
-  int sm = 0;                 ///< of the GPU, as 90; 0: not known
+  CudnnVersion cudnn_version;  ///< as cudnnGetVersion: 91900
+  int sm = 0;                  ///< of the GPU, as 90; 0: not known
 };
 
 /// An engine config that cudnn-frontend builds without asking any heuristic.

@@ -21,7 +21,7 @@ bool Scores::single_operations() const {
 
 // Rejected scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
 double Scores::mask_fill() const {
-  return version_ >= 91000 ? -std::numeric_limits<double>::infinity()
+  return version_ >= CudnnVersion{9, 10, 0} ? -std::numeric_limits<double>::infinity()
                            : static_cast<double>(std::numeric_limits<float>::lowest());
 }
 

@@ -2,6 +2,7 @@
 // ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the unified operation share it.
 #pragma once
 
+#include "base/version.hpp"
 #include "build/attention_tensors.hpp"
 
 namespace attnprobe::build {
@@ -10,7 +11,8 @@ namespace attnprobe::build {
 class Scores {
  public:
   /// Everything is kept by reference and has to outlive this.
-  Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths, int64_t cudnn_version)
+  Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths,
+         CudnnVersion cudnn_version)
       : g_(g), spec_(spec), lengths_(lengths), version_(cudnn_version) {}
 
   /// The user's score modifier, then softcap; as they are where the spec has none.
@@ -41,7 +43,7 @@ class Scores {
   GraphBuilder& g_;
   const attention::AttentionSpec& spec_;
   const SequenceLengths& lengths_;
-  int64_t version_;
+  CudnnVersion version_;
   // What modify() leaves for modify_backward().
   std::optional<graph::Uid> before_modifier_, modifier_operand_, before_tanh_, cap_;
 };

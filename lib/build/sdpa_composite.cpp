@@ -1,5 +1,6 @@
 // Flash attention forward from primitive operations, as cudnn-frontend 1.23 emits it
 // (node/scaled_dot_product_flash_attention.h, node/softmax.h).
+#include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -149,7 +150,7 @@ class Forward {
   SequenceLengths lengths_;
   RaggedOffsets offsets_;
   Scores scores_;
-  int64_t version_;
+  CudnnVersion version_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 emits it
 // (node/scaled_dot_product_flash_attention.h). P is recomputed from the scores and the statistics.
+#include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -65,7 +66,8 @@ class Backward {
     if (!late) score = scores_.padding(score);
     score = g_.pointwise(graph::PointwiseMode::SUB, score, stats_);
     // cudnn-frontend's workaround for 9.0 to 9.9: the padding once more.
-    if (late || (version_ >= 90000 && version_ < 91000)) score = scores_.padding(score);
+    if (late || (version_ >= CudnnVersion{9, 0, 0} && version_ < CudnnVersion{9, 10, 0}))
+      score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(graph::PointwiseMode::EXP, score);
   }
@@ -128,7 +130,7 @@ class Backward {
   SequenceLengths lengths_;
   RaggedOffsets offsets_;
   Scores scores_;
-  int64_t version_;
+  CudnnVersion version_;
   graph::Uid q_ = 0, k_ = 0, v_ = 0, o_ = 0, d_o_ = 0, stats_ = 0;
   std::optional<graph::Uid> scale_;
   std::optional<DropoutTensors> dropout_;

@@ -1,5 +1,6 @@
 // cuDNN's unified SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN has no
 // attribute for is set all the same: cuDNN then names it in its refusal.
+#include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -13,8 +14,8 @@ using attention::DropoutForm;
 
 // The operations on the scores inside the operation: all but padding, which the lengths imply.
 template <class Op>
-void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths, int64_t cudnn_version,
-                     Op& op) {
+void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths,
+                     CudnnVersion cudnn_version, Op& op) {
   if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
   g.inside_sdpa(true);
   // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
@@ -39,7 +40,7 @@ graph::Uid add_block_mask(GraphBuilder& g, const AttentionSpec& spec) {
   return g.tensor(Role::block_mask, DataType::u8, dims, packed_strides(dims));
 }
 
-void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets& offsets, int64_t version,
+void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets& offsets, CudnnVersion version,
                  graph::SdpaForward& op) {
   if (wants_stats(spec)) op.stats = add_row_tensor(g, spec, Role::stats, offsets);
   if (spec.max_logit) op.max = add_row_tensor(g, spec, Role::max, offsets);

@@ -52,7 +52,7 @@ Finding cudnn_part(const CudnnOnMachine& found) {
   if (!found.works)
     return {"cuDNN", false, detail + ": " + found.problem, "reinstall it, or name another with --cudnn"};
   std::string real = found.library.path == found.path ? "" : fmt::format(", really {}", found.library.path);
-  return {fmt::format("cuDNN {}", cudnn::version_text(found.library.version)), true,
+  return {fmt::format("cuDNN {}", found.library.version.text()), true,
           fmt::format("{}{}, with the CUDA {}.{} runtime inside", detail, real, found.library.cuda_version / 1000,
                       found.library.cuda_version / 10 % 100),
           ""};

@@ -88,7 +88,7 @@ void judge(Result& result) {
     return;
   }
   if (findings.plans_built && !findings.failure && judge_runs(result)) return;
-  const bool is_known = result.cudnn_version != 0 && result.has_spec();
+  const bool is_known = result.cudnn_version.is_known() && result.has_spec();
   result.root_cause = is_known
                           ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
                           : diagnose::root_cause(findings);
@@ -103,7 +103,7 @@ void judge(Result& result) {
 }
 
 void add_version_rules(Result& result) {
-  if (result.cudnn_version == 0 || !result.has_spec()) return;
+  if (!result.cudnn_version.is_known() || !result.has_spec()) return;
   const auto& spec = result.config.spec;
   const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
                        (result.verdict == Verdict::error && !result.environment_broken);

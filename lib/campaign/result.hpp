@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/version.hpp"
 #include "build/build.hpp"
 #include "campaign/question.hpp"
 #include "diagnose/root_cause.hpp"
@@ -25,7 +26,7 @@ struct Crash {
 
 struct Result : Question {
   gpu::Target target;
-  int64_t cudnn_version = 0;
+  CudnnVersion cudnn_version;
   std::string cudnn_path;
   build::BuiltGraph graph;
   probe::WalkFindings findings;

@@ -13,7 +13,7 @@ void require_device_properties(const Library& library) {
       ErrorKind::environment,
       fmt::format("cuDNN {} cannot answer for a GPU that is not there: device property descriptors came with 9.8; use "
                   "a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
-                  version_text(library.version())));
+                  library.version().text()));
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ DeviceContext DeviceContext::simulated(const Library& library, const std::string
         ErrorKind::usage,
         fmt::format("cuDNN {} refuses the target's device properties; a key that this version needs may be missing "
                     "(9.28 needs memoryBusWidth): {}",
-                    version_text(library.version()), e.what()));
+                    library.version().text(), e.what()));
   }
   context.properties_ = std::move(properties);
   return context;

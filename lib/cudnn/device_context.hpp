@@ -5,12 +5,13 @@
 #include <optional>
 #include <string>
 
+#include "base/version.hpp"
 #include "cudnn/descriptor.hpp"
 
 namespace attnprobe::cudnn {
 
 /// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such descriptor).
-inline constexpr int64_t first_version_with_device_properties = 90800;
+inline constexpr CudnnVersion first_version_with_device_properties{9, 8, 0};
 
 class DeviceContext {
  public:

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cudnn/log_capture.hpp"
 
 namespace attnprobe::cudnn {
@@ -100,18 +101,18 @@ std::string path_of(void* handle) {
 
 // Without cuBLASLt cuDNN 9.19 aborts in its heuristics; without NVRTC (up to 9.20) it calls every graph unsupported;
 // without NVRTC's builtins every kernel fails to compile. None of these is an answer about a graph.
-std::vector<std::string> open_cuda_libraries(const fs::path& folder, int64_t version, int64_t cuda_version) {
+std::vector<std::string> open_cuda_libraries(const fs::path& folder, CudnnVersion version, int64_t cuda_version) {
   std::vector<std::string> problems;
   const int64_t major = cuda_version / 1000;
   auto advice = [&](const char* what, const std::string& package) {
-    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`", version_text(version),
-                       what, major, package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
+    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`", version.text(), what,
+                       major, package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
   };
   const std::string cublas = fmt::format("libcublasLt.so.{}", major), nvrtc = fmt::format("libnvrtc.so.{}", major);
   if (const auto wrong = open_first(cuda_library_places(folder, cublas, "cublas", major), nullptr))
     problems.push_back(*wrong + advice("cuBLASLt", "nvidia-cublas"));
   void* handle = nullptr;
-  constexpr int64_t first_version_without_nvrtc = 92000;
+  constexpr CudnnVersion first_version_without_nvrtc{9, 20, 0};
   if (const auto wrong = open_first(cuda_library_places(folder, nvrtc, "cuda_nvrtc", major), &handle)) {
     if (version < first_version_without_nvrtc)
       problems.push_back(*wrong + advice("NVRTC, to compile attention kernels,", "nvidia-cuda-nvrtc"));
@@ -139,7 +140,7 @@ std::string version_in(const fs::path& path) {
     Dl_info owner{};
     if (address == nullptr || dladdr(address, &owner) == 0 || resolved(owner.dli_fname) != resolved(path)) continue;
     const int packed = *static_cast<const int*>(address);
-    text = fmt::format("{}.{}.{}", packed >> 16, packed >> 8 & 0xFF, packed & 0xFF);
+    text = CudnnVersion(packed >> 16, packed >> 8 & 0xFF, packed & 0xFF).text();
   }
   dlclose(handle);
   return text;
@@ -203,7 +204,7 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   void* handle = nullptr;
   if (const auto wrong = open_file(fs::absolute(path), &handle)) throw Error(ErrorKind::environment, *wrong);
   bind_all(library->api_, handle, path);
-  info.version = static_cast<int64_t>(library->api_.cudnnGetVersion());
+  info.version = CudnnVersion::from_number(static_cast<int64_t>(library->api_.cudnnGetVersion()));
   info.cuda_version = static_cast<int64_t>(library->api_.cudnnGetCudartVersion());
   info.path = resolved(path);
   info.problems = open_cuda_libraries(folder, info.version, info.cuda_version);

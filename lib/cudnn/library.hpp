@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/version.hpp"
 #include "cudnn/api.hpp"
 #include "cudnn/library_info.hpp"
 
@@ -21,7 +22,7 @@ class Library {
 
   const Api& api() const { return api_; }
   /// As cudnnGetVersion: 91900 for 9.19.0.
-  int64_t version() const { return info_.version; }
+  CudnnVersion version() const { return info_.version; }
   const LibraryInfo& info() const { return info_; }
   std::string status_name(cudnnStatus_t status) const { return api_.cudnnGetErrorString(status); }
   /// cudnnGetLastErrorString: why the last failing call failed, "" if cuDNN kept nothing. Reading clears it.

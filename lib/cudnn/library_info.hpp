@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::cudnn {
-
-/// "9.19.0" of 91900.
-std::string version_text(int64_t version);
 
 /// A shared library that belongs to cuDNN or that it needs.
 struct LoadedFile {
@@ -22,19 +20,13 @@ struct LoadedFile {
 ATTNPROBE_JSON(LoadedFile, name, path, version)
 
 struct LibraryInfo {
-  int64_t version = 0;                ///< cudnnGetVersion
+  CudnnVersion version;               ///< cudnnGetVersion
   std::string path;                   ///< of libcudnn.so.9, links resolved
   int64_t cuda_version = 0;           ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
   std::vector<LoadedFile> files;      ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
   std::vector<std::string> problems;  ///< what did not load, one sentence each
 };
 ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
-
-/// Whether a word is a version or the beginning of one ("9", "9.14", "9.14.0.64"), and no file or folder's name.
-bool is_version(const std::string& word);
-
-/// Whether such a word means a version: "9.14" is 9.14.0 and 9.14.1, not 9.1 nor 9.140.
-bool is_of_version(const std::string& version, const std::string& word);
 
 /// A place where a libcudnn.so.9 was found, and which rule led there.
 struct Candidate {

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 
 namespace attnprobe::cudnn {
@@ -122,21 +123,14 @@ fs::path fetched_folder() {
   return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "attnprobe/cudnn";
 }
 
-// The numbers of "9.14.0".
-std::vector<int> numbers_of(const std::string& version) {
-  std::vector<int> numbers;
-  for (const auto& part : split(version, '.')) numbers.push_back(part.empty() ? 0 : std::stoi(part.substr(0, 6)));
-  return numbers;
-}
-
 // The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose file name
 // says it. Other files would have to be loaded to be known.
 std::optional<fs::path> library_of_version(const std::string& version) {
   std::optional<fs::path> best;
   std::vector<int> newest;
   auto consider = [&](const std::string& name, const fs::path& path) {
-    if (!is_version(name) || !is_of_version(name, version) || numbers_of(name) < newest) return;
-    newest = numbers_of(name);
+    if (!is_version(name) || !is_of_version(name, version) || version_numbers(name) < newest) return;
+    newest = version_numbers(name);
     best = path;
   };
   for (const auto& candidate : find_libraries("")) {

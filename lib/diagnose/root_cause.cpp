@@ -7,6 +7,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "base/version.hpp"
 #include "diagnose/reasons.hpp"
 #include "log/status.hpp"
 #include "rules/requirements.hpp"
@@ -158,8 +159,8 @@ RootCause root_cause(const probe::WalkFindings& findings) {
   return best != nullptr ? from_config(*best) : no_candidates(findings);
 }
 
-RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec, int64_t cudnn_version,
-                     int sm) {
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
+                     CudnnVersion cudnn_version, int sm) {
   RootCause cause = root_cause(findings);
   if (cause.category != name_of(Category::graph_pattern) || rules::gpu_suffices(spec, cudnn_version, sm)) return cause;
   const EngineConfigFindings* of_gpu = most_telling(findings, [&](const Reason& reason) {

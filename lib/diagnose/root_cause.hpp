@@ -7,6 +7,7 @@
 
 #include "attention/spec.hpp"
 #include "base/json.hpp"
+#include "base/version.hpp"
 #include "probe/findings.hpp"
 
 namespace attnprobe::diagnose {
@@ -30,8 +31,8 @@ RootCause root_cause(const probe::WalkFindings& findings);
 
 /// The same of a known problem. Where its GPU does not suffice (gpu_suffices), an engine that wants one which does says
 /// it before those that would not know the graph on any GPU.
-RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec, int64_t cudnn_version,
-                     int sm);
+RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
+                     CudnnVersion cudnn_version, int sm);
 
 /// Whether the reasons speak of the machine (driver, NVRTC, sub-library missing) and not of graph and GPU.
 bool speaks_of_environment(const probe::WalkFindings& findings);

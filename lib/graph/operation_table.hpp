@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/version.hpp"
 #include "graph/op_graph.hpp"
 
 // clang-format off
@@ -199,7 +200,7 @@ struct OperationRow {
   CudnnName attribute;    ///< no_cudnn_name: one of the softmax inside
   std::string_view log;   ///< path in the trees of cuDNN's log: "aDesc", "#0"; "": no tree shows it
   std::string_view json;  ///< keys in cuDNN's JSON, the newest first: "Y|yDesc"
-  int64_t since;          ///< the first cuDNN that has it: 92100
+  CudnnVersion since;     ///< the first cuDNN that has it: 92100
 };
 
 /// cuDNN's "operator" is a keyword of C++.

@@ -33,7 +33,7 @@ std::optional<LogEntry> parse_head(std::string_view text) {
   LogEntry entry;
   entry.severity = text[at - 1];
   if (std::string_view("IWE").find(entry.severity) == std::string_view::npos) return std::nullopt;
-  entry.version = leading_integer(between(text, "(v", ' '));
+  entry.version = CudnnVersion::from_number(leading_integer(between(text, "(v", ' ')));
   // cuDNN 8 and early 9 write "function cudnnCreate() called:"; a head without a function is kept.
   std::string_view function = between(text, " function ", '\0');
   function = function.substr(0, function.find(" called:"));

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.hpp"
+
 namespace attnprobe::log {
 
 /// One entry of a log file:
@@ -17,7 +19,7 @@ namespace attnprobe::log {
 ///   i! Process=570; Thread=570; GPU=NULL; Handle=NULL; StreamId=NULL.
 struct LogEntry {
   char severity = 'I';             ///< I, W or E
-  int64_t version = 0;             ///< as cudnnGetVersion: 91900
+  CudnnVersion version;            ///< as cudnnGetVersion: 91900
   std::string function;            ///< "cudnnBackendFinalize()"
   std::vector<std::string> lines;  ///< between head and "Time:", without the marker "i! ", indentation kept
   std::string time;                ///< "2026-11-21T06:54:53.327163"; "" where the end is missing

@@ -8,6 +8,7 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "build/softmax.hpp"
 #include "graph/same_graph.hpp"
 #include "recognise/reading.hpp"
@@ -59,11 +60,10 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
 
 // The context's version, then one for each other wiring of cudnn-frontend's: the second padding of 9.0
 // to 9.9, primitive operations, single operations.
-std::vector<int64_t> versions_to_try(int64_t given) {
-  std::vector<int64_t> versions;
-  if (given != 0) versions.push_back(given);
-  for (const int64_t version : {int64_t{91900}, build::first_with_single_operations, int64_t{90900}})
-    versions.push_back(version);
+std::vector<CudnnVersion> versions_to_try(CudnnVersion given) {
+  std::vector<CudnnVersion> versions;
+  if (given.is_known()) versions.push_back(given);
+  versions.insert(versions.end(), {CudnnVersion{9, 19, 0}, build::first_with_single_operations, CudnnVersion{9, 9, 0}});
   return versions;
 }
 
@@ -90,10 +90,6 @@ graph::OpGraph with_names(graph::OpGraph graph, const Twin& twin) {
     if (t.by_value && !t.value) t.value = other.value;
   }
   return graph;
-}
-
-std::string version_name(int64_t version) {
-  return fmt::format("{}.{}", version / 10000, version / 100 % 100);
 }
 
 // Without what is only assumed.
@@ -137,26 +133,26 @@ class Recogniser {
   Recognised run() {
     const GraphView view(graph_);
     readings_ = readings_of(view);
-    for (const int64_t version : versions_to_try(context_.cudnn_version))
+    for (const CudnnVersion version : versions_to_try(context_.cudnn_version))
       for (const Reading& reading : readings_)
         if (auto result = prove(reading, version)) return *result;
     return nearest();
   }
 
  private:
-  std::optional<Recognised> prove(const Reading& reading, int64_t version) const {
+  std::optional<Recognised> prove(const Reading& reading, CudnnVersion version) const {
     const auto spec = through_config(reading.spec);
     if (!spec) return std::nullopt;
     const auto twin = twin_of(graph_, *spec, {version, context_.sm});
     if (!twin) return std::nullopt;
     Recognised result;
     result.spec = reading.spec;
-    result.exact = version == context_.cudnn_version || context_.cudnn_version == 0;
+    result.exact = version == context_.cudnn_version || !context_.cudnn_version.is_known();
     result.description = description_of(reading);
     result.notes = reading.assumed;
     if (!result.exact)
-      result.notes.push_back(fmt::format("wired as cudnn-frontend wires it for cuDNN {}, not for {}",
-                                         version_name(version), version_name(context_.cudnn_version)));
+      result.notes.push_back(fmt::format("wired as cudnn-frontend wires it for cuDNN {}, not for {}", version.release(),
+                                         context_.cudnn_version.release()));
     result.named = with_names(graph_, *twin);
     result.built_for = version;
     return result;
@@ -170,7 +166,7 @@ class Recogniser {
     for (const Reading& reading : readings_) {
       const auto spec = through_config(reading.spec);
       if (!spec) continue;
-      const int64_t version = versions_to_try(context_.cudnn_version).front();
+      const CudnnVersion version = versions_to_try(context_.cudnn_version).front();
       const auto lines = differences(graph_, build::build_graph(*spec, {version, context_.sm}).graph);
       if (fewest && lines.size() >= *fewest) continue;
       fewest = lines.size();

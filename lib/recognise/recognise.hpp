@@ -26,13 +26,13 @@ struct Recognised {
   /// and its values where by-value scalars have none of their own. Set too where only the wiring of another cuDNN than
   /// the context's is the same (`built_for`; exact is false).
   std::optional<graph::OpGraph> named;
-  /// The cuDNN version that the same graph was built for: the context's, but where that is 0 (not known) or
-  /// cudnn-frontend was compiled for another; 0 where none is the same.
-  int64_t built_for = 0;
+  /// The cuDNN version that the same graph was built for: the context's, but where that is not known or
+  /// cudnn-frontend was compiled for another; not known where none is the same.
+  CudnnVersion built_for;
 };
 
 /// Never throws for a graph that op_graph.hpp's from_json() or an importer gives. The context's version is the one that
-/// the graph's log names: cudnn-frontend's wiring depends on it. 0: not known, all wirings are tried.
+/// the graph's log names: cudnn-frontend's wiring depends on it. Where it is not known, all wirings are tried.
 ///
 /// Values that the graph holds (Tensor::value) are read; others stay at defaults and are noted: scale, softcap,
 /// windows, the probability of a dropout mask that the caller gives. What leaves no trace in a graph stays at its

@@ -69,7 +69,7 @@ Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognis
   }
   std::stable_sort(explanation.reasons.begin(), explanation.reasons.end(),
                    [](const auto& a, const auto& b) { return a.progress > b.progress; });
-  if (recognised.exact && recognised.spec && logged.cudnn_version != 0 && logged.sm != 0) {
+  if (recognised.exact && recognised.spec && logged.cudnn_version.is_known() && logged.sm != 0) {
     const auto& spec = *recognised.spec;
     if (explanation.refused) {
       explanation.cause = diagnose::root_cause(logged.findings, spec, logged.cudnn_version, logged.sm);

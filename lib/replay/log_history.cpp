@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "log/log_entries.hpp"
 #include "log/log_lines.hpp"
 #include "log/status.hpp"
@@ -25,7 +26,7 @@ using log::status_of;
 using log::value_of;
 
 // Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do (docs/logs.md).
-constexpr int64_t first_with_graph_json = 90200;
+constexpr CudnnVersion first_with_graph_json{9, 2, 0};
 constexpr size_t most_problems = 20;
 
 }  // namespace
@@ -70,7 +71,7 @@ class LogReader::State {
       writer_ = {entry.process, entry.thread};
     else
       ++history_.broken_entries;
-    if (entry.version > 0) history_.versions.insert(entry.version);
+    if (entry.version.is_known()) history_.versions.insert(entry.version);
     Thread& thread = threads_[writer_];
     entry_ = &entry;
     if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
@@ -355,7 +356,7 @@ class LogReader::State {
 
   // cuDNN before the JSON lines shows the plan's tree alone.
   void executed_without_json(Thread& thread, const LogEntry& entry) {
-    constexpr int64_t first_with_json = 91900;
+    constexpr CudnnVersion first_with_json{9, 19, 0};
     if (entry.version >= first_with_json || status_of(entry)) return;
     if (const auto config = engine_of_tree(entry)) count_execution(thread, *config);
   }

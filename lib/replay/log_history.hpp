@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.hpp"
 #include "importers/import.hpp"
 #include "probe/findings.hpp"
 
@@ -29,12 +30,12 @@ struct LoggedGraph {
   std::string hash;                                  ///< of the imported graph
   bool from_tree = false;                            ///< rebuilt from the indented tree, for want of JSON
   std::string problem;                               ///< why there is no graph, where there is none
-  std::string kind;           ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
-  int64_t cudnn_version = 0;  ///< 91900
-  std::string device;         ///< "NVIDIA H200"; "" where the log does not say
-  int sm = 0;                 ///< 90
-  int64_t first_line = 0;     ///< of the file, from 1
-  int64_t finalized = 0;      ///< how often it was made
+  std::string kind;            ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
+  CudnnVersion cudnn_version;  ///< 91900
+  std::string device;          ///< "NVIDIA H200"; "" where the log does not say
+  int sm = 0;                  ///< 90
+  int64_t first_line = 0;      ///< of the file, from 1
+  int64_t finalized = 0;       ///< how often it was made
   probe::WalkFindings findings;  ///< modes that were asked, engine configs that were tried, plans that were built
   std::vector<LoggedExecution> executed;
 
@@ -47,7 +48,7 @@ struct LoggedGraph {
 struct LogHistory {
   std::vector<LoggedGraph> graphs;     ///< in order of appearance
   std::vector<std::string> frontend;   ///< distinct graphs of cudnn-frontend, a JSON text each
-  std::set<int64_t> versions;          ///< of cuDNN, as its entries say
+  std::set<CudnnVersion> versions;     ///< of cuDNN, as its entries say
   std::map<char, int64_t> severities;  ///< entries by I, W and E
   int64_t lines = 0;
   int64_t broken_entries = 0;           ///< entries without an end

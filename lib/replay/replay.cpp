@@ -6,6 +6,7 @@
 
 #include "base/input.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "importers/cudnn_frontend/import_frontend.hpp"
@@ -45,7 +46,7 @@ class Document {
   std::string text_;
 };
 
-replay::LoggedGraph logged(importers::ImportedGraph imported, int64_t cudnn_version) {
+replay::LoggedGraph logged(importers::ImportedGraph imported, CudnnVersion cudnn_version) {
   replay::LoggedGraph graph;
   graph.hash = hash(imported.graph);
   graph.imported = std::move(imported);
@@ -64,8 +65,9 @@ bool take_document(const Json& json, replay::LogHistory& history) {
   if (!json.is_object()) return false;
   if (json.contains("operationGraph")) {
     const Json version = json.value("cudnnVersion", Json());
-    history.graphs.push_back(logged(importers::import_backend_json(json["operationGraph"]),
-                                    version.is_number_integer() ? version.get<int64_t>() : 0));
+    history.graphs.push_back(
+        logged(importers::import_backend_json(json["operationGraph"]),
+               CudnnVersion::from_number(version.is_number_integer() ? version.get<int64_t>() : 0)));
     return true;
   }
   if (json.contains("tensors") && json.contains("operations")) {
@@ -258,7 +260,7 @@ Agreement compare(const ReplayedGraph& graph, const campaign::Result& result) {
   if (logged.findings.modes.empty() && !logged.findings.failure)
     agreement.why_not = "the log shows no heuristics for this graph";
   else if (logged.cudnn_version != result.cudnn_version)
-    agreement.why_not = fmt::format("the log is of cuDNN {}", cudnn::version_text(logged.cudnn_version));
+    agreement.why_not = fmt::format("the log is of cuDNN {}", logged.cudnn_version.text());
   else if (logged.sm != result.target.sm)
     agreement.why_not =
         fmt::format("the log is of {}", logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);

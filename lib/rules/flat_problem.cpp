@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/version.hpp"
+
 namespace attnprobe::rules {
 namespace {
 
@@ -10,7 +12,7 @@ using attention::AttentionSpec;
 
 struct Context {
   const AttentionSpec& spec;
-  int64_t cudnn = 0;
+  CudnnVersion cudnn;
   int sm = 0;
 };
 using Value = std::function<Json(const Context&)>;
@@ -158,7 +160,8 @@ void add_rest(std::vector<Entry>& all) {
       boolean("sum_exp", "row sums of exponentials are an output", [](const Context& c) { return c.spec.sum_exp; }));
   all.push_back(boolean("deterministic", "bprop without atomic accumulation",
                         [](const Context& c) { return c.spec.deterministic; }));
-  all.push_back(number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn; }));
+  all.push_back(
+      number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
 }
 
@@ -192,7 +195,7 @@ const ProblemKey* find_problem_key(const std::string& name) {
   return found == keys.end() ? nullptr : &*found;
 }
 
-Json describe_problem(const AttentionSpec& spec, int64_t cudnn_version, int sm) {
+Json describe_problem(const AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
   Json problem = Json::object();
   const Context context{spec, cudnn_version, sm};
   for (const Entry& entry : entries()) problem[entry.key.name] = entry.value(context);

@@ -6,6 +6,7 @@
 
 #include "attention/spec.hpp"
 #include "base/json.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::rules {
 
@@ -27,7 +28,7 @@ const ProblemKey* find_problem_key(const std::string& name);
 
 /// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as cudnnGetVersion
 /// gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no contradictions.
-Json describe_problem(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+Json describe_problem(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 }  // namespace attnprobe::rules
 

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
-#include "cudnn/library_info.hpp"
+#include "base/version.hpp"
 #include "rules/condition.hpp"
 #include "rules/flat_problem.hpp"
 
 namespace attnprobe::rules {
 namespace {
 
-bool version_is_met(const RequirementRule& rule, int64_t version) {
-  return version >= rule.cudnn_from && (rule.cudnn_below == 0 || version < rule.cudnn_below);
+bool version_is_met(const RequirementRule& rule, CudnnVersion version) {
+  return version >= rule.cudnn_from && (!rule.cudnn_below.is_known() || version < rule.cudnn_below);
 }
 
 bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
@@ -20,15 +20,15 @@ bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
 }
 
 // What the problem has, of that which it lacks: the version, the GPU, or both.
-std::string what_this_is(bool version_met, bool gpu_met, int64_t version, int sm) {
-  if (gpu_met) return cudnn::version_text(version);
+std::string what_this_is(bool version_met, bool gpu_met, CudnnVersion version, int sm) {
+  if (gpu_met) return version.text();
   if (version_met) return fmt::format("sm_{}", sm);
-  return fmt::format("{} on sm_{}", cudnn::version_text(version), sm);
+  return fmt::format("{} on sm_{}", version.text(), sm);
 }
 
 }  // namespace
 
-std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
   const Json problem = describe_problem(spec, cudnn_version, sm);
   std::vector<Requirement> unmet;
   for (const auto& rule : requirement_rules()) {
@@ -44,7 +44,7 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
   return unmet;
 }
 
-bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
   const Json problem = describe_problem(spec, cudnn_version, sm);
   const auto& rules = requirement_rules();
   return std::none_of(rules.begin(), rules.end(), [&](const RequirementRule& rule) {
@@ -52,7 +52,7 @@ bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, i
   });
 }
 
-std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
   const Json problem = describe_problem(spec, cudnn_version, sm);
   std::vector<KnownBug> bugs;
   for (const auto& rule : known_bug_rules())
@@ -60,7 +60,8 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t c
   return bugs;
 }
 
-std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm) {
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version,
+                                              int sm) {
   using attention::Pattern;
   const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
   if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;

@@ -11,6 +11,7 @@
 
 #include "attention/spec.hpp"
 #include "base/json.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::rules {
 
@@ -54,15 +55,15 @@ ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source)
 
 /// What the problem needs and this cuDNN (as cudnnGetVersion: 91900) or GPU (compute capability: 90) lacks.
 /// Precondition, here and below: the spec has no contradictions.
-std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 /// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
-bool gpu_suffices(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 /// None for patterns that cudnn-frontend has not. It is taken to be compiled against the cuDNN that runs.
-std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, int64_t cudnn_version, int sm);
+std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 // ---- the data as it is read
 
@@ -74,11 +75,11 @@ struct Examples {
 };
 
 struct RequirementRule {
-  Requirement entry;        ///< without text, which depends on the problem
-  Json when;                ///< who uses the feature
-  int64_t cudnn_from = 0;   ///< the first version that has it; 0: any
-  int64_t cudnn_below = 0;  ///< the first version that lost it; 0: none
-  Json sm;                  ///< condition on the flat problem; null: any GPU
+  Requirement entry;         ///< without text, which depends on the problem
+  Json when;                 ///< who uses the feature
+  CudnnVersion cudnn_from;   ///< the first version that has it; not known: any
+  CudnnVersion cudnn_below;  ///< the first version that lost it; not known: none
+  Json sm;                   ///< condition on the flat problem; null: any GPU
   Examples examples;
 };
 
@@ -104,8 +105,5 @@ std::vector<FrontendRule> parse_frontend_rules(std::string_view text);
 const std::vector<RequirementRule>& requirement_rules();
 const std::vector<KnownBugRule>& known_bug_rules();
 const std::vector<FrontendRule>& frontend_rules();
-
-/// 91400 of "9.14.0"; none if it is no version.
-std::optional<int64_t> parse_version(const std::string& text);
 
 }  // namespace attnprobe::rules

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "base/error.hpp"
@@ -63,10 +62,12 @@ std::string text_of(const Json& entry, const std::string& name, const std::strin
   return value;
 }
 
-int64_t version_of(const Json& entry, const std::string& name, const std::string& where) {
-  if (!entry.contains(name)) return 0;
-  const auto version = parse_version(text_of(entry, name, where));
-  if (!version) bad_entry(where, fmt::format("\"{}\" wants a version such as \"9.14.0\"", name));
+CudnnVersion version_of(const Json& entry, const std::string& name, const std::string& where) {
+  if (!entry.contains(name)) return {};
+  const std::string text = text_of(entry, name, where);
+  const auto version = CudnnVersion::parse(text);
+  if (!version || version->text() != text)
+    bad_entry(where, fmt::format("\"{}\" wants a version such as \"9.14.0\"", name));
   return *version;
 }
 
@@ -120,13 +121,6 @@ std::string embedded(std::string_view name) {
 
 }  // namespace
 
-std::optional<int64_t> parse_version(const std::string& text) {
-  int major = 0, minor = 0, patch = 0, end = 0;
-  if (std::sscanf(text.c_str(), "%2d.%2d.%2d%n", &major, &minor, &patch, &end) != 3) return std::nullopt;
-  if (static_cast<size_t>(end) != text.size()) return std::nullopt;
-  return int64_t{major} * 10000 + int64_t{minor} * 100 + patch;
-}
-
 std::vector<RequirementRule> parse_requirements(std::string_view text) {
   const std::string file = "requirements.json";
   const Json json = parse_unique(text, file);
@@ -145,8 +139,8 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
     rule.cudnn_below = version_of(needs, "below", where);
     std::string words;
     auto add = [&](const std::string& part) { words += (words.empty() ? "" : " and ") + part; };
-    if (rule.cudnn_from > 0) add(fmt::format("cuDNN {}", text_of(needs, "cudnn", where)));
-    if (rule.cudnn_below > 0) add(fmt::format("a cuDNN before {}", text_of(needs, "below", where)));
+    if (rule.cudnn_from.is_known()) add(fmt::format("cuDNN {}", text_of(needs, "cudnn", where)));
+    if (rule.cudnn_below.is_known()) add(fmt::format("a cuDNN before {}", text_of(needs, "below", where)));
     if (needs.contains("sm")) {
       rule.sm = {{"sm", needs.at("sm")}};
       check_condition(rule.sm, where + ", needs");
@@ -167,7 +161,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
   std::set<std::string> ids;
   for (const auto& [where, entry] : entries_of(json.at("known_bugs"), file, ids)) {
     check_members(entry, {"id", "what", "when", "advice", "source"}, {"fixed_in", "affected", "unaffected"}, where);
-    const bool fixed = version_of(entry, "fixed_in", where) > 0;
+    const bool fixed = version_of(entry, "fixed_in", where).is_known();
     rules.push_back({{entry.at("id"), text_of(entry, "what", where), text_of(entry, "advice", where),
                       fixed ? text_of(entry, "fixed_in", where) : "", source_of(entry, where)},
                      condition_of(entry, where),

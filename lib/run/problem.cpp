@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "build/expand.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::run {
 namespace {
@@ -21,7 +22,7 @@ constexpr unsigned char poison = 0xff;
 constexpr double share_of_memory = 0.6;
 constexpr size_t most_reference_bytes = size_t{24} << 30;
 // dQ is summed up in memory that the caller had to clear before this cuDNN (cudnn-frontend 1.23).
-constexpr int64_t first_that_clears = 90600;
+constexpr CudnnVersion first_that_clears{9, 6, 0};
 
 size_t reference_bytes(const Device& device) {
   return std::min(most_reference_bytes,
@@ -49,7 +50,7 @@ void convert(Device& device, const View& from, const View& to) {
   device.launch(Kernel::pointwise, args, device.threads_for(kernels::elements(to)));
 }
 
-Problem::Problem(Device& device, const OpGraph& graph, const RunOptions& options, int64_t cudnn_version,
+Problem::Problem(Device& device, const OpGraph& graph, const RunOptions& options, CudnnVersion cudnn_version,
                  size_t workspace)
     : device_(device),
       graph_(graph),

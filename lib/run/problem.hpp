@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 
+#include "base/version.hpp"
 #include "probe/run_findings.hpp"
 #include "run/data.hpp"
 #include "run/reference/reference.hpp"
@@ -21,7 +22,8 @@ class Problem {
  public:
   /// Allocates and fills. Throws Error(environment) naming both sizes if
   /// the GPU is too small; `workspace`: bytes that plans will want beside.
-  Problem(Device& device, const OpGraph& graph, const RunOptions& options, int64_t cudnn_version, size_t workspace = 0);
+  Problem(Device& device, const OpGraph& graph, const RunOptions& options, CudnnVersion cudnn_version,
+          size_t workspace = 0);
 
   /// Where each real tensor lies, by-value scalars excepted.
   std::map<Uid, void*> pointers() const;
@@ -69,7 +71,7 @@ class Problem {
   Device& device_;
   OpGraph graph_, expanded_;
   RunOptions options_;
-  int64_t cudnn_version_;
+  CudnnVersion cudnn_version_;
   GraphData data_;
   std::map<Uid, Buffer> buffers_;
   std::map<Uid, Place> places_;

@@ -30,7 +30,7 @@ AttentionSpec spec_with(const std::string& members) {
   return parse_configs(R"({"defaults": {)" + defaults + R"(}, "configs": {)" + members + "}}", "x.json").at(0).spec;
 }
 
-OpGraph graph_of(const std::string& members, int64_t version = 91900) {
+OpGraph graph_of(const std::string& members, CudnnVersion version = 91900) {
   return build::build_graph(spec_with(members), {version}).graph;
 }
 
@@ -54,7 +54,7 @@ Words matmuls(const OpGraph& graph) {
 }
 
 // What `sdpa` becomes for this cuDNN and GPU.
-FrontendChoice choice(const std::string& members, int64_t version, int sm = 90) {
+FrontendChoice choice(const std::string& members, CudnnVersion version, int sm = 90) {
   AttentionSpec spec = spec_with(members);
   spec.pattern = Pattern::sdpa;
   return choose_as_frontend(spec, {version, sm});
@@ -577,7 +577,7 @@ TEST_CASE("The single backward operation has a port for each feature", "[backwar
 // ---- by version
 
 TEST_CASE("Padding is applied a second time for cuDNN 9.0 to 9.9", "[backward][choice]") {
-  const std::pair<int64_t, size_t> counts[] = {{89700, 24}, {90000, 30}, {90900, 30}, {91000, 24}, {91900, 24}};
+  const std::pair<CudnnVersion, size_t> counts[] = {{89700, 24}, {90000, 30}, {90900, 30}, {91000, 24}, {91900, 24}};
   for (const auto& [version, operations] : counts) {
     INFO(version);
     CHECK(count(graph_of(R"("mask": "padding")", version)) == operations);
@@ -604,7 +604,7 @@ TEST_CASE("From 9.21 the diagonal of the backward pass is one operation", "[back
 }
 
 TEST_CASE("sdpa backward is composite in every cuDNN", "[backward][choice]") {
-  for (const int64_t version : {90000, 91301, 91900, 92100, 92300})
+  for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90000, 91301, 91900, 92100, 92300})
     for (const char* members : {"", R"("mask": "causal")", R"("dtype": "fp8_e4m3")"}) {
       const FrontendChoice chosen = choice(members, version);
       CHECK(chosen.spec.pattern == Pattern::sdpa_composite);
@@ -616,7 +616,7 @@ TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is 
           "[backward][choice]") {
   struct Case {
     const char* members;
-    int64_t version;
+    CudnnVersion version;
     bool adds_padding;
   };
   const Case cases[] = {{"", 91500, true},
@@ -646,7 +646,7 @@ TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is 
 TEST_CASE("cudnn-frontend drops token counts that cuDNN cannot use", "[backward][choice]") {
   struct Case {
     const char* members;
-    int64_t version;
+    CudnnVersion version;
     int sm;
     bool kept;
   };
@@ -678,7 +678,7 @@ TEST_CASE("cudnn-frontend drops token counts that cuDNN cannot use", "[backward]
 TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of Blackwell", "[backward][choice]") {
   struct Case {
     const char* members;
-    int64_t version;
+    CudnnVersion version;
     int sm;
     int64_t engine;  // 0: heuristics are asked
     const char* knobs;

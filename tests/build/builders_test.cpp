@@ -63,11 +63,11 @@ AttentionSpec sdpa_with(const std::string& members) {
   return spec_with(R"("pattern": "sdpa")" + (members.empty() ? "" : ", " + members));
 }
 
-OpGraph graph_of(const std::string& members, int64_t version = 91900) {
+OpGraph graph_of(const std::string& members, CudnnVersion version = 91900) {
   return build::build_graph(spec_with(members), {version}).graph;
 }
 
-OpGraph composite(const Mask& mask = {}, int64_t version = 91900) {
+OpGraph composite(const Mask& mask = {}, CudnnVersion version = 91900) {
   AttentionSpec spec = spec_of();
   spec.mask = mask;
   return build::build_graph(spec, {version}).graph;
@@ -220,7 +220,7 @@ TEST_CASE("The unified graph is one operation, the bare one two matmuls", "[buil
 // ---- every graph (docs/graphs.md, "Rules of every graph")
 
 TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
-  for (const int64_t version : {90900, 91900, 92200}) {
+  for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90900, 91900, 92200}) {
     for (const std::string& members : every_feature()) {
       INFO(members << " " << version);
       const OpGraph graph = graph_of(members, version);
@@ -260,7 +260,7 @@ TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
 }
 
 TEST_CASE("Every operation reads what an earlier one wrote", "[builders]") {
-  for (const int64_t version : {90900, 91900, 92200}) {
+  for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90900, 91900, 92200}) {
     for (const std::string& members : every_feature()) {
       INFO(members << " " << version);
       const OpGraph graph = graph_of(members, version);
@@ -564,7 +564,7 @@ TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gi
 TEST_CASE("The unified operation has a port for each feature", "[builders][features]") {
   struct Case {
     const char* members;
-    int64_t version;
+    CudnnVersion version;
     const char* ports;
     Words score_operations;
   };
@@ -984,8 +984,8 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     const BuiltGraph before = build::build_graph(spec, {last_composite});
     CHECK(before.pattern == Pattern::sdpa_composite);
     CHECK(before.choice == std::string("composite: ") + reason);
-    if (first_unified == 0) continue;
-    for (const int64_t version : {first_unified, int64_t{92300}}) {
+    if (!first_unified.is_known()) continue;
+    for (const CudnnVersion version : {first_unified, CudnnVersion(92300)}) {
       const BuiltGraph after = build::build_graph(spec, {version});
       CHECK(after.pattern == Pattern::sdpa_unified);
       CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation where it can");
@@ -995,7 +995,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
 }
 
 TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][choice]") {
-  auto choice = [](const char* members, int64_t version) {
+  auto choice = [](const char* members, CudnnVersion version) {
     const AttentionSpec spec = sdpa_with(members);
     return build::build_graph(spec, {version}).choice;
   };

@@ -236,7 +236,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
     Json config = problem;
     config.update(Json::parse("{" + std::string(members) + "}"));
     const campaign::Result result = probe_one(config.dump(), target, options);
-    if (result.cudnn_version / 100 != 919) {
+    if (result.cudnn_version.number() / 100 != 919) {
       WARN("SKIPPED: the cases are of cuDNN 9.19, this is " << result.cudnn_version);
       return;
     }

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto configs = attention::parse_configs({reinterpret_cast<const char*>(data), size}, "fuzz", {});
     constexpr size_t most = 4;
     for (size_t i = 0; i < configs.size() && i < most; ++i)
-      for (const int64_t version : {90800, 91900, 92100}) {
+      for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90800, 91900, 92100}) {
         const build::BuildContext context{version, 90};
         recognise::recognise_graph(build::build_graph(configs[i].spec, context).graph, context);
       }

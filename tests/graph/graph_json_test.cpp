@@ -14,7 +14,7 @@ using namespace attnprobe::test;
 
 namespace {
 
-OpGraph graph_of(const std::string& members, int64_t version = 91900) {
+OpGraph graph_of(const std::string& members, CudnnVersion version = 91900) {
   const auto configs =
       attention::parse_configs(R"({"batch": 2, "heads": 3, "seqlen": 8, "head_dim": 16, )" + members + "}", "x.json");
   return build::build_graph(configs.at(0).spec, {version}).graph;
@@ -58,7 +58,8 @@ std::vector<OpGraph> every_feature() {
            "max_total_seqlen_q": 9, "max_total_seqlen_kv": 11, "dropout": 0.5, "bias": {"grad": true})",
            mha + R"("mask": "padding_causal", "dropout": 0.5, "pass": "fprop_train", "bias": "1hss")",
            mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
-    for (const int64_t version : {91900, 92200}) graphs.push_back(graph_of(members, version));
+    for (const CudnnVersion version : std::initializer_list<CudnnVersion>{91900, 92200})
+      graphs.push_back(graph_of(members, version));
   // No builder sets these factors; graphs of other programs may have them.
   OpGraph scaled = graphs.front();
   for (auto& operation : scaled.operations)

@@ -63,8 +63,8 @@ void check_target(const std::string& id) {
   const gpu::Target& target = *gpu::find(id);
   constexpr auto timeout = worker::Client::Seconds(60);
   auto client = std::make_unique<worker::Client>(target, timeout);
-  const int64_t version = client->open(cudnn_path(), target).version;
-  if (version / 100 != 919) {
+  const CudnnVersion version = client->open(cudnn_path(), target).version;
+  if (version.number() / 100 != 919) {
     WARN("SKIPPED: the verified walks are of cuDNN 9.19, this is " << version);
     return;
   }

@@ -20,7 +20,7 @@ const char* const forum_graph =
     R"({"pattern": "two_matmul", "heads": 1, "seqlen": 10, "head_dim": 64, "layout": "bhsd"})";
 
 bool is_cudnn_9_19(const Result& result) {
-  return result.cudnn_version / 100 == 919;
+  return result.cudnn_version.number() / 100 == 919;
 }
 
 }  // namespace

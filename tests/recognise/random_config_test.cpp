@@ -16,7 +16,7 @@ TEST_CASE("random configs: parsed, normalised and parsed again they are the same
     const Json normalised = to_json(spec);
     const auto again = attention::parse_configs(normalised.dump(), "normalised").at(0).spec;
     CHECK(to_json(again) == normalised);
-    for (const int64_t version : {90800, 91900, 92800}) {
+    for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90800, 91900, 92800}) {
       const build::BuildContext context{version, 90};
       const auto graph = build::build_graph(spec, context).graph;
       CHECK(hash(build::build_graph(again, context).graph) == hash(graph));

@@ -20,7 +20,7 @@ using attnprobe::test::told_by_graph;
 
 namespace {
 
-const int64_t versions[] = {90800, 91400, 91900, 92100};
+const CudnnVersion versions[] = {90800, 91400, 91900, 92100};
 
 AttentionSpec spec_of(const std::string& config) {
   return attention::parse_configs(config, "test").at(0).spec;
@@ -31,7 +31,7 @@ struct Rate {
 };
 
 void recognise_again(const AttentionSpec& spec, uint64_t seed, Rate& rate) {
-  for (const int64_t version : versions) {
+  for (const CudnnVersion version : versions) {
     const build::BuildContext context{version, 90};
     const OpGraph log = disguised(build::build_graph(spec, context).graph, seed);
     const Recognised result = recognise_graph(log, context);
@@ -69,7 +69,7 @@ OpGraph fixture(const std::string& name) {
   return from_json(Json::parse(file));
 }
 
-std::string description(const std::string& config_file, size_t index, int64_t version = 91900) {
+std::string description(const std::string& config_file, size_t index, CudnnVersion version = 91900) {
   const auto configs = attention::load_configs(std::string(ATTNPROBE_SOURCE_DIR) + "/configs/" + config_file);
   const build::BuildContext context{version, 90};
   return recognise_graph(disguised(build::build_graph(configs.at(index).spec, context).graph, 5), context).description;
@@ -104,7 +104,7 @@ TEST_CASE("recognise: shipped configs, all of them exactly", "[recognise]") {
 }
 
 TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
-  auto found = [](const std::string& config, int64_t version) {
+  auto found = [](const std::string& config, CudnnVersion version) {
     const build::BuildContext context{version, 90};
     const auto result =
         recognise_graph(disguised(build::build_graph(spec_of(config), context).graph, 4, true), context);
@@ -112,7 +112,7 @@ TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
     CHECK(result.notes.empty());
     return result.spec.value_or(AttentionSpec());
   };
-  for (const int64_t version : {91900, 92100}) {
+  for (const CudnnVersion version : std::initializer_list<CudnnVersion>{91900, 92100}) {
     auto spec = found(shape(R"("pattern": "sdpa_composite", "scale": 0.3, "softcap": 30)"), version);
     CHECK(spec.scale == 0.3);
     CHECK(spec.softcap == 30);

@@ -49,7 +49,7 @@ const std::string pytorch = "pytorch-2.11-cudnn-9.19-fprop-causal-f16.log.xz";
 TEST_CASE("PyTorch's log: the graph, what was proposed, what fell out and why, what ran", "[log]") {
   const LogHistory history = history_of(text_of(pytorch));
   REQUIRE(history.graphs.size() == 1);
-  CHECK(history.versions == std::set<int64_t>{91900});
+  CHECK(history.versions == std::set<CudnnVersion>{91900});
   CHECK(history.problems.empty());
   CHECK(history.broken_entries == 0);
   const LoggedGraph& graph = history.graphs[0];

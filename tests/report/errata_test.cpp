@@ -11,7 +11,7 @@ using namespace attnprobe::report;
 
 namespace {
 
-constexpr int64_t version = 91900;
+constexpr CudnnVersion version = 91900;
 
 graph::OpGraph graph_of(const std::string& more) {
   const auto configs =

@@ -105,14 +105,6 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   CHECK(contains(internal_error([] { parse_frontend_rules(R"({"comment": ""})"); }), "is missing"));
 }
 
-TEST_CASE("Versions are read as cudnnGetVersion gives them", "[rules]") {
-  CHECK(parse_version("9.14.0") == 91400);
-  CHECK(parse_version("9.18.1") == 91801);
-  CHECK_FALSE(parse_version("9.14"));
-  CHECK_FALSE(parse_version("9.14.0x"));
-  CHECK_FALSE(parse_version(""));
-}
-
 // ---- every entry, where it applies and where not
 
 TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules]") {
@@ -127,16 +119,16 @@ TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules
     }
     // The version itself, where nothing else is needed.
     if (!rule.sm.is_null()) continue;
-    if (rule.cudnn_from > 0) {
+    if (rule.cudnn_from.is_known()) {
       example.cudnn = rule.cudnn_from;
       CHECK_FALSE(lacks(example, id));
-      example.cudnn = rule.cudnn_from - 1;
+      example.cudnn = CudnnVersion::from_number(rule.cudnn_from.number() - 1);
       CHECK(lacks(example, id));
     }
-    if (rule.cudnn_below > 0) {
+    if (rule.cudnn_below.is_known()) {
       example.cudnn = rule.cudnn_below;
       CHECK(lacks(example, id));
-      example.cudnn = rule.cudnn_below - 1;
+      example.cudnn = CudnnVersion::from_number(rule.cudnn_below.number() - 1);
       CHECK_FALSE(lacks(example, id));
     }
   }
@@ -153,7 +145,7 @@ TEST_CASE("Every known bug concerns its example and not what lies beside it", "[
       CHECK_FALSE(has_bug(other, id));
     }
     if (rule.entry.fixed_in.empty()) continue;
-    example.cudnn = parse_version(rule.entry.fixed_in).value();
+    example.cudnn = CudnnVersion::parse(rule.entry.fixed_in).value();
     CHECK_FALSE(has_bug(example, id));
   }
 }
@@ -224,7 +216,7 @@ namespace {
 
 // 9.19's answers; other versions have other rules to break.
 bool is_9_19() {
-  static const int64_t version = probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
+  static const CudnnVersion version = probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
   return version >= 91900 && version < 92000;
 }
 

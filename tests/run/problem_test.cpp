@@ -26,7 +26,7 @@ struct Case {
   std::unique_ptr<run::Device> device = run::cpu_device();
   std::unique_ptr<run::Problem> problem;
 
-  explicit Case(const std::string& config, run::RunOptions options = {}, int64_t version = 91900) {
+  explicit Case(const std::string& config, run::RunOptions options = {}, CudnnVersion version = 91900) {
     spec = attention::parse_configs(config, "test").at(0).spec;
     options.seqlens_q = spec.mask.seqlens_q;
     options.seqlens_kv = spec.mask.seqlens_kv;
@@ -47,7 +47,7 @@ struct Case {
 const char* const small = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen_q": 21, "seqlen_kv": 32, "head_dim": 8)";
 const char* const square = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen": 24, "head_dim": 8)";
 
-void check_config(const std::string& config, int64_t version = 91900) {
+void check_config(const std::string& config, CudnnVersion version = 91900) {
   INFO(config);
   Case c(config, {}, version);
   const auto found = c.verify();

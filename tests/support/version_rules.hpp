@@ -10,7 +10,7 @@ namespace attnprobe::test {
 // A config, a cuDNN and a GPU, as an example of the data gives them.
 struct Case {
   attention::AttentionSpec spec;
-  int64_t cudnn = 0;
+  CudnnVersion cudnn;
   int sm = 0;
 };
 
@@ -30,7 +30,7 @@ inline Json laid_over(Json below, const Json& above) {
 
 inline Case case_of(Json json) {
   Case made;
-  const auto version = rules::parse_version(json.at("cudnn"));
+  const auto version = CudnnVersion::parse(json.at("cudnn").get<std::string>());
   REQUIRE(version);
   made.cudnn = *version;
   made.sm = json.at("sm").get<int>();

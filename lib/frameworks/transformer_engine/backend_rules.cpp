@@ -43,13 +43,13 @@ class Rules {
     const std::string format = q_format(query_);
     const bool one_format = format == kv_format(query_);
     no_if(ragged_q(query_) && ragged_kv(query_) && device_.sm < 90, "THD needs sm90 or later");
-    no_if(device_.cudnn_version <= 91500 && query_.is_training && one_format &&
+    no_if(device_.cudnn_version <= CudnnVersion{9, 15, 0} && query_.is_training && one_format &&
               (format == "bshd" || format == "sbhd") && query_.max_seqlen_kv % 128 != 0 && query_.cuda_graph &&
               !pads(query_),
           "training under a CUDA graph with max_seqlen_kv not a multiple of 128 and no padding mask needs a cuDNN "
           "after 9.15.0");
     no_if(query_.is_training && ragged_q(query_) && packs_tokens(device_) &&
-              query_.softmax_type == NvteSoftmax::learnable && device_.cudnn_version < 92600,
+              query_.softmax_type == NvteSoftmax::learnable && device_.cudnn_version < CudnnVersion{9, 26, 0},
           "THD with a learnable softmax needs cuDNN 9.26", "backward");
   }
 
@@ -66,17 +66,17 @@ class Rules {
     no_if(query_.bias_type == NvteBias::alibi, "FP8 has no ALiBi");
     check_recipe(query_.o_dtype, "O", "forward");
     if (query_.is_training) check_recipe(query_.dqkv_dtype, "dQ, dK and dV", "backward");
-    no_if(query_.scaling_mode == NvteScaling::mxfp8_1d_scaling && device_.cudnn_version < 92100,
+    no_if(query_.scaling_mode == NvteScaling::mxfp8_1d_scaling && device_.cudnn_version < CudnnVersion{9, 21, 0},
           "MXFP8 needs cuDNN 9.21");
   }
 
   void check_fp8_ragged() {
-    no_if(device_.cudnn_version < 92300, "FP8 with THD needs cuDNN 9.23");
+    no_if(device_.cudnn_version < CudnnVersion{9, 23, 0}, "FP8 with THD needs cuDNN 9.23");
     no_if(device_.sm >= 100 && (query_.head_dim_qk > 128 || query_.head_dim_v > 128),
           "FP8 with THD takes head dimensions up to 128 on sm100 and later");
     if (!query_.is_training) return;
     no_if(device_.sm < 100, "FP8 with THD needs sm100 or later", "backward");
-    no_if(query_.softmax_type != NvteSoftmax::vanilla && device_.cudnn_version < 92600,
+    no_if(query_.softmax_type != NvteSoftmax::vanilla && device_.cudnn_version < CudnnVersion{9, 26, 0},
           "FP8 with THD and a sink needs cuDNN 9.26", "backward");
   }
 

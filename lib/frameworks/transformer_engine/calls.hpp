@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "attention/config.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::frameworks {
 
@@ -106,8 +107,8 @@ std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& p
 
 /// What the graphs depend on beside the call.
 struct TransformerEngineDevice {
-  int sm = 0;                 ///< 90
-  int64_t cudnn_version = 0;  ///< 91900
+  int sm = 0;                  ///< 90
+  CudnnVersion cudnn_version;  ///< 91900
 };
 
 /// The graphs of one call on one device, as TE builds them.

@@ -11,17 +11,10 @@
 namespace attnprobe::importers {
 namespace {
 
-// "9.19.0" is 91900; before cuDNN 9, "8.9.7" was 8907.
-int64_t backend_version_of(const JsonPlace& place) {
-  std::vector<int64_t> numbers;
-  for (const auto& part : split(place.text(), '.')) {
-    const bool digits = !part.empty() && part.size() <= 4 && part.find_first_not_of("0123456789") == part.npos;
-    if (!digits) place.wrong("\"MAJOR.MINOR.PATCH\"");
-    numbers.push_back(std::stoll(part));
-  }
-  if (numbers.size() != 3) place.wrong("\"MAJOR.MINOR.PATCH\"");
-  const int64_t step = numbers[0] >= 9 ? 10000 : 1000;
-  return numbers[0] * step + numbers[1] * 100 + numbers[2];
+CudnnVersion backend_version_of(const JsonPlace& place) {
+  const auto version = CudnnVersion::parse(place.text());
+  if (!version || version->text() != place.text()) place.wrong("\"MAJOR.MINOR.PATCH\"");
+  return *version;
 }
 
 // What changes nothing that is asked of cuDNN here, but did something where the graph ran.
@@ -111,7 +104,8 @@ FrontendGraph import_frontend_json(const Json& json) {
   const JsonPlace& root = document.root();
   FrontendGraph result;
   if (root.has("cudnn_backend_version")) result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
-  result.frontend_version = root.optional_integer("cudnn_frontend_version", 0, 1'000'000).value_or(0);
+  result.frontend_version =
+      FrontendVersion::from_number(root.optional_integer("cudnn_frontend_version", 0, 1'000'000).value_or(0));
   result.name = root.at("context").text_or("name", "");
   result.stored_plan = plan_in_serialization(root);
   for (size_t i = 0; i < document.node_count(); ++i) result.tags.push_back(document.node(i).at("tag").text());

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "attention/spec.hpp"
+#include "base/version.hpp"
 #include "graph/op_graph.hpp"
 
 namespace attnprobe::importers {
@@ -31,10 +32,10 @@ struct FrontendGraph {
   /// have the pattern that cudnn-frontend chose; set it to Pattern::sdpa to choose again for another cuDNN.
   std::optional<attention::AttentionSpec> spec;
   std::optional<graph::OpGraph> graph;
-  int64_t cudnn_version = 0;      ///< that cudnn-frontend ran with, as 91900; 0: not said
-  int64_t frontend_version = 0;   ///< as 12300; 0: not said
-  std::string name;               ///< of the graph, else of its attention node; may be empty
-  std::vector<std::string> tags;  ///< of all nodes: "SDPA", "POINTWISE", …
+  CudnnVersion cudnn_version;        ///< that cudnn-frontend ran with
+  FrontendVersion frontend_version;  ///< that wrote it
+  std::string name;                  ///< of the graph, else of its attention node; may be empty
+  std::vector<std::string> tags;     ///< of all nodes: "SDPA", "POINTWISE", …
   /// What the JSON does not say, what was concluded, and what neither spec nor graph holds: one line each.
   std::vector<std::string> notes;
   /// A serialized graph's plan: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what cuDNN was

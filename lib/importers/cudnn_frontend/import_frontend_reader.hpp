@@ -9,7 +9,7 @@
 namespace attnprobe::importers {
 
 /// The first cudnn-frontend that writes ragged offsets: 1.20.
-inline constexpr int64_t first_with_ragged_offsets = 12000;
+inline constexpr FrontendVersion first_with_ragged_offsets{1, 20, 0};
 /// Of any extent.
 inline constexpr int64_t longest_extent = std::numeric_limits<int32_t>::max();
 

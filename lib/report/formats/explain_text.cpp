@@ -16,7 +16,7 @@ using replay::ReplayedGraph;
 
 std::string on_what(const replay::LoggedGraph& logged) {
   std::string text;
-  if (logged.cudnn_version != 0) text += " by cuDNN " + cudnn::version_text(logged.cudnn_version);
+  if (logged.cudnn_version.is_known()) text += " by cuDNN " + logged.cudnn_version.text();
   if (!logged.device.empty())
     text += " on " + logged.device;
   else if (logged.sm != 0)
@@ -152,23 +152,22 @@ Json explain_json(const replay::Replay& replay) {
   for (const auto& graph : replay.graphs) {
     const replay::LoggedGraph& logged = graph.logged;
     const Explanation explanation = replay::explain(logged, graph.recognised);
-    json["graphs"].push_back(
-        {{"number", graph.number},
-         {"description", graph.recognised.description},
-         {"hash", logged.imported ? Json(logged.hash) : Json()},
-         {"line", logged.first_line},
-         {"cudnn", logged.cudnn_version == 0 ? Json() : Json(cudnn::version_text(logged.cudnn_version))},
-         {"device", logged.device},
-         {"sm", logged.sm},
-         {"verdict", explanation.works     ? Json("works")
-                     : explanation.refused ? Json("refused")
-                                           : Json()},
-         {"root_cause", explanation.cause ? Json(*explanation.cause) : Json()},
-         {"reasons", explanation.reasons},
-         {"viable", explanation.viable},
-         {"requirements", explanation.requirements},
-         {"warnings", explanation.known_bugs},
-         {"frontend", explanation.frontend ? Json(*explanation.frontend) : Json()}});
+    json["graphs"].push_back({{"number", graph.number},
+                              {"description", graph.recognised.description},
+                              {"hash", logged.imported ? Json(logged.hash) : Json()},
+                              {"line", logged.first_line},
+                              {"cudnn", logged.cudnn_version.is_known() ? Json(logged.cudnn_version.text()) : Json()},
+                              {"device", logged.device},
+                              {"sm", logged.sm},
+                              {"verdict", explanation.works     ? Json("works")
+                                          : explanation.refused ? Json("refused")
+                                                                : Json()},
+                              {"root_cause", explanation.cause ? Json(*explanation.cause) : Json()},
+                              {"reasons", explanation.reasons},
+                              {"viable", explanation.viable},
+                              {"requirements", explanation.requirements},
+                              {"warnings", explanation.known_bugs},
+                              {"frontend", explanation.frontend ? Json(*explanation.frontend) : Json()}});
   }
   json["exceptions"] = replay.history.exceptions;
   json["frontend_refusals"] = Json::array();

@@ -26,7 +26,7 @@ std::string times(int64_t count) {
 std::string where_text(const LoggedGraph& logged) {
   std::string text = logged.first_line > 0 ? fmt::format("line {}", logged.first_line) : "";
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (logged.cudnn_version != 0) add("cuDNN " + cudnn::version_text(logged.cudnn_version));
+  if (logged.cudnn_version.is_known()) add("cuDNN " + logged.cudnn_version.text());
   if (!logged.device.empty() || logged.sm != 0)
     add(logged.device.empty() ? fmt::format("sm_{}", logged.sm) : fmt::format("{} (sm_{})", logged.device, logged.sm));
   if (logged.finalized > 1) add("made " + times(logged.finalized));
@@ -76,7 +76,7 @@ Json logged_json(const ReplayedGraph& graph) {
                {"finalized", logged.finalized},
                {"from_tree", logged.from_tree},
                {"kind", logged.kind},
-               {"cudnn", logged.cudnn_version == 0 ? Json() : Json(cudnn::version_text(logged.cudnn_version))},
+               {"cudnn", logged.cudnn_version.is_known() ? Json(logged.cudnn_version.text()) : Json()},
                {"device", logged.device},
                {"sm", logged.sm},
                {"config", graph.recognised.exact && graph.recognised.spec ? to_json(*graph.recognised.spec) : Json()}};
@@ -147,7 +147,7 @@ Json replay_json(const replay::Replay& replay, const std::vector<const ReplayedG
   Json json = {{"file", replay.file}, {"problems", replay.history.problems}};
   if (!replay.problem.empty()) json["problems"].push_back(replay.problem);
   json["cudnn_versions"] = Json::array();
-  for (const auto version : replay.history.versions) json["cudnn_versions"].push_back(cudnn::version_text(version));
+  for (const auto version : replay.history.versions) json["cudnn_versions"].push_back(version.text());
   json["graphs"] = Json::array();
   for (const auto* graph : graphs) {
     json["graphs"].push_back(logged_json(*graph));

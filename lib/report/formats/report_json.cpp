@@ -48,7 +48,7 @@ Json to_json(const campaign::Result& result) {
   json["config"] = result.has_spec() ? to_json(result.config.spec) : Json();
   json["graph"] = graph_json(result);
   json["target"] = target_json(result.target);
-  json["cudnn"] = {{"version", result.cudnn_version == 0 ? Json() : Json(cudnn::version_text(result.cudnn_version))},
+  json["cudnn"] = {{"version", result.cudnn_version.is_known() ? Json(result.cudnn_version.text()) : Json()},
                    {"path", result.cudnn_path}};
   json["verdict"] = name_of(result.verdict);
   json["environment_broken"] = result.environment_broken;

@@ -287,7 +287,7 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
   std::string text;
   for (const auto& [verdict, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
   text += fmt::format("; {} not as expected", unmet);
-  if (library) text += fmt::format(". cuDNN {} ({})", cudnn::version_text(library->version), library->path);
+  if (library) text += fmt::format(". cuDNN {} ({})", library->version.text(), library->path);
   text += simulated == results.size() ? ", simulated GPUs"
           : simulated > 0             ? fmt::format(", {} simulated", simulated)
                                       : "";

@@ -66,7 +66,7 @@ MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, con
   for (const auto& t : matrix.targets)
     axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
                             t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
-  for (const auto& library : matrix.cudnns) axes.cudnns.push_back(cudnn::version_text(library.version));
+  for (const auto& library : matrix.cudnns) axes.cudnns.push_back(library.version.text());
   return axes;
 }
 

@@ -11,6 +11,7 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
@@ -252,7 +253,7 @@ Json load_report(const fs::path& file) {
 }
 
 bool has_version(const std::string& version, const std::string& word) {
-  return word.empty() || cudnn::is_of_version(version, word);
+  return word.empty() || is_of_version(version, word);
 }
 
 std::optional<fs::path> cell_log_of(const fs::path& path) {

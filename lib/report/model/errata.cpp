@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 #include "probe/steps.hpp"
 
@@ -68,7 +69,7 @@ struct Faulty {
   std::array<std::string, forms.size()> tags;
   int64_t engine = 0;
   probe::Knobs knobs;
-  int64_t cudnn_version = 0;
+  CudnnVersion cudnn_version;
   int sm = 0;
   std::vector<std::string> statuses;  ///< each once
   Json seen = Json::array();
@@ -82,7 +83,7 @@ struct Faulty {
 struct RanRight {
   std::array<std::string, forms.size()> tags;
   std::string name;
-  int64_t cudnn_version = 0;
+  CudnnVersion cudnn_version;
 };
 
 struct Sorted {
@@ -134,7 +135,7 @@ bool blocks(const std::string& operation, const Faulty& faulty, const std::strin
 
 std::string rule_id(const Faulty& faulty) {
   return fmt::format("{}: {}, sm_{}, cuDNN {}", plan_name(faulty.engine, faulty.knobs),
-                     fmt::join(faulty.statuses, ", "), faulty.sm, cudnn::version_text(faulty.cudnn_version));
+                     fmt::join(faulty.statuses, ", "), faulty.sm, faulty.cudnn_version.text());
 }
 
 Json for_people(const Faulty& faulty) {
@@ -150,8 +151,8 @@ Json rule(const Faulty& faulty, size_t form, const std::vector<RanRight>& right)
       {"operation", operation},
       {"engine", faulty.engine},
       {"knob", knob_texts(faulty.knobs)},
-      {"cudnn_version_start", faulty.cudnn_version},
-      {"cudnn_version_end", faulty.cudnn_version + 1}};
+      {"cudnn_version_start", faulty.cudnn_version.number()},
+      {"cudnn_version_end", faulty.cudnn_version.number() + 1}};
   json.update(for_people(faulty));
   json["also_blocks"] = Json::object();
   for (const auto& ran : right)
