@@ -281,7 +281,7 @@ TEST_CASE("probe writes the same formats", "[matrix]") {
   }
 }
 
-TEST_CASE("the page of a matrix works in a browser", "[matrix][page]") {
+TEST_CASE("the page of a matrix works in a browser", "[matrix][page][browser]") {
   const MatrixFolder folder;
   REQUIRE(folder.run("out").exit_code == 0);
   const Run run = shell("scripts/dev/check-html " + folder.path("out/index.html"));

@@ -143,7 +143,7 @@ TEST_CASE("the interpreter of graphs computes attention: fp8, legacy and bare ma
   check_config(fmt::format(R"({{"pattern": "two_matmul", {}}})", square));
 }
 
-TEST_CASE("random configs: the interpreter and plain attention agree", "[run]") {
+TEST_CASE("random configs: the interpreter and plain attention agree", "[run][slow]") {
   int checked = 0;
   for (uint64_t seed = 1; seed <= 160; ++seed) {
     Json config = random_config(seed);
@@ -343,7 +343,7 @@ TEST_CASE("small numbers go to their types and back", "[run]") {
   for (unsigned bits = 0; bits < 0x7c00; ++bits) CHECK(encode(decode(bits, 5, 10, true), 5, 10, true, false) == bits);
 }
 
-TEST_CASE("the kernels compile for every architecture that cuDNN's attention runs on", "[run]") {
+TEST_CASE("the kernels compile for every architecture that cuDNN's attention runs on", "[run][slow]") {
   for (const int sm : {80, 90, 100, 120}) {
     INFO(sm);
     CHECK(run::compile_kernels(sm).size() > 10'000);

@@ -11,7 +11,7 @@ const std::string two_plans = on_h200 + "--mode FALLBACK --plans run";
 
 }  // namespace
 
-TEST_CASE("a fault of one engine's plan is found, costs that engine config, and sets the exit code", "[run]") {
+TEST_CASE("a fault of one engine's plan is found, costs that engine config, and sets the exit code", "[run][slow]") {
   struct Case {
     std::string fault, status, message;
     int exit_code;
@@ -84,7 +84,7 @@ TEST_CASE("the errata of a run name the engine config that computed something wr
   }
 }
 
-TEST_CASE("where every plan has the fault, it is the verdict and its root cause", "[run]") {
+TEST_CASE("where every plan has the fault, it is the verdict and its root cause", "[run][slow]") {
   struct Case {
     std::string fault, status, verdict, category, reason, explanation;
     int exit_code;
