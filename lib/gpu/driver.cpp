@@ -122,8 +122,8 @@ fs::path find_null_driver() {
   if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER")) return fs::exists(given, ignored) ? given : "";
   const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
   for (const fs::path& file :
-       {self / name, self / ".." / name, self / "../lib/attnprobe" / name, self / "../lib64/attnprobe" / name,
-        fs::path(ATTNPROBE_NULL_DRIVER_INSTALLED), fs::path(ATTNPROBE_NULL_DRIVER_BUILT)})
+       {self / name, self / ".." / name, self / ".." / ATTNPROBE_LIBDIR / "attnprobe" / name,
+        self / "../lib/attnprobe" / name, self / "../lib64/attnprobe" / name})
     if (fs::exists(file, ignored)) return file;
   return {};
 }
