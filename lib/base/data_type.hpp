@@ -1,7 +1,7 @@
 // Element types of tensors, by the names that configs and reports use.
 #pragma once
 
-#include "base/enum_names.hpp"
+#include "enum_names.hpp"
 
 namespace attnprobe {
 

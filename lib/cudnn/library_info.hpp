@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "../base/json.hpp"
 
 namespace attnprobe::cudnn {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "attention/spec.hpp"
-#include "base/json.hpp"
-#include "probe/findings.hpp"
+#include "../attention/spec.hpp"
+#include "../base/json.hpp"
+#include "../probe/findings.hpp"
 
 namespace attnprobe::diagnose {
 

@@ -30,11 +30,6 @@ bool starts_with(const std::string& text, std::string_view start) {
 class Planner {
  public:
   Planner(const OpGraph& graph, const RunOptions& options) : graph_(graph), options_(options), random_(options.seed) {
-    const auto regime = parse_enum<DataRegime>(options.data);
-    if (!regime)
-      throw Error(ErrorKind::usage, fmt::format("--data: there is no \"{}\"; allowed: {}", options.data,
-                                                quoted_list(names_of<DataRegime>())));
-    regime_ = *regime;
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation))
         if (port.is_output) made_.insert(port.uid);
@@ -258,7 +253,7 @@ class Planner {
     auto chance = [&](double probability) {
       d.fill.kind = kernels::fill_chance;
       d.fill.a = 1;
-      d.fill.b = regime_ == DataRegime::mask_all_true ? 1 : probability;
+      d.fill.b = options_.data == DataRegime::mask_all_true ? 1 : probability;
     };
     const std::string& name = t.name;
     if (offsets_.count(t.uid) > 0) return offsets_of(t.uid, d);
@@ -274,9 +269,9 @@ class Planner {
     if (name == "mask" || name == "dropout mask") return chance(name == "mask" ? 0.8 : keep_);
     if (name == "block mask") {
       constexpr double all_bits = 255, some_bits = 0b01010111;
-      return constant(regime_ == DataRegime::mask_all_true ? all_bits : some_bits);
+      return constant(options_.data == DataRegime::mask_all_true ? all_bits : some_bits);
     }
-    if (name == "bias") return normal(regime_ == DataRegime::mask_all_true ? 0 : deviation_of_bias);
+    if (name == "bias") return normal(options_.data == DataRegime::mask_all_true ? 0 : deviation_of_bias);
     if (name == "S" && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
     if (name == "scale" && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
     if (d.elements == 1) return constant(factor_of(name, keep_));
@@ -288,9 +283,9 @@ class Planner {
     d.fill.kind = kernels::fill_normal;
     d.fill.b = 1;
     const bool is_q = starts_with(name, "Q"), is_k = starts_with(name, "K");
-    if (regime_ == DataRegime::integers) d.fill.kind = kernels::fill_integers;
-    if (regime_ == DataRegime::large) d.fill.b = factor_of_large;
-    if (regime_ == DataRegime::negative_scores && (is_q || is_k)) {
+    if (options_.data == DataRegime::integers) d.fill.kind = kernels::fill_integers;
+    if (options_.data == DataRegime::large) d.fill.b = factor_of_large;
+    if (options_.data == DataRegime::negative_scores && (is_q || is_k)) {
       d.fill.kind = kernels::fill_magnitude;
       d.fill.a = is_q ? 1 : -factor_of_negative;
     }
@@ -321,7 +316,6 @@ class Planner {
 
   const OpGraph& graph_;
   const RunOptions& options_;
-  DataRegime regime_ = DataRegime::normal;
   std::mt19937_64 random_;
   std::set<Uid> made_, offsets_;
   int64_t batch_ = 1, seqlen_q_ = 1, seqlen_kv_ = 1;
