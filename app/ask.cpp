@@ -13,145 +13,102 @@
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "libraries.hpp"
+#include "progress.hpp"
+#include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
 #include "report/model/errata.hpp"
 #include "worker/client.hpp"
-#include "worker/run_plans.hpp"
+#include "worker/test_faults.hpp"
 
 namespace attnprobe::app {
 namespace {
 
 using campaign::Result;
-using report::Format;
 using report::Results;
 
 // A report file and the format that goes into it.
 struct ReportFile {
-  Format format;
+  const report::Format* format = nullptr;
   std::unique_ptr<OutputFile> file;
 };
 
-void add_devices(std::vector<gpu::Target>& targets, const std::string& word, double timeout_seconds) {
-  const auto driver = campaign::inspect_driver(timeout_seconds);
-  const auto devices = campaign::device_targets(driver);
-  if (devices.empty())
-    throw Error(ErrorKind::environment,
-                fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
-                            driver.problem.empty() ? "no GPU" : driver.problem));
-  if (word == "device:all") {
-    targets.insert(targets.end(), devices.begin(), devices.end());
-    return;
-  }
-  for (const auto& device : devices)
-    if (device.id == word) {
-      targets.push_back(device);
-      return;
-    }
-  throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all",
-                                            word, devices.size() - 1));
-}
-
-// All that a report says.
-struct Answers {
-  std::vector<Results> groups;
-  std::optional<cudnn::LibraryInfo> library;
-  const Work* work = nullptr;  // null while results are still coming
-
-  Results results() const {
-    Results all;
-    for (const auto& group : groups) all.insert(all.end(), group.begin(), group.end());
-    return all;
-  }
-};
-
-std::string render(Format format, const Answers& answers, const report::TextStyle& style) {
-  const Results results = answers.results();
-  const Work nothing;
-  const Work& work = answers.work != nullptr ? *answers.work : nothing;
-  if (format == Format::json) {
-    Json json = report::report_json(results, answers.library);
-    if (work.add_to_json) work.add_to_json(json, results);
-    return json_text(json, 2) + "\n";
-  }
-  if (format == Format::csv || format == Format::junit || format == Format::md || format == Format::html) {
-    const auto table = report::cells_of_report(report::report_json(results, answers.library));
-    return report::render_cells(format, table);
-  }
-  std::string text;
-  if (format == Format::jsonl) {
-    for (const Result* result : results) text += json_text(report::to_json(*result)) + "\n";
-    return text;
-  }
-  if (work.before) text += work.before(results, style);
-  for (const auto& group : answers.groups) text += report::text_report(group, answers.library, style) + "\n";
-  text.pop_back();
-  if (work.after) text += "\n" + work.after(results, style);
-  return text;
+const report::Format& format_called(const std::string& name, const char* option) {
+  if (const auto* format = report::find_format(name)) return *format;
+  throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a format; allowed: {}", option, name,
+                                            quoted_list(report::format_names())));
 }
 
 std::vector<ReportFile> open_reports(const AskOptions& options) {
   std::vector<ReportFile> files;
   for (const auto& word : options.reports) {
     const size_t equals = word.find('=');
-    const auto format = parse_enum<Format>(word.substr(0, equals));
-    if (equals == std::string::npos || !format)
+    const report::Format* format = report::find_format(word.substr(0, equals));
+    if (equals == std::string::npos || format == nullptr)
       throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}", word,
-                                                quoted_list(names_of<Format>())));
-    files.push_back({*format, std::make_unique<OutputFile>(word.substr(equals + 1))});
+                                                quoted_list(report::format_names())));
+    files.push_back({format, std::make_unique<OutputFile>(word.substr(equals + 1))});
   }
   if (!options.output.empty())
-    files.push_back({parse_enum<Format>(options.format).value(), std::make_unique<OutputFile>(options.output)});
+    files.push_back({&format_called(options.format, "--format"), std::make_unique<OutputFile>(options.output)});
   return files;
 }
 
-// Results as they come: progress on a terminal, report files rewritten at most once a second.
-class Progress {
+// Report files, rewritten at most once a second as results come.
+class LiveReports {
  public:
-  Progress(size_t total, std::vector<ReportFile>& files)
-      : results_(total), files_(files), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+  LiveReports(size_t total, std::vector<ReportFile>& files) : results_(total), files_(files) {}
 
-  void add(const Result& result, size_t index, size_t done) {
+  void add(const Result& result, size_t index) {
     results_[index] = &result;
-    if (on_terminal_)
-      fmt::print(stderr, "\r\x1b[K[{}/{}] {} on {}: {}", done, results_.size(), result.config.spec.name,
-                 result.target.id, name_of(result.verdict));
     const auto now = std::chrono::steady_clock::now();
     if (now - last_write_ < std::chrono::seconds(1)) return;
     last_write_ = now;
-    write({{finished()}, {}});
+    report::Document so_far;
+    so_far.groups.emplace_back();
+    for (const Result* each : results_)
+      if (each != nullptr) so_far.groups.back().push_back(each);
+    write(so_far);
   }
 
-  void write(const Answers& answers) {
-    for (auto& [format, file] : files_) file->replace(render(format, answers, {}));
-  }
-
-  void end() const {
-    if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  void write(const report::Document& document) {
+    for (auto& [format, file] : files_) file->replace(render(*format, document));
   }
 
  private:
-  Results finished() const {
-    Results results;
-    for (const Result* result : results_)
-      if (result != nullptr) results.push_back(result);
-    return results;
-  }
-
   Results results_;
   std::vector<ReportFile>& files_;
-  bool on_terminal_;
   std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
 };
 
+// The results, and what the command says beside them.
+report::Document document_of(const std::vector<campaign::CampaignResult>& campaigns, const Work& work) {
+  report::Document document;
+  for (const auto& campaign : campaigns) {
+    document.groups.emplace_back();
+    for (const auto& result : campaign.results) document.groups.back().push_back(&result);
+    if (campaign.library) document.library = campaign.library;
+  }
+  const Results results = document.results();
+  const auto bound = [&](const auto& text) -> std::function<std::string(const report::TextStyle&)> {
+    if (!text) return {};
+    return [&text, results](const report::TextStyle& style) { return text(results, style); };
+  };
+  document.before = bound(work.before);
+  document.after = bound(work.after);
+  if (work.add_to_json) document.add_to_json = [&work, results](Json& json) { work.add_to_json(json, results); };
+  return document;
+}
+
 // Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
 void check_can_run(const AskOptions& options, const std::vector<QuestionGroup>& groups) {
-  if (options.campaign.walk.plans != name_of(probe::Plans::run) || worker::test_plans_asked()) return;
+  if (options.campaign.walk.plans != probe::Plans::run || worker::test_plans_asked()) return;
   for (const auto& group : groups)
     for (const auto& t : group.targets)
       if (t.kind == gpu::Kind::device) return;
@@ -186,26 +143,15 @@ void read_modes(const std::string& list, probe::WalkOptions& walk) {
   const auto modes = split(list, ',');
   for (const auto& mode : modes)
     if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage, fmt::format("--mode: \"{}\" is no heuristic mode; allowed: A, B, FALLBACK", mode));
+      throw Error(ErrorKind::usage,
+                  fmt::format("--mode: \"{}\" is not a heuristic mode; allowed: A, B, FALLBACK", mode));
   walk.modes = modes;
 }
 
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {
-  if (!options.target.empty()) return named_targets(options.target, options.campaign.timeout_seconds);
+  if (!options.target.empty()) return campaign::named_targets(options.target, options.campaign.timeout_seconds);
   auto targets = campaign::device_targets(campaign::inspect_driver(options.campaign.timeout_seconds));
   return targets.empty() ? gpu::simulated_targets(otherwise) : targets;
-}
-
-std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds) {
-  std::vector<gpu::Target> targets;
-  for (const auto& word : split(list, ',')) {
-    if (word.rfind("device:", 0) == 0) {
-      add_devices(targets, word, timeout_seconds);
-      continue;
-    }
-    for (auto& t : gpu::simulated_targets(word)) targets.push_back(std::move(t));
-  }
-  return targets;
 }
 
 CudnnVersion version_for_graphs(const AskOptions& options) {
@@ -260,47 +206,59 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   options.campaign.cudnn = library_path(options.cudnn, options.campaign);
 
   options.campaign.stop = stop_gently();
-  Progress progress(size_of(work.groups), files);
-  Answers answers;
-  answers.work = &work;
-  std::vector<campaign::CampaignResult> campaigns;  // the answers point into them
+  const size_t total = size_of(work.groups);
+  Progress progress(total);
+  LiveReports reports(total, files);
+  std::vector<campaign::CampaignResult> campaigns;
   size_t before = 0;
   for (const auto& group : work.groups) {
-    campaigns.push_back(campaign::run_campaign(
-        group.questions, group.targets, options.campaign,
-        [&](const Result& result, size_t index, size_t done) { progress.add(result, before + index, before + done); }));
+    campaigns.push_back(campaign::run_campaign(group.questions, group.targets, options.campaign,
+                                               [&](const Result& result, size_t index, size_t) {
+                                                 progress.add(result);
+                                                 reports.add(result, before + index);
+                                               }));
     before += group.questions.size() * group.targets.size();
-    if (campaigns.back().library) answers.library = campaigns.back().library;
   }
   progress.end();
-  for (const auto& campaign : campaigns) {
-    answers.groups.emplace_back();
-    for (const auto& result : campaign.results) answers.groups.back().push_back(&result);
-  }
-  const Results results = answers.results();
-  progress.write(answers);
+  report::Document document = document_of(campaigns, work);
+  const Results results = document.results();
+  reports.write(document);
   if (errata) errata->replace(json_text(report::errata(results), 2) + "\n");
-  if (options.output.empty())
-    fmt::print("{}", render(parse_enum<Format>(options.format).value(), answers, terminal_style(options.verbose)));
+  if (options.output.empty()) {
+    document.style = terminal_style(options.verbose);
+    fmt::print("{}", render(format_called(options.format, "--format"), document));
+  }
   if (!stop_asked) return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
-  spdlog::warn("stopped: {} of {} results", results.size(), size_of(work.groups));
+  spdlog::warn("stopped: {} of {} results", results.size(), total);
   return interrupted;
 }
 
+namespace {
+
+// An option whose words are an enum's names.
+template <class E>
+CLI::Option* add_enum_option(CLI::App& command, const std::string& name, E& value, const std::string& help) {
+  const auto set = [&value](const std::string& word) { value = parse_enum<E>(word).value(); };
+  return command.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names_of<E>()));
+}
+
+}  // namespace
+
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
-  command
-      .add_option("--engines", campaign.walk.engines,
-                  "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob "
-                  "value")
-      ->check(CLI::IsMember(names_of<probe::Engines>()))
+  add_enum_option(command, "--engines", campaign.walk.engines,
+                  "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob value")
+      ->group(how_far);
+  campaign.walk.plans = probe::Plans::automatic;
+  add_enum_option(command, "--plans", campaign.walk.plans,
+                  "none; build: compile each plan; run: execute, verify and time each on a real GPU; auto (default): "
+                  "run on a real GPU, none on a simulated one")
       ->group(how_far);
   command
-      .add_option(
-          "--plans", campaign.walk.plans,
-          "none; build: compile each plan; run: execute, verify and time each on a real GPU; default: run on a real "
-          "GPU, none on a simulated one")
-      ->check(CLI::IsMember(names_of<probe::Plans>()))
+      .add_flag("--sweep,!--quick", campaign.walk.sweep_where_none,
+                fmt::format("--sweep: where nothing works, try every engine and knob, and what may help; --quick: look "
+                            "no further; default: {}",
+                            campaign.walk.sweep_where_none ? "--sweep" : "--quick"))
       ->group(how_far);
   command
       .add_option("--timeout", campaign.timeout_seconds,
@@ -314,17 +272,13 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
 
 void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
-  command
-      .add_option("--data", run_options.data,
+  add_enum_option(command, "--data", run_options.data,
                   "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
-      ->check(CLI::IsMember(names_of<run::DataRegime>()))
       ->group(running);
   command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);
-  command
-      .add_option("--timing", run_options.timing,
+  add_enum_option(command, "--timing", run_options.timing,
                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
-      ->check(CLI::IsMember(names_of<run::Timing>()))
       ->group(running);
   command.add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
   command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")->group(running);
@@ -334,7 +288,6 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
 }
 
 void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target) {
-  options.campaign.walk.plans = "auto";
   const std::string where = "Where", output = "Output";
   command
       .add_option("--target", options.target,
@@ -345,13 +298,9 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group(where);
   add_walk_options(command, options.modes, options.campaign);
-  command
-      .add_flag("!--quick", options.campaign.walk.sweep_where_none,
-                "where nothing works, look no further: no other engines, no advice")
-      ->group(how_far);
   add_run_options(command, options.campaign.run);
-  command.add_option("--format", options.format, "table, json, jsonl, csv, junit, md or html")
-      ->check(CLI::IsMember(names_of<Format>()))
+  command.add_option("--format", options.format, report::format_help())
+      ->check(CLI::IsMember(report::format_names()))
       ->group(output);
   command.add_option("-o,--output", options.output, "file for it; default: standard output")->group(output);
   command.add_option("--report", options.reports, "further reports, FORMAT=FILE")->group(output);

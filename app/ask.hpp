@@ -26,13 +26,11 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
 
-/// Those of a comma list: devices, ids, files, "all", "representative".
-std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds);
-
 /// Of a comma list of modes. Throws Error(usage) for what is none.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
-/// --mode, --engines, --plans, --timeout, --jobs; and what running plans takes.
+/// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs; and what running plans takes. Plans are
+/// automatic by default; whether it sweeps is what `campaign` says.
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 

@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "worker/client.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"
 
@@ -42,7 +42,7 @@ void check_command(const CLI::App& app, const std::string& word) {
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
   if (word[0] != '-' && std::find(names.begin(), names.end(), word) == names.end())
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is no command{}; allowed: {}", word, did_you_mean(word, names),
+    throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a command{}; allowed: {}", word, did_you_mean(word, names),
                                               quoted_list(names)));
 }
 
@@ -91,10 +91,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "worker") return worker::serve(worker::Process::child_socket);
   spdlog::set_default_logger(spdlog::stderr_color_mt("attnprobe"));
   spdlog::set_pattern("%n: %^%l%$: %v");
-  // Workers are this very program, whatever it is called here.
-  std::error_code unknown;
-  if (const auto self = std::filesystem::canonical("/proc/self/exe", unknown); !unknown)
-    setenv("ATTNPROBE_PROGRAM", self.c_str(), 0);
+  worker::serve_in_this_program();
   try {
     return app::run_command_line(argc, argv);
   } catch (const Error& e) {

@@ -2,12 +2,9 @@
 #include <fmt/format.h>
 #include <glob.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <mutex>
 #include <set>
 
 #include "ask.hpp"
@@ -15,12 +12,15 @@
 #include "base/input.hpp"
 #include "base/text.hpp"
 #include "campaign/matrix.hpp"
+#include "campaign/named_targets.hpp"
+#include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "libraries.hpp"
-#include "matrix_exit_code.hpp"
+#include "progress.hpp"
+#include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
 
 namespace attnprobe::app {
@@ -48,7 +48,7 @@ std::vector<std::string> words_of(const Json& document, const char* key, const s
   const Json list = value.is_array() ? value : Json::array({value});
   for (size_t i = 0; i < list.size(); ++i) {
     if (!list[i].is_string())
-      throw Error(ErrorKind::usage, fmt::format("{}: /{}{}: {} is no text", file, key,
+      throw Error(ErrorKind::usage, fmt::format("{}: /{}{}: {} is not text", file, key,
                                                 value.is_array() ? fmt::format("/{}", i) : "", json_text(list[i])));
     words.push_back(list[i]);
   }
@@ -116,66 +116,16 @@ Shard read_shard(const std::string& text) {
   };
   const Shard shard{number(parts[0]), parts.size() == 2 ? number(parts[1]) : 0};
   if (shard.index == 0 || shard.index > shard.count)
-    throw Error(ErrorKind::usage, fmt::format("--shard: \"{}\" is no shard; allowed: i/n with i from 1 to n", text));
+    throw Error(ErrorKind::usage, fmt::format("--shard: \"{}\" is not a shard; allowed: i/n with i from 1 to n", text));
   return shard;
 }
-
-// How far it is: redrawn in place on a terminal, a line every ten seconds elsewhere.
-class MatrixProgress {
- public:
-  explicit MatrixProgress(size_t total) : total_(total), on_terminal_(isatty(STDERR_FILENO) == 1) {}
-
-  void add(const campaign::Result& result) {
-    const std::lock_guard lock(mutex_);
-    ++done_;
-    const auto now = Clock::now();
-    const auto pause = on_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
-    if (now - last_ < pause) return;
-    last_ = now;
-    const double seconds = std::chrono::duration<double>(now - begun_).count();
-    const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
-    const std::string left = rate > 0 ? time_text(static_cast<double>(total_ - done_) / rate) : "?";
-    const std::string text = fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
-    if (on_terminal_)
-      fmt::print(stderr, "\r\x1b[K{} {}  {} on {}", bar(), text, result.config.spec.name, result.target.id);
-    else
-      fmt::print(stderr, "{}\n", text);
-  }
-
-  void end() const {
-    if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-
-  static std::string time_text(double seconds) {
-    constexpr double minute = 60;
-    return seconds < minute ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / minute);
-  }
-
-  std::string bar() const {
-    constexpr size_t width = 24;
-    const size_t full = total_ == 0 ? width : width * done_ / total_;
-    return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
-  }
-
-  size_t total_, done_ = 0;
-  bool on_terminal_;
-  std::mutex mutex_;
-  Clock::time_point begun_ = Clock::now(), last_ = begun_;
-};
 
 std::string command_of(const MatrixOptions& options, const std::vector<std::string>& targets,
                        const std::vector<std::string>& cudnns) {
   std::string command = "attnprobe matrix";
   for (const auto& file : options.files) command += " " + shell_word(file);
   command += " --target " + shell_word(joined(targets)) + " --cudnn " + shell_word(joined(cudnns));
-  if (options.modes != MatrixOptions().modes) command += " --mode " + options.modes;
-  const probe::WalkOptions& walk = options.campaign.walk;
-  if (walk.engines != probe::WalkOptions().engines) command += " --engines " + walk.engines;
-  if (walk.plans != "auto") command += " --plans " + walk.plans;
-  return command + (walk.sweep_where_none ? " --sweep" : "");
+  return command + campaign::options_text(options.campaign, false);
 }
 
 std::vector<std::string> or_else(const std::string& list, std::vector<std::string> of_files,
@@ -204,7 +154,7 @@ int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix,
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
   report::CellCollector cells(log.axes());
   log.for_each([&](const campaign::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
-  MatrixProgress progress(places.size());
+  Progress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
   campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
@@ -233,7 +183,7 @@ int matrix(MatrixOptions options) {
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;
   matrix.questions = campaign::questions_of(files.configs);
-  matrix.targets = named_targets(joined(target_words), options.campaign.timeout_seconds);
+  matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
   std::unique_ptr<campaign::WalkCache> cache;
   if (!options.no_cache) {
     cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
@@ -252,7 +202,6 @@ int matrix(MatrixOptions options) {
 
 void add_matrix(CLI::App& app, Run& run) {
   auto options = std::make_shared<MatrixOptions>();
-  options->campaign.walk.plans = "auto";
   options->campaign.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
       "matrix", "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
@@ -274,10 +223,6 @@ void add_matrix(CLI::App& app, Run& run) {
           "files', else the one that `attnprobe` takes")
       ->group("Where");
   add_walk_options(*command, options->modes, options->campaign);
-  command
-      ->add_flag("--sweep", options->campaign.walk.sweep_where_none,
-                 "where no heuristic mode has a viable config: try every engine and knob, and what may help")
-      ->group("How far");
   add_run_options(*command, options->campaign.run);
   const std::string output = "Output";
   command->add_option("--out", options->out, "folder for cells.jsonl and the reports")->required()->group(output);
@@ -305,7 +250,7 @@ void add_merge(CLI::App& app, Run& run) {
       ->required();
   command->add_option("--out", options->out, "folder for the reports")->required();
   command->add_option("--title", options->title, "of the page; default: the first report's");
-  command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are no error");
+  command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are not an error");
   command->callback([options, &run] {
     run = [options]() -> int {
       const fs::path folder = make_folder(options->out);

@@ -2,7 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"

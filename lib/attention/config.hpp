@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attention/spec.hpp"
-#include "base/json.hpp"
+#include "spec.hpp"
+#include "../base/json.hpp"
 
 namespace attnprobe::attention {
 

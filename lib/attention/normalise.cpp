@@ -223,7 +223,13 @@ std::string to_options(const AttentionSpec& spec) {
     json.erase(first);
     json.erase(second);
   }
+  const Json usual = {{"pattern", "sdpa"}, {"pass", "fprop"}, {"batch", 1}, {"dtype", "f16"}, {"layout", "bshd"}};
+  if (auto mask = json.find("mask"); mask != json.end() && mask->is_object()) {
+    if ((*mask)["alignment"] == "top_left") mask->erase("alignment");
+    if ((*mask)["padding"] == false) mask->erase("padding");
+  }
   for (const auto& [key, value] : json.items()) {
+    if (usual.contains(key) && usual[key] == value) continue;
     if (key == "name" || key == "source" || key == "expect" || (key == "mask" && value == "none")) continue;
     // A default that depends on other fields is left to them, so that the command stays readable.
     if (key == "o_dtype" && !spec.o_dtype) continue;

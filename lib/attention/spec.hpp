@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "attention/layout.hpp"
-#include "base/data_type.hpp"
+#include "layout.hpp"
+#include "../base/data_type.hpp"
 
 namespace attnprobe::attention {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "base/enum_names.hpp"
+#include "enum_names.hpp"
 
 namespace attnprobe {
 

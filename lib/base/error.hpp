@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "base/json.hpp"
+#include "json.hpp"
 
 namespace attnprobe {
 

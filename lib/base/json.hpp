@@ -10,29 +10,6 @@ namespace attnprobe {
 using Json = nlohmann::ordered_json;
 }
 
-// std::optional is null in JSON; the library does this itself only from 3.12 on.
-#if NLOHMANN_JSON_VERSION_MAJOR == 3 && NLOHMANN_JSON_VERSION_MINOR < 12
-namespace nlohmann {
-template <class T>
-struct adl_serializer<std::optional<T>> {
-  template <class J>
-  static void to_json(J& json, const std::optional<T>& value) {
-    if (value)
-      json = *value;
-    else
-      json = nullptr;
-  }
-  template <class J>
-  static void from_json(const J& json, std::optional<T>& value) {
-    if (json.is_null())
-      value.reset();
-    else
-      value = json.template get<T>();
-  }
-};
-}  // namespace nlohmann
-#endif
-
 namespace attnprobe {
 /// An empty object with room for so many members: as an ordered object
 /// grows it copies what it holds, deeply, since its keys are constant.
@@ -42,25 +19,54 @@ inline Json object_with_room(size_t members) {
   return object;
 }
 
+/// A member's JSON; of std::optional null or the value's. (Not by a serializer in namespace nlohmann: that one is the
+/// including program's.)
+template <class T>
+void put(Json& json, const T& value) {
+  json = value;
+}
+template <class T>
+void put(Json& json, const std::optional<T>& value) {
+  if (value)
+    json = *value;
+  else
+    json = nullptr;
+}
+
+/// The way back.
+template <class T>
+void take(const Json& json, T& value) {
+  json.get_to(value);
+}
+template <class T>
+void take(const Json& json, std::optional<T>& value) {
+  if (json.is_null())
+    value.reset();
+  else
+    value = json.template get<T>();
+}
+
 /// The number of names in "a, b, c".
 constexpr size_t names_in(std::string_view list) {
   return 1 + static_cast<size_t>(std::count(list.begin(), list.end(), ','));
 }
 }  // namespace attnprobe
 
+#define ATTNPROBE_PUT_MEMBER(member) ::attnprobe::put(json[#member], object.member);
+#define ATTNPROBE_TAKE_MEMBER(member) ::attnprobe::take(json.at(#member), object.member);
 #define ATTNPROBE_ARCHIVE_MEMBER(member) archive(object.member);
 
 /// to_json and from_json of a plain struct, its members under their own names, and serialize(), by which cereal writes
 /// and reads it in binary. In the struct's namespace.
-#define ATTNPROBE_JSON(Type, ...)                                                          \
-  inline void to_json(::attnprobe::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \
-    nlohmann_json_j = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));  \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_TO, __VA_ARGS__))               \
-  }                                                                                        \
-  inline void from_json(const ::attnprobe::Json& nlohmann_json_j, Type& nlohmann_json_t) { \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(NLOHMANN_JSON_FROM, __VA_ARGS__))             \
-  }                                                                                        \
-  template <class Archive>                                                                 \
-  void serialize(Archive& archive, Type& object) {                                         \
-    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_ARCHIVE_MEMBER, __VA_ARGS__))       \
+#define ATTNPROBE_JSON(Type, ...)                                                    \
+  inline void to_json(::attnprobe::Json& json, const Type& object) {                 \
+    json = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));       \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_PUT_MEMBER, __VA_ARGS__))     \
+  }                                                                                  \
+  inline void from_json(const ::attnprobe::Json& json, Type& object) {               \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_TAKE_MEMBER, __VA_ARGS__))    \
+  }                                                                                  \
+  template <class Archive>                                                           \
+  void serialize(Archive& archive, Type& object) {                                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_ARCHIVE_MEMBER, __VA_ARGS__)) \
   }

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
+#include "json.hpp"
 
 namespace attnprobe {
 

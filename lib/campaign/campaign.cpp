@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <mutex>
-#include <thread>
 
-#include "campaign/target_run.hpp"
+#include "campaign/matrix.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -38,59 +35,29 @@ std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>
 
 CampaignResult run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
                             const CampaignOptions& options, const OnResult& on_result) {
+  Matrix matrix{questions, targets, {cudnn::LibraryInfo()}};
+  matrix.cudnns.front().path = options.cudnn;
   CampaignResult campaign;
   campaign.results.resize(questions.size() * targets.size());
+  std::vector<char> is_finished(campaign.results.size());
   std::mutex mutex;
   size_t done = 0;
-  std::vector<char> finished(campaign.results.size());
-  auto stopped = [&] { return options.stop != nullptr && *options.stop; };
-  std::atomic<size_t> next_target{0};
-  auto work = [&] {
-    for (size_t t; (t = next_target++) < targets.size();) {
-      TargetRun run(targets[t], options);
-      for (size_t c = 0; c < questions.size(); ++c) {
-        if (stopped()) return;
-        Result result = run.run(questions[c]);
-        add_version_rules(result);
-        const std::lock_guard lock(mutex);
-        // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
-        if (stopped() && (result.crash || result.findings.plans_run)) return;
-        finished[c * targets.size() + t] = 1;
-        Result& place = campaign.results[c * targets.size() + t];
-        place = std::move(result);
-        on_result(place, c * targets.size() + t, ++done);
-      }
-      const std::lock_guard lock(mutex);
-      if (!campaign.library) campaign.library = run.library();
-    }
+  const auto keep = [&](const CellPlace& place, Result&& result) {
+    const size_t index = place.config * targets.size() + place.target;
+    const std::lock_guard lock(mutex);
+    is_finished[index] = 1;
+    campaign.results[index] = std::move(result);
+    ++done;
+    if (on_result) on_result(campaign.results[index], index, done);
   };
-  const size_t jobs = std::min(jobs_of(options), targets.size());
-  std::vector<std::jthread> threads;
-  for (size_t i = 0; i < jobs; ++i) threads.emplace_back(work);
-  threads.clear();  // joins
+  campaign.library = run_matrix(matrix, places_of(matrix), options, keep).front();
   if (!targets.empty()) name_supporting_targets(campaign.results, targets.size());
-  if (stopped()) {
-    std::vector<Result> whole;
-    for (size_t i = 0; i < finished.size(); ++i)
-      if (finished[i] != 0) whole.push_back(std::move(campaign.results[i]));
-    campaign.results = std::move(whole);
-  }
+  if (done == campaign.results.size()) return campaign;
+  std::vector<Result> whole;
+  for (size_t i = 0; i < is_finished.size(); ++i)
+    if (is_finished[i] != 0) whole.push_back(std::move(campaign.results[i]));
+  campaign.results = std::move(whole);
   return campaign;
-}
-
-std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver) {
-  std::vector<gpu::Target> targets;
-  for (const auto& gpu : driver.gpus) {
-    gpu::Target t;
-    t.id = fmt::format("device:{}", gpu.index);
-    t.name = gpu.name;
-    t.sm = gpu.sm;
-    t.kind = gpu::Kind::device;
-    t.device = gpu.index;
-    t.uuid = gpu.uuid;
-    targets.push_back(std::move(t));
-  }
-  return targets;
 }
 
 }  // namespace attnprobe::campaign

@@ -1,4 +1,5 @@
-// Many questions on many targets with one cuDNN: a worker process a target, results in a fixed order.
+// Many questions on many targets with one cuDNN, the results kept in a fixed order: a matrix (campaign/matrix.hpp) with
+// one cuDNN.
 #pragma once
 
 #include <atomic>
@@ -7,7 +8,6 @@
 
 #include "campaign/result.hpp"
 #include "cudnn/library_info.hpp"
-#include "gpu/driver.hpp"
 #include "probe/walk_options.hpp"
 #include "run/run_options.hpp"
 
@@ -16,13 +16,14 @@ namespace attnprobe::campaign {
 class WalkCache;
 
 struct CampaignOptions {
-  std::string cudnn;                        ///< path of a libcudnn.so.9
-  probe::WalkOptions walk;                  ///< plans "auto": run on a device, none on a simulated target
-  run::RunOptions run;                      ///< for plans "run"
+  std::string cudnn;  ///< path of a libcudnn.so.9
+  probe::WalkOptions walk;
+  run::RunOptions run;                      ///< for Plans::run
   double timeout_seconds = 120;             ///< for one question on one target
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
+  std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };
 
 /// The worker processes at a time.
@@ -33,19 +34,16 @@ struct CampaignResult {
   std::vector<Result> results;  ///< questions in order, each on every target in order; what was stopped is left out
 };
 
-/// Called after each result, from worker threads but one at a time. `index` is its place in the results, `done` counts
-/// from 1. The reference stays valid until run_campaign returns.
+/// Called after each result, from threads of run_campaign but one at a time. `index` is its place in the results, `done`
+/// counts from 1. The reference stays valid until run_campaign returns.
 using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
 
-/// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result.
+/// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result. Throws what
+/// `on_result`, which may be empty, throws, with the other questions left unasked.
 CampaignResult run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                            const CampaignOptions& options, const OnResult& on_result);
+                            const CampaignOptions& options, const OnResult& on_result = {});
 
 /// Each config as a question.
 std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs);
-
-/// The GPUs of this machine as targets device:0, device:1, …;
-/// empty where there is no GPU or no driver. `driver` tells why.
-std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 
 }  // namespace attnprobe::campaign

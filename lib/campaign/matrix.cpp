@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -13,42 +11,11 @@
 #include "base/error.hpp"
 #include "campaign/target_run.hpp"
 #include "campaign/walk_cache.hpp"
+#include "campaign/work_queue.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::campaign {
 namespace {
-
-// Cells that one worker is asked, one after the other.
-struct Portion {
-  size_t begin = 0, end = 0;  // of the places
-};
-
-bool same_worker(const CellPlace& a, const CellPlace& b) {
-  return a.cudnn == b.cudnn && a.target == b.target;
-}
-
-// All that one cuDNN and one target have where there are many such. Where there are
-// few, several workers share them, in portions that get smaller towards the end, so
-// that the jobs end together. A worker's start costs as much as some ten cells.
-std::vector<Portion> portions_of(const std::vector<CellPlace>& places, size_t jobs) {
-  constexpr size_t largest = 64, many = 4;
-  std::vector<Portion> whole;
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (i > 0 && same_worker(places[i], places[i - 1]))
-      whole.back().end = i + 1;
-    else
-      whole.push_back({i, i + 1});
-  }
-  if (jobs == 1 || whole.size() >= many * jobs) return whole;
-  std::vector<Portion> pieces;
-  for (const Portion& portion : whole)
-    for (size_t begin = portion.begin, size = 0; begin < portion.end; begin += size) {
-      size = std::clamp((places.size() - begin) / (2 * jobs), size_t{1}, largest);
-      size = std::min(size, portion.end - begin);
-      pieces.push_back({begin, begin + size});
-    }
-  return pieces;
-}
 
 // A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
 struct JobWorker {
@@ -56,10 +23,29 @@ struct JobWorker {
       : place(first),
         options(given),
         run((options.cudnn = matrix.cudnns[first.cudnn].path, matrix.targets[first.target]), options) {}
+  bool is_for(const CellPlace& other) const { return place.cudnn == other.cudnn && place.target == other.target; }
+
   CellPlace place;
   CampaignOptions options;
   TargetRun run;
 };
+
+// Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes longer.
+size_t least_for_a_worker(const CampaignOptions& options) {
+  const probe::WalkOptions& walk = options.walk;
+  const bool is_quick = !walk.sweep_where_none && walk.engines == probe::Engines::heuristic &&
+                        (walk.plans == probe::Plans::none || walk.plans == probe::Plans::automatic);
+  return is_quick ? 8 : 2;
+}
+
+// GPUs of this machine that plans are run on: two workers would spoil each other's times.
+std::set<size_t> targets_that_run(const Matrix& matrix, const CampaignOptions& options) {
+  std::set<size_t> targets;
+  if (options.walk.plans == probe::Plans::none || options.walk.plans == probe::Plans::build) return targets;
+  for (size_t t = 0; t < matrix.targets.size(); ++t)
+    if (matrix.targets[t].kind == gpu::Kind::device) targets.insert(t);
+  return targets;
+}
 
 // Reports answers one after the other on a thread of its own:
 // what becomes of one is done while cuDNN is asked for the next.
@@ -95,7 +81,7 @@ class Reporter {
       lock.unlock();
       try {
         add_version_rules(cell);
-        on_cell_(place, cell);
+        if (on_cell_) on_cell_(place, std::move(cell));
         lock.lock();
       } catch (...) {
         lock.lock();
@@ -135,7 +121,7 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
     if (auto known = options.cache->library(cudnn)) return *known;
   const gpu::Target& any = *gpu::find("h200");
   try {
-    worker::Client client(any, worker::Client::Seconds(options.timeout_seconds));
+    worker::Client client(any, worker::Client::Seconds(options.timeout_seconds), options.program);
     auto library = client.open(cudnn, any);
     if (options.cache != nullptr) options.cache->store_library(cudnn, library);
     return library;
@@ -145,43 +131,46 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
   }
 }
 
-void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, const CampaignOptions& options,
-                const OnCell& on_cell) {
-  const size_t jobs = jobs_of(options);
-  const auto portions = portions_of(places, jobs);
-  auto stopped = [&] { return options.stop != nullptr && *options.stop; };
-  std::atomic<size_t> next{0};
+std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
+                                                          const CampaignOptions& options, const OnCell& on_cell) {
+  WorkQueue queue(places, jobs_of(options), least_for_a_worker(options), targets_that_run(matrix, options));
+  const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::mutex mutex;
   std::exception_ptr failure;
-  auto work = [&] {
+  std::vector<std::optional<cudnn::LibraryInfo>> libraries(matrix.cudnns.size());
+  const auto work = [&] {
     std::unique_ptr<JobWorker> worker;
     Reporter reporter(on_cell);
-    for (size_t p; (p = next++) < portions.size() && !stopped();) {
-      const CellPlace& first = places[portions[p].begin];
-      if (!worker || !same_worker(worker->place, first)) worker = std::make_unique<JobWorker>(matrix, first, options);
-      for (size_t i = portions[p].begin; i < portions[p].end && !stopped(); ++i) {
+    for (std::optional<Portion> portion; (portion = queue.take(portion));) {
+      const CellPlace& first = places[portion->begin];
+      if (!worker || !worker->is_for(first)) worker = std::make_unique<JobWorker>(matrix, first, options);
+      for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
         Result result = worker->run.run(matrix.questions[places[i].config],
-                                        i + 1 < portions[p].end ? &matrix.questions[places[i + 1].config] : nullptr);
-        // A worker that the same Ctrl-C ended says nothing about cuDNN.
+                                        i + 1 < portion->end ? &matrix.questions[places[i + 1].config] : nullptr);
+        // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
         if (!stopped() || (!result.crash && !result.findings.plans_run)) reporter.add(places[i], std::move(result));
       }
+      if (stopped()) queue.abandon();
+      const std::lock_guard lock(mutex);
+      if (auto& library = libraries[first.cudnn]; !library) library = worker->run.library();
     }
     reporter.finish();
   };
-  auto guarded = [&] {
+  const auto guarded = [&] {
     try {
       work();
     } catch (...) {
-      next = portions.size();  // the others need not go on
+      queue.abandon();
       const std::lock_guard lock(mutex);
       failure = std::current_exception();
     }
   };
   {
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < std::min(jobs, portions.size()); ++i) threads.emplace_back(guarded);
+    for (size_t i = 0; i < queue.useful_jobs(); ++i) threads.emplace_back(guarded);
   }
   if (failure) std::rethrow_exception(failure);
+  return libraries;
 }
 
 }  // namespace attnprobe::campaign

@@ -37,12 +37,14 @@ std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t ind
 /// naming the path where it does not load.
 cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options);
 
-/// Called after each cell, from worker threads, at the same time.
-using OnCell = std::function<void(const CellPlace& place, const Result& result)>;
+/// Called after each cell, from several threads at the same time.
+using OnCell = std::function<void(const CellPlace& place, Result&& result)>;
 
-/// Asks these cells. `options.cudnn` does not count. Never throws for what happens in a worker; throws what `on_cell`
-/// throws, with the other cells left unasked.
-void run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places, const CampaignOptions& options,
-                const OnCell& on_cell);
+/// Asks these cells with as many workers as options.jobs says; plans of one GPU of this machine are run by one worker at
+/// a time. `options.cudnn` does not count: the paths of `matrix` do. Gives, for each of them, what a worker told of the
+/// library; none where none was opened. Never throws for what happens in a worker; throws what `on_cell`, which may be
+/// empty, throws, with the other cells left unasked.
+std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
+                                                          const CampaignOptions& options, const OnCell& on_cell);
 
 }  // namespace attnprobe::campaign

@@ -5,6 +5,7 @@
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "campaign/campaign.hpp"
+#include "campaign/named_targets.hpp"
 #include "gpu/catalogue.hpp"
 #include "worker/client.hpp"
 
@@ -78,8 +79,7 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
   campaign.cudnn = cudnn_path;
   campaign.walk = options;
   campaign.timeout_seconds = timeout_seconds;
-  const auto results =
-      run_campaign(questions_of({smallest_config()}), {target}, campaign, [](const Result&, size_t, size_t) {}).results;
+  const auto results = run_campaign(questions_of({smallest_config()}), {target}, campaign).results;
   const Result& result = results.front();
   if (result.verdict == Verdict::supported)
     return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};
@@ -89,9 +89,9 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
 
 }  // namespace
 
-gpu::DriverInfo inspect_driver(double timeout_seconds) {
+gpu::DriverInfo inspect_driver(double timeout_seconds, const std::string& program) {
   try {
-    return worker::Client(worker::Client::Seconds(timeout_seconds)).inspect_driver();
+    return worker::Client(worker::Client::Seconds(timeout_seconds), program).inspect_driver();
   } catch (const std::exception& e) {
     gpu::DriverInfo info;
     info.problem = fmt::format("asking the CUDA driver failed: {}", e.what());
@@ -127,7 +127,7 @@ Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds)
   const std::string& path = diagnosis.cudnn.front().path;
   probe::WalkOptions check, plans;
   check.modes = plans.modes = {"A"};
-  plans.plans = name_of(probe::Plans::build);
+  plans.plans = probe::Plans::build;
   const gpu::Target& simulated = *gpu::find("h200");
   diagnosis.abilities.push_back(try_walk("answer for simulated GPUs", path, simulated, check, timeout_seconds));
   diagnosis.abilities.push_back(try_walk("compile plans for simulated GPUs", path, simulated, plans, timeout_seconds));

@@ -10,8 +10,8 @@
 namespace attnprobe::campaign {
 
 /// The machine's CUDA driver and GPUs, asked in a process of its own.
-/// A driver that takes that process down is reported in `problem`.
-gpu::DriverInfo inspect_driver(double timeout_seconds);
+/// A driver that takes that process down is reported in `problem`. `program` as for worker::worker_program().
+gpu::DriverInfo inspect_driver(double timeout_seconds, const std::string& program = "");
 
 /// A cuDNN on this machine, loaded in a process of its own.
 struct CudnnOnMachine {

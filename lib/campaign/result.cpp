@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "diagnose/reasons.hpp"
 #include "gpu/catalogue.hpp"
 #include "log/status.hpp"
 
@@ -11,6 +12,7 @@ namespace attnprobe::campaign {
 namespace {
 
 using log::StatusFamily;
+using probe::RunStatus;
 
 Verdict verdict_of_failure(const probe::Failure& failure) {
   if (diagnose::lacks_descriptor(failure)) return Verdict::unsupported;
@@ -24,8 +26,12 @@ Verdict verdict_of_failure(const probe::Failure& failure) {
   }
 }
 
-bool is_lost(const std::string& status) {
-  return status == "crashed" || status == "timeout";
+bool is_lost(const probe::PlanFindings& plan) {
+  return plan.status == "crashed" || plan.status == "timeout";
+}
+
+bool is_lost(const probe::RunFindings& run) {
+  return run.status == RunStatus::crashed || run.status == RunStatus::timeout;
 }
 
 // A mode that failed with anything but "not supported" leaves the question open.
@@ -39,42 +45,53 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
 
 // The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is too small
 // for only where there is no other.
-const probe::EngineConfigFindings* telling_config(const probe::WalkFindings& findings) {
+const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {
-    if (!config.run && !(config.plan && is_lost(config.plan->status))) continue;
-    if (!config.run || config.run->status != "out_of_memory") return &config;
+    if (!config.run && !(config.plan && is_lost(*config.plan))) continue;
+    if (!config.run || config.run->status != RunStatus::out_of_memory) return &config;
     if (too_large == nullptr) too_large = &config;
   }
   return too_large;
 }
 
-Verdict verdict_of_run(const std::string& status) {
-  if (status == "wrong_result") return Verdict::wrong_result;
-  if (status == "crashed") return Verdict::crashed;
-  return status == "timeout" ? Verdict::timeout : Verdict::error;
+// How its run ended; a plan that was lost never began one.
+RunStatus end_of(const probe::EngineConfigFindings& config) {
+  if (config.run) return config.run->status;
+  return config.plan->status == "timeout" ? RunStatus::timeout : RunStatus::crashed;
+}
+
+Verdict verdict_of(RunStatus status) {
+  if (status == RunStatus::wrong_result) return Verdict::wrong_result;
+  if (status == RunStatus::crashed) return Verdict::crashed;
+  return status == RunStatus::timeout ? Verdict::timeout : Verdict::error;
+}
+
+std::string category_of(RunStatus status) {
+  if (status == RunStatus::out_of_memory) return std::string(name_of(diagnose::Category::memory));
+  return std::string(status == RunStatus::crashed ? name_of(diagnose::Category::crash) : name_of(status));
 }
 
 // None of the plans runs right: what became of one says it.
 bool judge_runs(Result& result) {
-  const probe::EngineConfigFindings* config = telling_config(result.findings);
+  const probe::EngineConfigFindings* config = decisive_config(result.findings);
   if (config == nullptr) return false;
-  const std::string& status = config->run ? config->run->status : config->plan->status;
-  result.verdict = verdict_of_run(status);
-  result.environment_broken = status == "out_of_memory";
+  const RunStatus status = end_of(*config);
+  result.verdict = verdict_of(status);
+  result.environment_broken = status == RunStatus::out_of_memory;
   diagnose::RootCause cause;
-  cause.category = status == "out_of_memory" ? "memory" : status == "crashed" ? "crash" : status;
+  cause.category = category_of(status);
   cause.reason = config->run                     ? config->run->message
                  : config->plan->reasons.empty() ? ""
                                                  : config->plan->reasons.front().reason;
   cause.engine = config->engine;
   if (!config->modes.empty()) cause.mode = config->modes.front();
-  cause.explanation = status == "wrong_result"
+  cause.explanation = status == RunStatus::wrong_result
                           ? "cuDNN supports this graph and builds a plan for it, but the plan computes something else "
                             "than the graph says."
-                      : status == "out_of_memory"
-                          ? "cuDNN supports this graph, but the GPU has not the memory to run it."
-                          : "cuDNN supports this graph by its own word, but no plan runs to its end.";
+                      : status == RunStatus::out_of_memory
+                          ? "cuDNN supports this graph, but the GPU does not have the memory to run it."
+                          : "cuDNN says that it supports this graph, but no plan runs to its end.";
   result.root_cause = cause;
   return true;
 }
@@ -115,14 +132,14 @@ void add_version_rules(Result& result) {
 bool has_wrong_plan(const Result& result) {
   const auto& configs = result.findings.engine_configs;
   return std::any_of(configs.begin(), configs.end(),
-                     [](const auto& config) { return config.run && config.run->status == "wrong_result"; });
+                     [](const auto& config) { return config.run && config.run->status == RunStatus::wrong_result; });
 }
 
 bool has_lost_plan(const Result& result) {
   const auto& configs = result.findings.engine_configs;
   return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
-    return (config.plan && is_lost(config.plan->status)) ||
-           (config.run && (is_lost(config.run->status) || config.run->status == "cuda_error"));
+    return (config.plan && is_lost(*config.plan)) ||
+           (config.run && (is_lost(*config.run) || config.run->status == RunStatus::cuda_error));
   });
 }
 

@@ -8,14 +8,13 @@
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "campaign/question.hpp"
+#include "campaign/verdict.hpp"
 #include "diagnose/root_cause.hpp"
 #include "gpu/target.hpp"
 #include "probe/findings.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::campaign {
-
-enum class Verdict { supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result };
 
 /// How the worker was lost, for Verdict::crashed and Verdict::timeout.
 struct Crash {
@@ -58,18 +57,3 @@ attention::ExpectedVerdict expected(const Result& result);
 bool met_expectation(const Result& result);
 
 }  // namespace attnprobe::campaign
-
-namespace attnprobe {
-template <>
-struct EnumNames<campaign::Verdict> {
-  static constexpr std::array<std::pair<campaign::Verdict, std::string_view>, 7> table{{
-      {campaign::Verdict::supported, "supported"},
-      {campaign::Verdict::unsupported, "unsupported"},
-      {campaign::Verdict::invalid_graph, "invalid_graph"},
-      {campaign::Verdict::error, "error"},
-      {campaign::Verdict::crashed, "crashed"},
-      {campaign::Verdict::timeout, "timeout"},
-      {campaign::Verdict::wrong_result, "wrong_result"},
-  }};
-};
-}  // namespace attnprobe

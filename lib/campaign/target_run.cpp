@@ -6,41 +6,18 @@
 #include <numeric>
 #include <thread>
 
-#include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/text.hpp"
+#include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
 #include "run/data.hpp"
 #include "run/work.hpp"
 #include "worker/run_plans.hpp"
+#include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
 namespace {
-
-// `command` asks the question, on no target yet.
-std::string reproduce_command(std::string command, const gpu::Target& target, const CampaignOptions& options) {
-  command += " --target " + shell_word(target.file.empty() ? target.id : target.file);
-  const probe::WalkOptions defaults;
-  if (options.walk.modes != defaults.modes) {
-    std::string modes;
-    for (const auto& mode : options.walk.modes) modes += (modes.empty() ? "" : ",") + mode;
-    command += " --mode " + modes;
-  }
-  if (options.walk.engines != defaults.engines) command += " --engines " + options.walk.engines;
-  if (options.walk.plans != "auto") command += " --plans " + options.walk.plans;
-  if (options.run.data != run::RunOptions().data) command += " --data " + options.run.data;
-  if (!options.walk.sweep_where_none) command += " --quick";
-  return command + " --cudnn " + shell_word(options.cudnn);
-}
-
-std::string command_of(const attention::AttentionSpec& spec) {
-  return "attnprobe " + to_options(spec);
-}
-
-std::string command_of(const Question& question) {
-  return question.given ? question.given->command : command_of(question.config.spec);
-}
 
 // What there is to compute and to move with the lengths that the data will have.
 void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, const graph::OpGraph& graph) {
@@ -104,28 +81,29 @@ size_t jobs_of(const CampaignOptions& options) {
 }
 
 TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options)
-    : target_(target), options_(options), walk_(options.walk) {
+    : target_(target), options_(options), walk_(options.walk), cudnn_word_(options.cudnn) {
   const bool can_run = target.kind == gpu::Kind::device || worker::test_plans_asked();
-  if (walk_.plans == "auto")
-    walk_.plans = name_of(target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none);
-  if (walk_.plans == name_of(probe::Plans::run)) {
+  if (walk_.plans == probe::Plans::automatic)
+    walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
+  if (walk_.plans == probe::Plans::run) {
     runs_ = can_run;
-    walk_.plans = name_of(can_run ? probe::Plans::none : probe::Plans::build);
+    walk_.plans = can_run ? probe::Plans::none : probe::Plans::build;
   }
   if (target.kind == gpu::Kind::simulated && !runs_) cache_ = options.cache;
 }
 
 Result TargetRun::run(const Question& question, const Question* next) {
   // Only where nothing else may follow on the same worker.
-  const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == name_of(probe::Plans::none);
+  const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == probe::Plans::none;
   next_ = only_walks ? next : nullptr;
   Result result;
   static_cast<Question&>(result) = question;
   result.target = target_;
   result.cudnn_path = options_.cudnn;
-  result.reproduce = reproduce_command(command_of(question), target_, options_);
+  result.reproduce = reproduce_command(question_command(question, options_), target_, cudnn_word_);
   try {
     know_library();
+    result.reproduce = reproduce_command(question_command(question, options_), target_, cudnn_word_);
     result.cudnn_version = library_->version;
     result.graph = build_graph(question);
     walk(result);
@@ -166,7 +144,8 @@ void TargetRun::open() {
 // A half-open worker (cuDNN loaded, no device) is never taken
 // for one that is ready. Builders start theirs side by side.
 std::unique_ptr<worker::Client> TargetRun::start() {
-  auto client = std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds));
+  auto client =
+      std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds), options_.program);
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;
@@ -175,11 +154,14 @@ std::unique_ptr<worker::Client> TargetRun::start() {
 
 // A cuDNN that has answered before need not be loaded to be known.
 void TargetRun::know_library() {
-  if (library_) return;
-  if (cache_ != nullptr) library_ = cache_->library(options_.cudnn);
-  if (library_) return;
-  open();
-  if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
+  if (library_ && is_named_) return;
+  if (!library_ && cache_ != nullptr) library_ = cache_->library(options_.cudnn);
+  if (!library_) {
+    open();
+    if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
+  }
+  cudnn_word_ = cudnn_word(options_.cudnn, library_->version);
+  is_named_ = true;
 }
 
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
@@ -217,7 +199,7 @@ std::string TargetRun::announcement() try {
 void TargetRun::walk(Result& result) {
   probe::WalkOptions options = walk_of(result.graph, walk_);
   // What inputs of an unknown graph mean is not known: its plans are built, not run.
-  if (runs_ && !result.has_spec()) options.plans = name_of(probe::Plans::build);
+  if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
   try {
     result.findings = ask(result.graph.graph, options);
   } catch (const worker::WorkerLost& lost) {
@@ -261,7 +243,7 @@ void TargetRun::run_plans(Result& result) {
 
 void TargetRun::search_further(Result& result) {
   probe::WalkOptions wider = walk_of(result.graph, walk_);
-  wider.engines = name_of(probe::Engines::all);
+  wider.engines = probe::Engines::all;
   const auto found = ask(result.graph.graph, wider);
   auto& known = result.findings.engine_configs;
   for (const auto& config : found.engine_configs)
@@ -272,7 +254,7 @@ void TargetRun::search_further(Result& result) {
 // What is said to help was seen to help: each change is put to the same cuDNN for the same target.
 void TargetRun::probe_alternatives(Result& result) {
   probe::WalkOptions quick = walk_;
-  quick.engines = name_of(probe::Engines::heuristic);
+  quick.engines = probe::Engines::heuristic;
   quick.sweep_where_none = false;
   quick.modes = {"A"};
   std::vector<std::string> verified;
@@ -283,9 +265,9 @@ void TargetRun::probe_alternatives(Result& result) {
       other.findings = ask(other.graph.graph, walk_of(other.graph, quick));
       judge(other);
       if (other.verdict == Verdict::supported)
-        verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
-                                       first_working_engine(other),
-                                       reproduce_command(command_of(alternative.spec), target_, options_)));
+        verified.push_back(
+            fmt::format("{}: supported here, by engine {}\n{}", alternative.change, first_working_engine(other),
+                        reproduce_command(question_command(alternative.spec, options_), target_, cudnn_word_)));
     }
   } catch (const worker::WorkerLost&) {
     client_.reset();  // the alternative is no good; the verdict stands

@@ -39,6 +39,8 @@ class TargetRun {
   const gpu::Target& target_;
   const CampaignOptions& options_;
   probe::WalkOptions walk_;
+  std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known
+  bool is_named_ = false;
   bool runs_ = false;
   const Question* next_ = nullptr;
   std::string announced_key_;   // in the cache, of the walk that the worker goes on with

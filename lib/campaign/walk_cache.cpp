@@ -39,7 +39,9 @@ std::string look_of(const fs::path& file) {
   return text;
 }
 
-std::string identity_of_library(const std::string& cudnn) {
+}  // namespace
+
+std::string build_of_library(const std::string& cudnn) {
   std::error_code ignored;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::canonical(cudnn, ignored).parent_path(), ignored))
@@ -51,6 +53,8 @@ std::string identity_of_library(const std::string& cudnn) {
   for (const auto& file : files) text += look_of(file);
   return digest(text);
 }
+
+namespace {
 
 std::string packed(const std::string& text) {
   uLongf size = compressBound(text.size());
@@ -142,7 +146,7 @@ struct WalkCache::State {
   const std::string& identity(const std::string& cudnn) {
     const std::lock_guard lock(mutex);
     auto& known = identities[cudnn];
-    if (known.empty()) known = identity_of_library(cudnn);
+    if (known.empty()) known = build_of_library(cudnn);
     return known;
   }
 };

@@ -52,6 +52,9 @@ class WalkCache {
   std::unique_ptr<State> state_;
 };
 
+/// What tells the build of the cuDNN at that path from others: of every file of it name, size and first and last bytes.
+std::string build_of_library(const std::string& cudnn);
+
 /// $XDG_CACHE_HOME/attnprobe/answers.sqlite, or below ~/.cache.
 std::filesystem::path default_cache_file();
 

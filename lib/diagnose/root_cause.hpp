@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "attention/spec.hpp"
-#include "base/json.hpp"
-#include "base/version.hpp"
-#include "probe/findings.hpp"
+#include "../attention/spec.hpp"
+#include "../base/json.hpp"
+#include "../base/version.hpp"
+#include "../probe/findings.hpp"
 
 namespace attnprobe::diagnose {
 

@@ -121,10 +121,9 @@ fs::path find_null_driver() {
   std::error_code ignored;
   if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER")) return fs::exists(given, ignored) ? given : "";
   const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
-  for (const fs::path& file :
-       {self / name, self / ".." / name, self / "../lib/attnprobe" / name, self / "../lib64/attnprobe" / name,
-        fs::path(ATTNPROBE_NULL_DRIVER_INSTALLED), fs::path(ATTNPROBE_NULL_DRIVER_BUILT)})
-    if (fs::exists(file, ignored)) return file;
+  // Relative to the program, since installed trees are moved: beside it or above it in a build folder, or as installed.
+  for (const fs::path& file : {self / name, self / ".." / name, self / ATTNPROBE_LIB_FROM_BIN / "attnprobe" / name})
+    if (fs::exists(file, ignored)) return file.lexically_normal();
   return {};
 }
 

@@ -34,8 +34,8 @@ ATTNPROBE_JSON(DriverInfo, found, path, version, is_stub, gpus, problem)
 /// loaded, and a broken one may take the process down.
 DriverInfo inspect_driver();
 
-/// The null driver's file: ATTNPROBE_NULL_DRIVER, beside the program, in
-/// ../lib/attnprobe, where it was installed or built. "" if it is nowhere.
+/// The null driver's file: ATTNPROBE_NULL_DRIVER, beside the program or one folder up (a build), or in lib/attnprobe of
+/// the prefix that the program is installed in. "" if it is nowhere.
 std::filesystem::path find_null_driver();
 
 /// Loads the null driver in place of libcuda.so.1, before cuDNN is loaded. Support checks then see a driver, and plans

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
+#include "../base/json.hpp"
 
 namespace attnprobe::log {
 

@@ -8,7 +8,7 @@
 namespace attnprobe::probe {
 
 bool ran(const RunFindings& run) {
-  return run.status == "ok" || run.status == "not_verified";
+  return run.status == RunStatus::ok || run.status == RunStatus::not_verified;
 }
 
 bool is_built(const EngineConfigFindings& config) {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/error.hpp"
-#include "base/json.hpp"
-#include "log/log_parse.hpp"
-#include "probe/run_findings.hpp"
-#include "probe/walk_options.hpp"
+#include "../base/error.hpp"
+#include "../base/json.hpp"
+#include "../log/log_parse.hpp"
+#include "run_findings.hpp"
+#include "walk_options.hpp"
 
 namespace attnprobe::probe {
 

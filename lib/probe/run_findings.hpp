@@ -6,9 +6,59 @@
 #include <string>
 #include <vector>
 
-#include "base/json.hpp"
+#include "../base/json_enum.hpp"
 
 namespace attnprobe::probe {
+
+enum class RunStatus {
+  ok,
+  wrong_result,
+  not_verified,  ///< ran, but there is no reference: `message` says why
+  out_of_memory,
+  cuda_error,
+  cudnn_error,
+  crashed,
+  timeout,
+  not_run,  ///< the worker could not be prepared
+};
+
+enum class TimeStatus {
+  ok,
+  unstable,  ///< over the noise threshold when the time was up
+  no_accepted_samples,
+};
+
+}  // namespace attnprobe::probe
+
+namespace attnprobe {
+template <>
+struct EnumNames<probe::RunStatus> {
+  static constexpr std::array<std::pair<probe::RunStatus, std::string_view>, 9> table{{
+      {probe::RunStatus::ok, "ok"},
+      {probe::RunStatus::wrong_result, "wrong_result"},
+      {probe::RunStatus::not_verified, "not_verified"},
+      {probe::RunStatus::out_of_memory, "out_of_memory"},
+      {probe::RunStatus::cuda_error, "cuda_error"},
+      {probe::RunStatus::cudnn_error, "cudnn_error"},
+      {probe::RunStatus::crashed, "crashed"},
+      {probe::RunStatus::timeout, "timeout"},
+      {probe::RunStatus::not_run, "not_run"},
+  }};
+};
+template <>
+struct EnumNames<probe::TimeStatus> {
+  static constexpr std::array<std::pair<probe::TimeStatus, std::string_view>, 3> table{{
+      {probe::TimeStatus::ok, "ok"},
+      {probe::TimeStatus::unstable, "unstable"},
+      {probe::TimeStatus::no_accepted_samples, "no_accepted_samples"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::probe {
+
+ATTNPROBE_JSON_ENUM(RunStatus)
+ATTNPROBE_JSON_ENUM(TimeStatus)
 
 /// One output tensor against the reference.
 struct OutputFindings {
@@ -33,11 +83,8 @@ ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel
 
 /// One plan executed.
 struct RunFindings {
-  /// "ok", "wrong_result", "not_verified" (ran, but there is no reference: `message` says why), "nondeterministic"
-  /// never: that is `deterministic`; "out_of_memory", "cuda_error", "cudnn_error", "crashed", "timeout", "not_run" (the
-  /// worker could not be prepared).
-  std::string status;
-  std::string message;  ///< what went wrong, in CUDA's or cuDNN's words; "" for ok
+  RunStatus status = RunStatus::not_run;  ///< a plan that differs from run to run is ok: see `deterministic`
+  std::string message;                    ///< what went wrong, in CUDA's or cuDNN's words; "" for ok
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest of the outputs
   std::string reference;                                        ///< what the outputs were compared with
   std::vector<OutputFindings> outputs;
@@ -51,8 +98,7 @@ ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_
 
 /// How one plan was timed. Times of the GPU, by CUDA events, launch overhead excluded; milliseconds.
 struct TimeFindings {
-  /// "ok", "unstable" (over the noise threshold when the time was up), "no_accepted_samples".
-  std::string status;
+  TimeStatus status = TimeStatus::no_accepted_samples;
   std::string method;   ///< "cold L2", "hot L2" and what else the figures depend on
   std::string profile;  ///< "standard" or "fast"
   std::optional<double> median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms, q3_ms, iqr_ms;

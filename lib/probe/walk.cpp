@@ -128,8 +128,8 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   for (const auto& named : options.named)
     ask_mode(state, named.mode, progress, [&] { check_named_config(state, named); });
   for (const auto& mode : options.modes) ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
-  const bool every_knob = options.engines == name_of(Engines::knobs);
-  const bool plans = options.plans != name_of(Plans::none);
+  const bool every_knob = options.engines == Engines::knobs;
+  const bool plans = options.plans != Plans::none;
   auto ask_all = [&](bool knobs) {
     const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
     return step(state, "engines", progress, [&] { ask_engines(state, how, progress); });
@@ -138,9 +138,9 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   // Where nothing works, all engines are asked: after the check, and again where no plan could be built.
   bool asked = false;
   auto sweep = [&] { return !asked && options.sweep_where_none && !has_working_config(state.findings); };
-  if (options.engines != name_of(Engines::heuristic) || sweep()) {
+  if (options.engines != Engines::heuristic || sweep()) {
     if (!ask_all(every_knob || sweep())) return;
-    asked = every_knob || options.engines == name_of(Engines::heuristic);
+    asked = every_knob || options.engines == Engines::heuristic;
   }
   if (!plans || !build() || !sweep()) return;
   if (ask_all(true)) build();
@@ -211,7 +211,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
   }
   if (lowered) {
     WalkState state{device, lowered->operation_graph(), {},
-                    {},     options.keep_log,           options.plans != name_of(Plans::none)};
+                    {},     options.keep_log,           options.plans != Plans::none};
     step(state, "engine count", progress, [&] {
       state.findings.engine_count =
           lowered->operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/enum_names.hpp"
-#include "base/json.hpp"
+#include "../base/json_enum.hpp"
 
 namespace attnprobe::probe {
 
@@ -18,28 +17,10 @@ enum class Engines {
 
 enum class Plans {
   none,
-  build,  ///< finalized: the kernel compiled, and loaded where there is a GPU
-  run,    ///< executed, verified, timed; by the campaign, a walk itself only builds
+  build,      ///< finalized: the kernel compiled, and loaded where there is a GPU
+  run,        ///< executed, verified, timed; by the campaign, a walk itself only builds
+  automatic,  ///< of the campaign: run on a GPU of this machine, none on a simulated one
 };
-
-/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of that name.
-struct NamedConfig {
-  std::string mode;
-  int64_t engine = 0;
-  std::map<std::string, int64_t> knobs;
-};
-ATTNPROBE_JSON(NamedConfig, mode, engine, knobs)
-
-struct WalkOptions {
-  std::vector<std::string> modes{"A", "B", "FALLBACK"};
-  std::string engines = "heuristic";  ///< of Engines
-  std::string plans = "none";         ///< of Plans; a campaign also takes "auto"
-  bool sweep_where_none = true;       ///< try every engine and knob where no heuristic has a viable config;
-                                      ///< a campaign then also tries changes of the problem that may help
-  bool keep_log = false;              ///< raw callback text in the findings
-  std::vector<NamedConfig> named;     ///< asked before the modes
-};
-ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log, named)
 
 }  // namespace attnprobe::probe
 
@@ -54,10 +35,37 @@ struct EnumNames<probe::Engines> {
 };
 template <>
 struct EnumNames<probe::Plans> {
-  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 4> table{{
       {probe::Plans::none, "none"},
       {probe::Plans::build, "build"},
       {probe::Plans::run, "run"},
+      {probe::Plans::automatic, "auto"},
   }};
 };
 }  // namespace attnprobe
+
+namespace attnprobe::probe {
+
+ATTNPROBE_JSON_ENUM(Engines)
+ATTNPROBE_JSON_ENUM(Plans)
+
+/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of that name.
+struct NamedConfig {
+  std::string mode;
+  int64_t engine = 0;
+  std::map<std::string, int64_t> knobs;
+};
+ATTNPROBE_JSON(NamedConfig, mode, engine, knobs)
+
+struct WalkOptions {
+  std::vector<std::string> modes{"A", "B", "FALLBACK"};  ///< cuDNN's heuristic modes, by its names
+  Engines engines = Engines::heuristic;
+  Plans plans = Plans::none;
+  bool sweep_where_none = true;    ///< try every engine and knob where no heuristic has a viable config;
+                                   ///< a campaign then also tries changes of the problem that may help
+  bool keep_log = false;           ///< raw callback text in the findings
+  std::vector<NamedConfig> named;  ///< asked before the modes
+};
+ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log, named)
+
+}  // namespace attnprobe::probe

@@ -31,11 +31,6 @@ bool is_one_of(Role role, std::initializer_list<Role> roles) {
 class Planner {
  public:
   Planner(const OpGraph& graph, const RunOptions& options) : graph_(graph), options_(options), random_(options.seed) {
-    const auto regime = parse_enum<DataRegime>(options.data);
-    if (!regime)
-      throw Error(ErrorKind::usage, fmt::format("--data: there is no \"{}\"; allowed: {}", options.data,
-                                                quoted_list(names_of<DataRegime>())));
-    regime_ = *regime;
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation))
         if (port.is_output) made_.insert(port.uid);
@@ -255,7 +250,7 @@ class Planner {
     auto chance = [&](double probability) {
       d.fill.kind = kernels::fill_chance;
       d.fill.a = 1;
-      d.fill.b = regime_ == DataRegime::mask_all_true ? 1 : probability;
+      d.fill.b = options_.data == DataRegime::mask_all_true ? 1 : probability;
     };
     const Role role = t.role;
     if (offsets_.count(t.uid) > 0) return offsets_of(t.uid, d);
@@ -272,9 +267,9 @@ class Planner {
     if (role == Role::dropout_mask) return chance(keep_);
     if (role == Role::block_mask) {
       constexpr double all_bits = 255, some_bits = 0b01010111;
-      return constant(regime_ == DataRegime::mask_all_true ? all_bits : some_bits);
+      return constant(options_.data == DataRegime::mask_all_true ? all_bits : some_bits);
     }
-    if (role == Role::bias) return normal(regime_ == DataRegime::mask_all_true ? 0 : deviation_of_bias);
+    if (role == Role::bias) return normal(options_.data == DataRegime::mask_all_true ? 0 : deviation_of_bias);
     if (role == Role::scores && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
     if (role == Role::scale && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
     if (d.elements == 1) return constant(factor_of(role, keep_));
@@ -287,9 +282,9 @@ class Planner {
     d.fill.b = 1;
     const bool is_q = is_one_of(role, {Role::q, Role::q_by_sequence});
     const bool is_k = is_one_of(role, {Role::k, Role::k_transposed, Role::k_container, Role::k_by_sequence});
-    if (regime_ == DataRegime::integers) d.fill.kind = kernels::fill_integers;
-    if (regime_ == DataRegime::large) d.fill.b = factor_of_large;
-    if (regime_ == DataRegime::negative_scores && (is_q || is_k)) {
+    if (options_.data == DataRegime::integers) d.fill.kind = kernels::fill_integers;
+    if (options_.data == DataRegime::large) d.fill.b = factor_of_large;
+    if (options_.data == DataRegime::negative_scores && (is_q || is_k)) {
       d.fill.kind = kernels::fill_magnitude;
       d.fill.a = is_q ? 1 : -factor_of_negative;
     }
@@ -320,7 +315,6 @@ class Planner {
 
   const OpGraph& graph_;
   const RunOptions& options_;
-  DataRegime regime_ = DataRegime::normal;
   std::mt19937_64 random_;
   std::set<Uid> made_, offsets_;
   int64_t batch_ = 1, seqlen_q_ = 1, seqlen_kv_ = 1;

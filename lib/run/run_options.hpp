@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/enum_names.hpp"
-#include "base/json.hpp"
+#include "../base/json_enum.hpp"
 
 namespace attnprobe::run {
 
@@ -19,21 +18,6 @@ enum class DataRegime {
 };
 
 enum class Timing { none, fast, standard };
-
-struct RunOptions {
-  std::string data = "normal";  ///< of DataRegime
-  uint64_t seed = 1;
-  bool verify = true;
-  std::string timing = "standard";             ///< of Timing
-  bool hot = false;                            ///< also back to back, with the caches warm
-  bool cuda_graph = false;                     ///< also replayed from a CUDA graph
-  int64_t repeat = 1;                          ///< further runs compared bit for bit with the first
-  double flop = 0, bytes = 0;                  ///< of one run, for rates
-  std::string data_type = "f16";               ///< of the matrix products, for the peak
-  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
-};
-ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type, seqlens_q,
-               seqlens_kv)
 
 }  // namespace attnprobe::run
 
@@ -57,3 +41,25 @@ struct EnumNames<run::Timing> {
   }};
 };
 }  // namespace attnprobe
+
+namespace attnprobe::run {
+
+ATTNPROBE_JSON_ENUM(DataRegime)
+ATTNPROBE_JSON_ENUM(Timing)
+
+struct RunOptions {
+  DataRegime data = DataRegime::normal;
+  uint64_t seed = 1;
+  bool verify = true;
+  Timing timing = Timing::standard;
+  bool hot = false;                            ///< also back to back, with the caches warm
+  bool cuda_graph = false;                     ///< also replayed from a CUDA graph
+  int64_t repeat = 1;                          ///< further runs compared bit for bit with the first
+  double flop = 0, bytes = 0;                  ///< of one run, for rates
+  std::string data_type = "f16";               ///< of the matrix products, for the peak
+  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
+};
+ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type, seqlens_q,
+               seqlens_kv)
+
+}  // namespace attnprobe::run

@@ -23,7 +23,7 @@ class GpuRunner : public Runner {
     outcome.plan = built.findings;
     if (!built.plan) return outcome;
     outcome.run.emplace();
-    outcome.run->data = options.data;
+    outcome.run->data = name_of(options.data);
     const auto at = [&](const char* what) { stage(probe::stage_of(what, engine, knobs)); };
     guarded(*outcome.run, [&] {
       at("data");
@@ -33,7 +33,7 @@ class GpuRunner : public Runner {
       const Execution execution(device_, *built.plan, graph, problem_->pointers(), workspace.data());
       at("run");
       outcome.run = problem_->verify([&] { execution(); }, options.repeat);
-      if (options.timing == name_of(Timing::none) || !probe::ran(*outcome.run)) return;
+      if (options.timing == Timing::none || !probe::ran(*outcome.run)) return;
       at("timing");
       outcome.time = time_plan(
           gpu_, [&] { execution(); }, options);
@@ -78,17 +78,17 @@ void guarded(probe::RunFindings& findings, const std::function<void()>& work) {
     switch (e.kind()) {
       case ErrorKind::cuda:
         // Errors of kernels stay with the context; one that would not cannot be told from them.
-        findings.status = "cuda_error";
+        findings.status = probe::RunStatus::cuda_error;
         findings.context_lost = true;
         break;
       case ErrorKind::cudnn:
-        findings.status = "cudnn_error";
+        findings.status = probe::RunStatus::cudnn_error;
         break;
       case ErrorKind::environment:
-        findings.status = "out_of_memory";
+        findings.status = probe::RunStatus::out_of_memory;
         break;
       default:
-        findings.status = "not_run";
+        findings.status = probe::RunStatus::not_run;
     }
   }
 }

@@ -26,7 +26,7 @@ class Runner {
 /// Of the GPU that `device` is a handle on. Throws Error(environment), Error(cuda).
 std::unique_ptr<Runner> gpu_runner(const cudnn::DeviceContext& device);
 
-/// Runs `work` and says in `findings` what it throws: "cuda_error", "cudnn_error", "out_of_memory".
+/// Runs `work` and says in `findings` what it throws: RunStatus::cuda_error, cudnn_error, out_of_memory, else not_run.
 void guarded(probe::RunFindings& findings, const std::function<void()>& work);
 
 }  // namespace attnprobe::run

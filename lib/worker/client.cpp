@@ -1,10 +1,14 @@
 #include "worker/client.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.hpp"
 #include "worker/archive.hpp"
 #include "worker/protocol.hpp"
 
@@ -33,18 +37,49 @@ Environment environment_for(const gpu::Target& target) {
   return changes;
 }
 
-std::unique_ptr<Process> start(const Environment& environment) {
-  return std::make_unique<Process>(std::vector<std::string>{worker_program(), "worker"}, environment);
+std::unique_ptr<Process> start(const std::string& program, const Environment& environment) {
+  return std::make_unique<Process>(std::vector<std::string>{worker_program(program), "worker"}, environment);
+}
+
+std::atomic<bool> this_program_serves{false};
+
+fs::path this_program() {
+  std::error_code unknown;
+  return fs::canonical("/proc/self/exe", unknown);
+}
+
+// Where the installed program lies beside a file of the installed tree: this program, or a shared library with this code.
+std::vector<fs::path> places_of_program() {
+  std::vector<fs::path> places;
+  const auto add_beside = [&](const fs::path& file) {
+    const fs::path folder = file.parent_path();
+    for (const char* place : {"attnprobe", "../bin/attnprobe", "../../bin/attnprobe"}) places.push_back(folder / place);
+  };
+  add_beside(this_program());
+  Dl_info here{};
+  std::error_code unknown;
+  if (dladdr(reinterpret_cast<const void*>(&worker_program), &here) != 0 && here.dli_fname != nullptr)
+    add_beside(fs::canonical(here.dli_fname, unknown));
+  if (const char* path = std::getenv("PATH"))
+    for (const auto& folder : split(path, ':')) places.push_back(fs::path(folder) / "attnprobe");
+  return places;
 }
 
 }  // namespace
 
-std::string worker_program() {
-  if (const char* given = std::getenv("ATTNPROBE_PROGRAM")) return given;
-  std::error_code ignored;
-  const fs::path self = fs::canonical("/proc/self/exe", ignored);
-  if (self.filename() == "attnprobe") return self;
-  return ATTNPROBE_PROGRAM_INSTALLED;
+void serve_in_this_program() {
+  this_program_serves = true;
+}
+
+std::string worker_program(const std::string& given) {
+  if (const char* named = std::getenv("ATTNPROBE_PROGRAM")) return named;
+  if (this_program_serves) return this_program();
+  if (!given.empty() && access(given.c_str(), X_OK) == 0) return given;
+  for (const auto& place : places_of_program())
+    if (access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+  throw Error(ErrorKind::environment,
+              "the program attnprobe, which calls cuDNN in processes of its own, is neither beside this library nor on "
+              "PATH: install it, or name it with ATTNPROBE_PROGRAM");
 }
 
 WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_,
@@ -57,10 +92,11 @@ WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std
       output(std::move(output_)),
       findings(std::move(findings_)) {}
 
-Client::Client(const gpu::Target& target, Seconds timeout)
-    : timeout_(timeout), process_(start(environment_for(target))) {}
+Client::Client(const gpu::Target& target, Seconds timeout, const std::string& program)
+    : timeout_(timeout), process_(start(program, environment_for(target))) {}
 
-Client::Client(Seconds timeout) : timeout_(timeout), process_(start(quiet_cudnn())) {}
+Client::Client(Seconds timeout, const std::string& program)
+    : timeout_(timeout), process_(start(program, quiet_cudnn())) {}
 
 Json Client::request(const Json& request, const std::string& first_stage) {
   return ask(text_of({request, ""}), first_stage, {}).json;
@@ -81,7 +117,7 @@ Message Client::ask(const std::string& request, const std::string& first_stage,
   Message message = answer(first_stage);
   const Json& json = message.json;
   if (!json.contains("answer"))
-    throw Error(ErrorKind::internal, "the worker answered with something that is no answer: " + json.dump());
+    throw Error(ErrorKind::internal, "the worker answered with something that is not an answer: " + json.dump());
   if (json["answer"] == "error")
     throw Error(parse_enum<ErrorKind>(json["kind"].get<std::string>()).value_or(ErrorKind::internal),
                 json["message"].get<std::string>());

@@ -18,8 +18,12 @@
 
 namespace attnprobe::worker {
 
-/// The program whose `worker` command is run: ATTNPROBE_PROGRAM, this program if it is attnprobe, or the installed one.
-std::string worker_program();
+/// Says that this program has the `worker` command, whatever it is called: `attnprobe` does so when it starts.
+void serve_in_this_program();
+
+/// The program whose `worker` command is run: ATTNPROBE_PROGRAM; this program if it serves; `given` if it is there; else
+/// attnprobe beside this program or library, in ../bin of them, or on PATH. Throws Error(environment) where none is.
+std::string worker_program(const std::string& given = "");
 
 /// A worker that died or hung instead of answering.
 class WorkerLost : public std::runtime_error {
@@ -41,9 +45,10 @@ class Client {
   using Seconds = std::chrono::duration<double>;
 
   /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
-  Client(const gpu::Target& target, Seconds timeout);
+  /// `program` as for worker_program().
+  Client(const gpu::Target& target, Seconds timeout, const std::string& program = "");
   /// A worker that sees the machine as it is.
-  explicit Client(Seconds timeout);
+  explicit Client(Seconds timeout, const std::string& program = "");
 
   /// Each throws WorkerLost, or Error as the worker reports it.
   gpu::DriverInfo inspect_driver();

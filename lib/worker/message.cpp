@@ -19,7 +19,7 @@ std::optional<Message> MessageBuffer::take() {
     Json line = Json::parse(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     if (!line.is_object())
       throw Error(ErrorKind::internal,
-                  "between parent and worker came something that is no message: " + bytes_.substr(0, 200));
+                  "between parent and worker came something that is not a message: " + bytes_.substr(0, 200));
     bytes_.erase(0, end + 1);
     begun_ = std::move(line);
   }

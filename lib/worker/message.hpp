@@ -22,7 +22,7 @@ std::string text_of(const Message& message);
 class MessageBuffer {
  public:
   void append(std::string_view bytes) { bytes_.append(bytes); }
-  /// The next message, once all of it is there. Throws Error(internal) for what is none.
+  /// The next message, once all of it is there. Throws Error(internal) for what is not one.
   std::optional<Message> take();
 
  private:

@@ -46,16 +46,61 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// Away from the numbers that descriptors are to have in the child: dup2 onto itself would keep CLOEXEC.
-int moved(int descriptor) {
-  const int other = fcntl(descriptor, F_DUPFD_CLOEXEC, Process::child_notes + 1);
-  close(descriptor);
-  return other;
-}
-
 [[noreturn]] void fail(const std::string& what, int error) {
   throw Error(ErrorKind::internal, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
 }
+
+// Owned from here on; `number` is what a system call gave.
+FileDescriptor owned(int number, const char* call) {
+  if (number < 0) fail(call, errno);
+  return FileDescriptor(number);
+}
+
+// Away from the numbers that descriptors are to have in the child: dup2 onto itself would keep CLOEXEC.
+FileDescriptor moved(const FileDescriptor& descriptor) {
+  return owned(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, Process::child_notes + 1), "fcntl");
+}
+
+struct Pair {
+  FileDescriptor first, second;
+};
+
+Pair socket_pair() {
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair", errno);
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// To read from, to write to.
+Pair pipe_pair() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2", errno);
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+// What posix_spawn does to the child's descriptors.
+class FileActions {
+ public:
+  FileActions() { check(posix_spawn_file_actions_init(&actions_)); }
+  ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+
+  void duplicate(const FileDescriptor& from, int to) {
+    check(posix_spawn_file_actions_adddup2(&actions_, from.get(), to));
+  }
+  void open(int descriptor, const char* file, int flags) {
+    check(posix_spawn_file_actions_addopen(&actions_, descriptor, file, flags, 0));
+  }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  static void check(int error) {
+    if (error != 0) fail("posix_spawn_file_actions", error);
+  }
+
+  posix_spawn_file_actions_t actions_{};
+};
 
 }  // namespace
 
@@ -67,45 +112,27 @@ std::string ProcessEnd::text() const {
 
 Process::Process(const std::vector<std::string>& arguments,
                  const std::vector<std::pair<std::string, std::optional<std::string>>>& environment) {
-  std::array<int, 2> sockets{}, output{};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()) != 0) fail("socketpair", errno);
-  socket_ = sockets[0];
-  const int child_end = moved(sockets[1]);
-  if (pipe2(output.data(), O_CLOEXEC) != 0) {
-    close(child_end);
-    fail("pipe", errno);
-  }
-  output_fd_ = output[0];
-  fcntl(output_fd_, F_SETFL, O_NONBLOCK);
-  const int notes = memfd_create("attnprobe notes", MFD_CLOEXEC);
-  if (notes < 0) {
-    const int error = errno;
-    for (const int descriptor : {socket_, child_end, output[0], output[1]}) close(descriptor);
-    fail("memfd_create", error);
-  }
-  notes_fd_ = moved(notes);
+  Pair sockets = socket_pair(), output = pipe_pair();
+  socket_ = std::move(sockets.first);
+  const FileDescriptor child_end = moved(sockets.second), child_output = moved(output.second);
+  output_pipe_ = std::move(output.first);
+  if (fcntl(output_pipe_.get(), F_SETFL, O_NONBLOCK) != 0) fail("fcntl", errno);
+  notes_file_ = moved(owned(memfd_create("attnprobe notes", MFD_CLOEXEC), "memfd_create"));
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
+  FileActions actions;
   // stdout belongs to reports; what libraries print goes the way of stderr.
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, child_end, child_socket);
-  posix_spawn_file_actions_adddup2(&actions, notes_fd_, child_notes);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  actions.duplicate(child_output, STDOUT_FILENO);
+  actions.duplicate(child_output, STDERR_FILENO);
+  actions.duplicate(child_end, child_socket);
+  actions.duplicate(notes_file_, child_notes);
+  actions.open(STDIN_FILENO, "/dev/null", O_RDONLY);
 
   std::vector<std::string> words = arguments;
   std::vector<std::string> variables = changed_environment(environment);
   const int error =
-      posix_spawn(&pid_, words[0].c_str(), &actions, nullptr, pointers(words).data(), pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  close(output[1]);
-  close(child_end);
+      posix_spawn(&pid_, words[0].c_str(), actions.get(), nullptr, pointers(words).data(), pointers(variables).data());
   if (error != 0) {
     pid_ = -1;
-    close(socket_);
-    close(output_fd_);
-    close(notes_fd_);
     fail(arguments[0], error);
   }
 }
@@ -115,9 +142,6 @@ Process::~Process() {
     kill();
     wait();
   }
-  close(socket_);
-  close(output_fd_);
-  close(notes_fd_);
 }
 
 bool send_all(int socket, const std::string& text) {
@@ -132,7 +156,7 @@ bool send_all(int socket, const std::string& text) {
 
 void Process::drain_output() {
   std::array<char, 4096> chunk{};
-  for (ssize_t count; (count = read(output_fd_, chunk.data(), chunk.size())) > 0;) {
+  for (ssize_t count; (count = read(output_pipe_.get(), chunk.data(), chunk.size())) > 0;) {
     output_.append(chunk.data(), static_cast<size_t>(count));
     if (output_.size() > 2 * kept_output) output_.erase(0, output_.size() - kept_output);
   }
@@ -149,12 +173,12 @@ Process::Read Process::receive(Message& message, std::chrono::steady_clock::time
     if (ended) return Read::ended;
     const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     if (left <= 0) return Read::timeout;
-    std::array<pollfd, 2> fds{{{socket_, POLLIN, 0}, {output_fd_, POLLIN, 0}}};
+    std::array<pollfd, 2> fds{{{socket_.get(), POLLIN, 0}, {output_pipe_.get(), POLLIN, 0}}};
     poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, 1000)));
     if ((fds[1].revents & POLLIN) != 0) drain_output();
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};
-    const ssize_t count = recv(socket_, chunk.data(), chunk.size(), 0);
+    const ssize_t count = recv(socket_.get(), chunk.data(), chunk.size(), 0);
     if (count > 0) messages_.append({chunk.data(), static_cast<size_t>(count)});
     ended = count == 0 || (count < 0 && errno != EINTR && errno != EAGAIN);
   }
@@ -164,7 +188,7 @@ std::optional<Message> Process::notes() const try {
   MessageBuffer notes;
   std::array<char, 65536> chunk{};
   off_t read = 0;
-  for (ssize_t count; (count = pread(notes_fd_, chunk.data(), chunk.size(), read)) > 0; read += count)
+  for (ssize_t count; (count = pread(notes_file_.get(), chunk.data(), chunk.size(), read)) > 0; read += count)
     notes.append({chunk.data(), static_cast<size_t>(count)});
   return notes.take();
 } catch (const Error&) {

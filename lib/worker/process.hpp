@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_descriptor.hpp"
 #include "worker/message.hpp"
 
 namespace attnprobe::worker {
@@ -40,7 +41,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   /// Sends the text of a message. False if the child is gone.
-  bool send(const std::string& text) { return send_all(socket_, text); }
+  bool send(const std::string& text) { return send_all(socket_.get(), text); }
 
   enum class Read { message, ended, timeout };
   /// Waits for the next message until `deadline`. Read::ended: the child closed the socket.
@@ -58,7 +59,7 @@ class Process {
   void drain_output();
 
   pid_t pid_ = -1;
-  int socket_ = -1, output_fd_ = -1, notes_fd_ = -1;
+  FileDescriptor socket_, output_pipe_, notes_file_;
   MessageBuffer messages_;
   std::string output_;
   std::optional<ProcessEnd> end_;

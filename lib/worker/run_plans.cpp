@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <thread>
 
 namespace attnprobe::worker {
@@ -23,7 +22,7 @@ std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
 
 probe::RunFindings lost_run(const WorkerLost& lost) {
   probe::RunFindings run;
-  run.status = lost.timed_out ? "timeout" : "crashed";
+  run.status = lost.timed_out ? probe::RunStatus::timeout : probe::RunStatus::crashed;
   run.message = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage);
   return run;
 }
@@ -67,10 +66,6 @@ probe::PlanFindings lost_plan(const WorkerLost& lost) {
   plan.status = lost.timed_out ? "timeout" : "crashed";
   plan.reasons.push_back({plan.status, fmt::format("{}; it was at: {}", lost.end.text(), lost.stage)});
   return plan;
-}
-
-bool test_plans_asked() {
-  return std::getenv("ATTNPROBE_TEST_PLANS") != nullptr;
 }
 
 void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "campaign/result.hpp"
+#include "probe/findings.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::worker {
@@ -30,8 +30,5 @@ void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std
 
 /// What the loss of a worker says of the plan that it was building.
 probe::PlanFindings lost_plan(const WorkerLost& lost);
-
-/// Whether plans of simulated GPUs run too: only where tests have put a double in their place.
-bool test_plans_asked();
 
 }  // namespace attnprobe::worker

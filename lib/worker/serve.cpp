@@ -17,8 +17,7 @@
 #include "worker/archive.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"
-#include "worker/run_plans.hpp"
-#include "worker/test_plans.hpp"
+#include "worker/test_faults.hpp"
 
 namespace attnprobe::worker {
 namespace {
@@ -47,26 +46,6 @@ class Channel {
   int socket_;
   MessageBuffer messages_;
 };
-
-// Tests make a worker die or hang where cuDNN might: ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>. A stage
-// that ends in * stands for all that begin so.
-void inject_fault(const std::string& stage) {
-  const char* fault = std::getenv("ATTNPROBE_TEST_FAULT");
-  if (fault == nullptr) return;
-  const std::string text = fault;
-  const size_t at = text.find('@');
-  if (at == std::string::npos) return;
-  const std::string kind = text.substr(0, at), place = text.substr(at + 1);
-  const bool meant = !place.empty() && place.back() == '*'
-                         ? stage.compare(0, place.size() - 1, place, 0, place.size() - 1) == 0
-                         : stage == place;
-  if (!meant) return;
-  if (kind == "segfault") ::raise(SIGSEGV);
-  if (kind == "abort") std::abort();
-  if (kind == "exit") std::_Exit(7);
-  if (kind == "hang")
-    while (true) pause();
-}
 
 class Server {
  public:

@@ -3,6 +3,8 @@ import collections
 import json
 import re
 
+import provenance
+
 CATEGORIES = {
     "agree_supported": "both: supported",
     "agree_unsupported": "both: cuDNN refuses",
@@ -125,9 +127,13 @@ def counted(counts):
 
 
 def markdown(report):
+    same = sum(rows.get("agree_supported", 0) + rows.get("agree_unsupported", 0) + rows.get("agree_died", 0)
+               for rows in report["by_target"].values())
+    refused = sum(n for rows in report["by_target"].values() for name, n in rows.items() if name.startswith("rule_"))
     lines = [f"# attnprobe and cudnn-frontend {report['frontend']}, cuDNN {report['cudnn']}", "",
-             f"{report['configs']} random configs, {report['pairs']} answers, {report['seconds']} s. Written by `scripts/dev/compare-frontend`.",
-             "", *table("target", report["by_target"]), *table("pass", report["by_pass"])]
+             f"**Of {report['pairs']} answers about {report['configs']} random configs {same} are the same, {refused} are refused by rules of cudnn-frontend's "
+             f"own, {len(report['explained'])} differ for a reason that is known, {len(report['disagreements'])} differ.**", "",
+             *provenance.table(report, made=f"by `scripts/dev/compare-frontend` in {report['seconds']} s"), *table("target", report["by_target"]), *table("pass", report["by_pass"])]
     if report["engine_lists"]:
         lines += [f"Surviving engine configs where both say supported: {counted(report['engine_lists'])}", ""]
     if report["predictions"]:

@@ -1,4 +1,5 @@
 """The report of scripts/dev/gpu-suite as Markdown."""
+import provenance
 
 
 def knobs(config):
@@ -56,7 +57,7 @@ def run_part(part):
         lines += [part["note"], ""]
     found = list(faults(rows))
     if found:
-        lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}, errata in [{part['errata']}]({part['errata']}))", "",
+        lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
                   "| config | engine config | status | what | cudnn-frontend |", "| --- | --- | --- | --- | --- |"]
         lines += [f"| {r['config']} | {knobs(c)} | {c['status']} | {c['message']} | {'refuses it' if r['frontend_refuses'] else 'builds it'} |" for r, c in found]
         lines.append("")
@@ -152,8 +153,22 @@ TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, execut
 WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "sweep": sweep_part, "several": several_part, "logs": logs_part, "pytorch": pytorch_part, "walk": walk_part}
 
 
+def findings(parts):
+    """What a reader wants first."""
+    if "walk" in parts and parts["walk"]["compared_with"]:
+        rows = parts["walk"]["results"]
+        equal = sum(r["equal_to_simulated"] and r["plans_equal_to_simulated"] for r in rows)
+        yield f"{equal} of {len(rows)} configs walk on the real GPU exactly as on the simulated one."
+    if "run" in parts:
+        ran = [c for r in parts["run"]["results"] for c in r["engine_configs"] if c["status"]]
+        right = sum(c["status"] == "ok" for c in ran)
+        yield f"{right} of {len(ran)} plans that cuDNN proposes compute what the graph says; {len(ran) - right} crash or are wrong."
+
+
 def markdown(report):
-    lines = [f"# {report['gpu']}, cuDNN {report['cudnn']}", "", f"Driver {report['driver']}. Made by `scripts/dev/gpu-suite`, part by part.", ""]
+    parts = report["parts"]
+    lines = [f"# {report['gpu']}, cuDNN {report['cudnn']}", "", f"**{' '.join(findings(parts))}**", "",
+             *provenance.table(report, driver=report["driver"], made="by `scripts/dev/gpu-suite`, part by part")]
     for name, title in TITLES.items():
         part = report["parts"].get(name)
         if part:

@@ -141,10 +141,10 @@ void check_file(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("features on six GPUs: masks", "[features]") {
+TEST_CASE("features on six GPUs: masks", "[features][slow]") {
   check_file("masks");
 }
-TEST_CASE("features on six GPUs: scores", "[features]") {
+TEST_CASE("features on six GPUs: scores", "[features][slow]") {
   check_file("scores");
 }
 TEST_CASE("features on six GPUs: softmax outputs", "[features]") {
@@ -153,19 +153,19 @@ TEST_CASE("features on six GPUs: softmax outputs", "[features]") {
 TEST_CASE("features on six GPUs: dropout", "[features]") {
   check_file("dropout");
 }
-TEST_CASE("features on six GPUs: heads and dimensions", "[features]") {
+TEST_CASE("features on six GPUs: heads and dimensions", "[features][slow]") {
   check_file("heads-and-dims");
 }
 TEST_CASE("features on six GPUs: ragged, paged, decode", "[features]") {
   check_file("ragged-and-paged");
 }
-TEST_CASE("features on six GPUs: backward", "[features]") {
+TEST_CASE("features on six GPUs: backward", "[features][slow]") {
   check_file("backward");
 }
-TEST_CASE("features on six GPUs: fp8", "[features]") {
+TEST_CASE("features on six GPUs: fp8", "[features][slow]") {
   check_file("fp8");
 }
-TEST_CASE("features on six GPUs: legacy", "[features]") {
+TEST_CASE("features on six GPUs: legacy", "[features][slow]") {
   check_file("legacy");
 }
 

@@ -161,7 +161,7 @@ TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
   const auto graph = build::build_graph(spec, {library().version()}).graph;
   const auto device = DeviceContext::simulated(library(), gpu::find("h200")->properties.dump());
   probe::WalkOptions options;
-  options.engines = "knobs";
+  options.engines = probe::Engines::knobs;
   std::vector<std::string> stages;
   const auto findings = probe::walk(
       device, graph, options, [&](const std::string& stage, const probe::WalkFindings&) { stages.push_back(stage); });

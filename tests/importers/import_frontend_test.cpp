@@ -23,9 +23,8 @@ namespace {
 
 const std::vector<Json>& frontend_fixture() {
   static const std::vector<Json> lines = [] {
-    const auto run = test::shell("xz -dc '" ATTNPROBE_SOURCE_DIR "/tests/fixtures/frontend-graphs.jsonl.xz'");
     std::vector<Json> parsed;
-    std::istringstream text(run.out);
+    std::istringstream text(test::unpacked_fixture("frontend-graphs.jsonl.xz"));
     for (std::string line; std::getline(text, line);) parsed.push_back(Json::parse(line));
     return parsed;
   }();

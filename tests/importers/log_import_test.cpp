@@ -66,9 +66,8 @@ struct Fixture {
 };
 
 Fixture logged_fixture(const std::string& name) {
-  const auto run = test::shell("xz -dc tests/fixtures/logs/" + name + ".log.xz");
-  REQUIRE(run.exit_code == 0);
-  Fixture loaded{log_messages(run.out), from_json(Json::parse(fixture("logs/" + name + ".graph.json")))};
+  Fixture loaded{log_messages(test::unpacked_fixture("logs/" + name + ".log.xz")),
+                 from_json(Json::parse(fixture("logs/" + name + ".graph.json")))};
   REQUIRE(finalizes_graph(loaded.messages.back()));
   return loaded;
 }
@@ -99,7 +98,7 @@ TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]
   check_graphs(logged_graphs(features().messages), features().graphs);
 }
 
-TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random]") {
+TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random][slow]") {
   const TemporaryFolder folder;
   Json configs = Json::array();
   for (uint64_t seed = 1; seed <= 200; ++seed) configs.push_back(random_config(seed));
@@ -108,7 +107,7 @@ TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_impor
   check_graphs(logged_graphs(logged.messages), logged.graphs);
 }
 
-TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it", "[log_import]") {
+TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it", "[log_import][slow]") {
   std::vector<LogCall> messages, tensors, others;
   const auto flush = [&] {
     messages.insert(messages.end(), tensors.begin(), tensors.end());
@@ -128,7 +127,7 @@ TEST_CASE("the graph comes back where all tensors are made first, as cudnn-front
   check_graphs(logged_graphs(messages), features().graphs);
 }
 
-TEST_CASE("the calls of several threads do not mix", "[log_import]") {
+TEST_CASE("the calls of several threads do not mix", "[log_import][slow]") {
   std::vector<LogCall> mixed;
   const auto& messages = features().messages;
   const size_t count = std::min<size_t>(messages.size(), 20000);

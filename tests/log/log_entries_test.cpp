@@ -39,9 +39,7 @@ std::string entry(const std::string& function, const std::string& body, int thre
 }
 
 std::string log_of(const std::string& name) {
-  std::string text;
-  read_input((source_dir() / "tests/fixtures/logs" / name).string(), [&](std::string_view b) { text += b; });
-  return text;
+  return test::unpacked_fixture("logs/" + name);
 }
 
 void check_same(const Split& a, const Split& b) {

@@ -17,7 +17,7 @@ constexpr const char* compile_error = "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_F
 probe::WalkOptions with_plans() {
   probe::WalkOptions options;
   options.modes = {"A"};
-  options.plans = "build";
+  options.plans = probe::Plans::build;
   return options;
 }
 

@@ -45,7 +45,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
-TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk]") {
+TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][slow]") {
   // Measured with 9.19: the sm80-style engine 1 everywhere, the family's own beside it, but on sm_121 none.
   const std::map<int, std::string> engines{{75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
                                            {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"},
@@ -84,7 +84,7 @@ TEST_CASE("mode B's redirection is reported", "[walk]") {
 TEST_CASE("every engine is asked by its index with --engines all, and one that is not for the graph says so",
           "[walk]") {
   probe::WalkOptions options;
-  options.engines = "all";
+  options.engines = probe::Engines::all;
   const Result result = probe_one(causal_d128, "h200", options);
   REQUIRE(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
   if (!is_cudnn_9_19(result)) return;
@@ -100,7 +100,7 @@ TEST_CASE("every engine is asked by its index with --engines all, and one that i
 
 TEST_CASE("every knob value is tried with --engines knobs, and more is found than by heuristics", "[walk]") {
   probe::WalkOptions options;
-  options.engines = "knobs";
+  options.engines = probe::Engines::knobs;
   const Result result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
   CHECK(result.findings.swept);
@@ -119,7 +119,7 @@ TEST_CASE("every knob value is tried with --engines knobs, and more is found tha
 
 TEST_CASE("plans compile for a GPU that is not there, and are not said to be loaded", "[walk][plans]") {
   probe::WalkOptions options;
-  options.plans = "build";
+  options.plans = probe::Plans::build;
   options.modes = {"A"};
   for (const Result& result : probe_all(forum_graph, "a100,h200", options)) {
     INFO(result.target.id);

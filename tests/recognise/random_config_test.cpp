@@ -8,7 +8,7 @@
 using namespace attnprobe;
 
 TEST_CASE("random configs: parsed, normalised and parsed again they are the same, and so are their graphs",
-          "[random]") {
+          "[random][slow]") {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     const Json config = random_config(seed);
     INFO("seed " << seed << ": " << config.dump());

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/input.hpp"
 #include "catch.hpp"
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
@@ -17,9 +16,7 @@ using namespace attnprobe::test;
 namespace {
 
 std::string text_of(const std::string& name) {
-  std::string text;
-  read_input((source_dir() / "tests/fixtures/logs" / name).string(), [&](std::string_view b) { text += b; });
-  return text;
+  return test::unpacked_fixture("logs/" + name);
 }
 
 LogHistory history_of(std::string_view text) {

@@ -225,7 +225,7 @@ TEST_CASE("a log that cuDNN writes of attnprobe's own graphs replays to the iden
   CHECK(found == written.hashes);
 }
 
-TEST_CASE("explain names the cause that the probe names, from the log alone", "[explain]") {
+TEST_CASE("explain names the cause that the probe names, from the log alone", "[explain][slow]") {
   size_t refused = 0;
   for (const char* gpu : {"l40s", "b200", "t4"}) {
     const Written written = write_log(gpu, {"fp8", "heads-and-dims", "legacy", "ragged-and-paged"});
@@ -258,7 +258,7 @@ TEST_CASE("explain names the cause that the probe names, from the log alone", "[
 
 TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, serialized", "[replay]") {
   const TemporaryFolder folder;
-  std::istringstream lines(shell("xz -dc tests/fixtures/frontend-graphs.jsonl.xz").out);
+  std::istringstream lines(unpacked_fixture("frontend-graphs.jsonl.xz"));
   int documents = 0, serialized = 0;
   for (std::string text; std::getline(lines, text) && (documents < 5 || serialized < 1);) {
     const Json line = Json::parse(text);

@@ -267,6 +267,7 @@ def make_payload(configs, targets, versions):
         "tool": "attnprobe 0.1.0",
         "command": "attnprobe matrix configs/matrix/atlas.json --cudnn all",
         "targets": make_targets(targets),
+        "measurements": [{"key": "ms", "unit": "ms"}, {"key": "tflops", "unit": "TFLOP/s"}, {"key": "peak", "unit": "% of peak"}],
         "cudnns": [{"version": version} for version in chosen_versions(versions)],
         "configs": [make_config(number) for number in range(configs)],
     }

@@ -54,7 +54,7 @@ std::map<std::string, std::vector<double>> reference_values(run::Device& device,
 
 }  // namespace
 
-TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob by knob", "[gpu]") {
+TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob by knob", "[real_gpu]") {
   if (gpus().empty()) return;
   const TemporaryFolder folder;
   const std::string dumped = folder.path() / "dumped.json";
@@ -70,7 +70,7 @@ TEST_CASE("real and simulated GPU give the same walk, engine by engine and knob 
   }
 }
 
-TEST_CASE("plans are built and loaded on a real GPU", "[gpu]") {
+TEST_CASE("plans are built and loaded on a real GPU", "[real_gpu]") {
   if (gpus().empty()) return;
   const Json report =
       run_attnprobe("--config configs/sdpa-notebook.json --target device:0 --timing fast --format json").json();
@@ -94,7 +94,7 @@ TEST_CASE("plans are built and loaded on a real GPU", "[gpu]") {
   CHECK(ran >= 1);
 }
 
-TEST_CASE("the reference is the same on GPU and CPU", "[gpu]") {
+TEST_CASE("the reference is the same on GPU and CPU", "[real_gpu]") {
   if (gpus().empty()) return;
   const auto gpu = std::make_unique<run::CudaDevice>();
   const auto cpu = run::cpu_device();
@@ -128,7 +128,7 @@ TEST_CASE("the reference is the same on GPU and CPU", "[gpu]") {
   }
 }
 
-TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[gpu]") {
+TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[real_gpu]") {
   if (gpus().empty()) return;
   const std::string command =
       "--batch 2 --heads 4 --seqlen 256 --head-dim 64 --pattern sdpa_composite --mode A --target device:0 --timing "
@@ -151,7 +151,7 @@ TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[
   }
 }
 
-TEST_CASE("an illegal memory access in a kernel costs one engine config, and the next one runs", "[gpu]") {
+TEST_CASE("an illegal memory access in a kernel costs one engine config, and the next one runs", "[real_gpu]") {
   if (gpus().empty()) return;
   // cuDNN 9.14 and 9.19 pass a graph whose softmax has its maxima as
   // only output, and their kernels then write the sums to nowhere.
@@ -168,7 +168,7 @@ TEST_CASE("an illegal memory access in a kernel costs one engine config, and the
   }
 }
 
-TEST_CASE("a problem that is too large for the GPU says how large it is", "[gpu]") {
+TEST_CASE("a problem that is too large for the GPU says how large it is", "[real_gpu]") {
   if (gpus().empty()) return;
   const Run run = run_attnprobe(
       "--batch 256 --heads 64 --seqlen 65536 --head-dim 128 --target device:0 --mode A --timing none --format json");
@@ -178,7 +178,7 @@ TEST_CASE("a problem that is too large for the GPU says how large it is", "[gpu]
   CHECK(contains(result["root_cause"]["reason"], "too small"));
 }
 
-TEST_CASE("the machine's GPU is the default target", "[gpu]") {
+TEST_CASE("the machine's GPU is the default target", "[real_gpu]") {
   if (gpus().empty()) return;
   const Json report = run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --plans none --format json").json();
   REQUIRE(report["results"].size() == gpus().size());
@@ -186,7 +186,7 @@ TEST_CASE("the machine's GPU is the default target", "[gpu]") {
   CHECK(report["results"][0]["target"]["sm"] == gpus()[0].sm);
 }
 
-TEST_CASE("doctor sees the GPU and builds plans on it", "[gpu]") {
+TEST_CASE("doctor sees the GPU and builds plans on it", "[real_gpu]") {
   if (gpus().empty()) return;
   const Json diagnosis = run_attnprobe("doctor --format json").json();
   CHECK(!diagnosis["driver"]["gpus"].empty());

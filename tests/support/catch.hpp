@@ -15,8 +15,10 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "base/error.hpp"
+#include "base/input.hpp"
 
 namespace attnprobe::test {
 
@@ -51,6 +53,13 @@ inline std::string read_text(const std::filesystem::path& path) {
 
 inline std::string fixture(const std::string& name) {
   return read_text(source_dir() / "tests" / "fixtures" / name);
+}
+
+/// A fixture that is kept compressed, as attnprobe reads it: no test needs a program for that.
+inline std::string unpacked_fixture(const std::string& name) {
+  std::string text;
+  read_input((source_dir() / "tests" / "fixtures" / name).string(), [&](std::string_view piece) { text += piece; });
+  return text;
 }
 
 /// A folder of its own, removed at the end of the scope.

@@ -84,7 +84,7 @@ TEST_CASE("a worker lost while it builds a plan to run costs that plan; a fresh 
   }
 }
 
-TEST_CASE("a worker lost while plans are only built costs one plan too, with no GPU and no double", "[run]") {
+TEST_CASE("a worker lost while plans are only built costs one plan too, with no GPU and no double", "[run][slow]") {
   for (const Loss& loss : {losses[0], losses[3]}) {
     INFO(loss.fault);
     const Answer answer =
@@ -117,7 +117,7 @@ TEST_CASE("what plans were seen to do stands, whatever becomes of the search for
 
 // ---- several workers build
 
-TEST_CASE("several workers build every plan that passes its check, and each that was built runs", "[run]") {
+TEST_CASE("several workers build every plan that passes its check, and each that was built runs", "[run][slow]") {
   const Answer answer =
       ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run", double_with("right"));
   CHECK(answer.exit_code == 0);
@@ -139,7 +139,7 @@ TEST_CASE("several workers build every plan that passes its check, and each that
   CHECK(answer.errata["rules"].empty());
 }
 
-TEST_CASE("of several workers that build, one that a plan took down is replaced, and goes on", "[run]") {
+TEST_CASE("of several workers that build, one that a plan took down is replaced, and goes on", "[run][slow]") {
   const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
                             worker_fault(R"(abort@plan of engine 1 {"KERNEL_CFG":5})"));
   CHECK(answer.exit_code == 4);
@@ -197,7 +197,7 @@ TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]")
   CHECK(answer.errata["rules"].size() == 2);
 }
 
-TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run]") {
+TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run][slow]") {
   const std::pair<std::string, std::string> cases[] = {{"run", "$pid"}, {"run", "-$pid"}, {"build", "-$pid"}};
   for (const auto& [plans, to] : cases) {
     INFO(plans << " " << to);

@@ -11,7 +11,7 @@ const std::string two_plans = on_h200 + "--mode FALLBACK --plans run";
 
 }  // namespace
 
-TEST_CASE("a fault of one engine's plan is found, costs that engine config, and sets the exit code", "[run]") {
+TEST_CASE("a fault of one engine's plan is found, costs that engine config, and sets the exit code", "[run][slow]") {
   struct Case {
     std::string fault, status, message;
     int exit_code;
@@ -84,7 +84,7 @@ TEST_CASE("the errata of a run name the engine config that computed something wr
   }
 }
 
-TEST_CASE("where every plan has the fault, it is the verdict and its root cause", "[run]") {
+TEST_CASE("where every plan has the fault, it is the verdict and its root cause", "[run][slow]") {
   struct Case {
     std::string fault, status, verdict, category, reason, explanation;
     int exit_code;
@@ -92,7 +92,7 @@ TEST_CASE("where every plan has the fault, it is the verdict and its root cause"
   const Case cases[] = {
       {"wrong", "wrong_result", "wrong_result", "wrong_result", "elements are wrong", "computes something else", 5},
       {"cuda_error", "cuda_error", "error", "cuda_error", "CUDA_ERROR_ILLEGAL_ADDRESS", "no plan runs to its end", 4},
-      {"out_of_memory", "out_of_memory", "error", "memory", "the GPU is too small", "has not the memory", 3}};
+      {"out_of_memory", "out_of_memory", "error", "memory", "the GPU is too small", "does not have the memory", 3}};
   for (const auto& [fault, status, verdict, category, reason, explanation, exit_code] : cases) {
     INFO(fault);
     const Answer answer = ask(mode_a, double_with(fault));

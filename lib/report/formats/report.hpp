@@ -1,17 +1,14 @@
-// Answers: for programs (JSON, JSON lines) and for people (text).
+// Results as JSON with its schema, and what every text for people is made of.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
-#include "base/enum_names.hpp"
 #include "base/json.hpp"
 #include "campaign/campaign.hpp"
 
 namespace attnprobe::report {
-
-enum class Format { table, json, jsonl, csv, junit, md, html };
 
 /// The version of attnprobe.
 std::string tool_version();
@@ -34,10 +31,6 @@ struct TextStyle {
   size_t width = 110;    ///< of wrapped paragraphs
 };
 
-/// Everything that a person wants of these results.
-std::string text_report(const Results& results, const std::optional<cudnn::LibraryInfo>& library,
-                        const TextStyle& style);
-
 /// `text` broken at spaces into lines of at most `width`, each behind `indent` spaces.
 std::string wrapped(const std::string& text, size_t indent, size_t width);
 
@@ -45,18 +38,3 @@ std::string wrapped(const std::string& text, size_t indent, size_t width);
 std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t indent);
 
 }  // namespace attnprobe::report
-
-namespace attnprobe {
-template <>
-struct EnumNames<report::Format> {
-  static constexpr std::array<std::pair<report::Format, std::string_view>, 7> table{{
-      {report::Format::table, "table"},
-      {report::Format::json, "json"},
-      {report::Format::jsonl, "jsonl"},
-      {report::Format::csv, "csv"},
-      {report::Format::junit, "junit"},
-      {report::Format::md, "md"},
-      {report::Format::html, "html"},
-  }};
-};
-}  // namespace attnprobe

@@ -5,10 +5,23 @@
 
 #include "attention/fields.hpp"
 #include "cudnn/library_info.hpp"
-#include "report/formats/report.hpp"
+#include "report/formats/result_members.hpp"
+#include "report/formats/schema_of.hpp"
 
 namespace attnprobe::report {
 namespace {
+
+using Properties = std::vector<std::pair<std::string, Json>>;
+
+Json object_schema(const Properties& required, const Properties& optional = {}) {
+  Json json = {{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
+  for (const auto& [key, value] : required) {
+    json["properties"][key] = value;
+    json["required"].push_back(key);
+  }
+  for (const auto& [key, value] : optional) json["properties"][key] = value;
+  return json;
+}
 
 Json graph_json(const campaign::Result& result) {
   const build::BuiltGraph& built = result.graph;
@@ -18,17 +31,64 @@ Json graph_json(const campaign::Result& result) {
   Json json = {{"hash", hash(built.graph)}, {"pattern", result.has_spec() ? Json(name_of(built.pattern)) : Json()}};
   if (!built.choice.empty()) json["choice"] = built.choice;
   json["ops"] = ops;
-  // Inside a single SDPA operation.
+  // Inside a unified SDPA operation.
   for (const auto& operation : built.graph.score_operations) json["score_ops"].push_back(operation_name(operation));
   return json;
+}
+
+Json graph_schema() {
+  return object_schema({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
+                        {"pattern", schema::described(schema::or_null(schema::type("string")),
+                                                      "null: not an attention that attnprobe knows")},
+                        {"ops", schema::array_of(schema::type("string"))}},
+                       {{"choice", schema::type("string")}, {"score_ops", schema::array_of(schema::type("string"))}});
 }
 
 Json given_json(const campaign::GivenGraph& given) {
   return {{"description", given.description}, {"recognised", given.is_recognised}, {"notes", given.notes}};
 }
 
+Json given_schema() {
+  return object_schema({{"description", schema::type("string")},
+                        {"recognised", schema::described(schema::type("boolean"), "the config builds this very graph")},
+                        {"notes", schema::array_of(schema::type("string"))}});
+}
+
 Json target_json(const gpu::Target& target) {
   return {{"id", target.id}, {"name", target.name}, {"sm", target.sm}, {"kind", name_of(target.kind)}};
+}
+
+Json target_schema() {
+  return object_schema({{"id", schema::type("string")},
+                        {"name", schema::type("string")},
+                        {"sm", schema::count()},
+                        {"kind", schema::one_of<gpu::Kind>()}});
+}
+
+Json cudnn_json(const campaign::Result& result) {
+  return {{"version", result.cudnn_version.is_known() ? Json(result.cudnn_version.text()) : Json()},
+          {"path", result.cudnn_path}};
+}
+
+Json crash_json(const campaign::Crash& crash) {
+  return {{"how", crash.how}, {"stage", crash.stage}, {"output", crash.output}};
+}
+
+Json crash_schema() {
+  const Json text = schema::type("string");
+  return object_schema({{"how", text}, {"stage", text}, {"output", text}});
+}
+
+Json failure_schema() {
+  const Json text = schema::type("string");
+  return object_schema({{"stage", text}, {"message", text}, {"cudnn", schema::type("object")}});
+}
+
+Json stages_json(const probe::WalkFindings& findings) {
+  Json stages = Json{"check"};
+  if (findings.plans_built) stages.push_back("plan");
+  if (findings.plans_run) stages.push_back("run");
+  return stages;
 }
 
 Json host_json() {
@@ -43,37 +103,85 @@ std::string tool_version() {
   return ATTNPROBE_VERSION;
 }
 
+const std::vector<ResultMember>& result_members() {
+  using campaign::Result;
+  using namespace schema;
+  static const std::vector<ResultMember> members{
+      {"config", false, [] { return described(or_null(type("object")), "null for a graph that no config builds"); },
+       [](const Result& r, Json& j) { j["config"] = r.has_spec() ? to_json(r.config.spec) : Json(); }},
+      {"graph", false, [] { return or_null(graph_schema()); },
+       [](const Result& r, Json& j) { j["graph"] = graph_json(r); }},
+      {"target", false, target_schema, [](const Result& r, Json& j) { j["target"] = target_json(r.target); }},
+      {"cudnn", false,
+       [] {
+         return object_schema({{"version", or_null(type("string"))}, {"path", type("string")}});
+       },
+       [](const Result& r, Json& j) { j["cudnn"] = cudnn_json(r); }},
+      {"verdict", false, one_of<campaign::Verdict>,
+       [](const Result& r, Json& j) { j["verdict"] = name_of(r.verdict); }},
+      {"environment_broken", false, [] { return type("boolean"); },
+       [](const Result& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
+      {"expect", false, one_of<attention::ExpectedVerdict>,
+       [](const Result& r, Json& j) { j["expect"] = name_of(expected(r)); }},
+      {"met", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["met"] = met_expectation(r); }},
+      {"root_cause", false, [] { return or_null(reference("root_cause")); },
+       [](const Result& r, Json& j) { put(j["root_cause"], r.root_cause); }},
+      {"given", true, [] { return described(given_schema(), "of a graph that another program made"); },
+       [](const Result& r, Json& j) {
+         if (r.given) j["given"] = given_json(*r.given);
+       }},
+      {"crash", true, crash_schema,
+       [](const Result& r, Json& j) {
+         if (r.crash) j["crash"] = crash_json(*r.crash);
+       }},
+      {"requirements", true,
+       [] {
+         return described(
+             array_of(reference("requirement")),
+             "what the config needs and this cuDNN or GPU lacks, where cuDNN refused it; never decides the "
+             "verdict");
+       },
+       [](const Result& r, Json& j) { j["requirements"] = r.requirements; }},
+      {"warnings", true,
+       [] {
+         return described(array_of(reference("known_bug")), "known bugs that concern the config on this cuDNN and GPU");
+       },
+       [](const Result& r, Json& j) { j["warnings"] = r.warnings; }},
+      {"frontend", true,
+       [] {
+         return described(or_null(reference("frontend")),
+                          "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
+       },
+       [](const Result& r, Json& j) { put(j["frontend"], r.frontend); }},
+      {"stages", false, [] { return array_of(type("string")); },
+       [](const Result& r, Json& j) { j["stages"] = stages_json(r.findings); }},
+      {"failure", false, [] { return or_null(failure_schema()); },
+       [](const Result& r, Json& j) { put(j["failure"], r.findings.failure); }},
+      {"modes", false, [] { return array_of(reference("mode")); },
+       [](const Result& r, Json& j) { j["modes"] = r.findings.modes; }},
+      {"engine_configs", false, [] { return array_of(reference("engine_config")); },
+       [](const Result& r, Json& j) { j["engine_configs"] = r.findings.engine_configs; }},
+      {"engines", false, [] { return array_of(reference("engine")); },
+       [](const Result& r, Json& j) { j["engines"] = r.findings.engines; }},
+      {"engine_count", false, count, [](const Result& r, Json& j) { j["engine_count"] = r.findings.engine_count; }},
+      {"swept", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["swept"] = r.findings.swept; }},
+      {"walk_ms", true,
+       [] { return described(type("number"), "not in a matrix, whose reports are the same each time"); },
+       [](const Result& r, Json& j) { j["walk_ms"] = r.findings.walk_ms; }},
+      {"log", true, [] { return type("string"); },
+       [](const Result& r, Json& j) {
+         if (!r.findings.log.empty()) j["log"] = r.findings.log;
+       }},
+      {"reproduce", false, [] { return described(type("string"), "the command that asks this again"); },
+       [](const Result& r, Json& j) { j["reproduce"] = r.reproduce; }},
+  };
+  return members;
+}
+
 Json to_json(const campaign::Result& result) {
-  Json json = object_with_room(24);
-  json["config"] = result.has_spec() ? to_json(result.config.spec) : Json();
-  json["graph"] = graph_json(result);
-  json["target"] = target_json(result.target);
-  json["cudnn"] = {{"version", result.cudnn_version.is_known() ? Json(result.cudnn_version.text()) : Json()},
-                   {"path", result.cudnn_path}};
-  json["verdict"] = name_of(result.verdict);
-  json["environment_broken"] = result.environment_broken;
-  json["expect"] = name_of(expected(result));
-  json["met"] = met_expectation(result);
-  json["root_cause"] = result.root_cause ? Json(*result.root_cause) : Json();
-  if (result.given) json["given"] = given_json(*result.given);
-  if (result.crash)
-    json["crash"] = {{"how", result.crash->how}, {"stage", result.crash->stage}, {"output", result.crash->output}};
-  json["requirements"] = result.requirements;
-  json["warnings"] = result.warnings;
-  json["frontend"] = result.frontend ? Json(*result.frontend) : Json();
-  const probe::WalkFindings& findings = result.findings;
-  json["stages"] = Json{"check"};
-  if (findings.plans_built) json["stages"].push_back("plan");
-  if (findings.plans_run) json["stages"].push_back("run");
-  json["failure"] = findings.failure ? Json(*findings.failure) : Json();
-  json["modes"] = findings.modes;
-  json["engine_configs"] = findings.engine_configs;
-  json["engines"] = findings.engines;
-  json["engine_count"] = findings.engine_count;
-  json["swept"] = findings.swept;
-  json["walk_ms"] = findings.walk_ms;
-  if (!findings.log.empty()) json["log"] = findings.log;
-  json["reproduce"] = result.reproduce;
+  const auto& members = result_members();
+  Json json = object_with_room(members.size());
+  for (const ResultMember& member : members) member.put(result, json);
   return json;
 }
 
@@ -81,7 +189,7 @@ Json report_json(const Results& results, const std::optional<cudnn::LibraryInfo>
   Json json = {{"schema", "attnprobe/report/1"},
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
                {"host", host_json()}};
-  json["cudnn"] = library ? Json(*library) : Json();
+  put(json["cudnn"], library);
   json["results"] = Json::array();
   for (const auto* result : results) json["results"].push_back(to_json(*result));
   return json;

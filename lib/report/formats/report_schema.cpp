@@ -1,31 +1,34 @@
 // The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
 #include "attention/config.hpp"
 #include "diagnose/reasons.hpp"
-#include "report/formats/report.hpp"
+#include "report/formats/result_members.hpp"
+#include "report/formats/schema_of.hpp"
+#include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
+namespace schema {
+
+template <>
+inline constexpr const char* definition<log::Reason> = "reason";
+template <>
+inline constexpr const char* definition<probe::ModeFindings> = "mode";
+template <>
+inline constexpr const char* definition<probe::EngineFindings> = "engine";
+template <>
+inline constexpr const char* definition<probe::EngineConfigFindings> = "engine_config";
+template <>
+inline constexpr const char* definition<probe::OutputFindings> = "output";
+template <>
+inline constexpr const char* definition<probe::RunFindings> = "run";
+template <>
+inline constexpr const char* definition<probe::TimeFindings> = "time";
+template <>
+inline constexpr const char* definition<rules::Source> = "source";
+
+}  // namespace schema
 namespace {
 
-Json type(const char* name) {
-  return {{"type", name}};
-}
-Json or_null(const Json& schema) {
-  return {{"anyOf", Json::array({schema, type("null")})}};
-}
-Json array_of(const Json& items) {
-  return {{"type", "array"}, {"items", items}};
-}
-Json reference(const char* name) {
-  return {{"$ref", std::string("#/$defs/") + name}};
-}
-Json count() {
-  return {{"type", "integer"}, {"minimum", 0}};
-}
-
-template <class E>
-Json one_of() {
-  return {{"type", "string"}, {"enum", names_of<E>()}};
-}
+using namespace schema;
 
 // Every property is required unless its name ends in "?".
 Json object(const std::vector<std::pair<std::string, Json>>& properties) {
@@ -39,29 +42,35 @@ Json object(const std::vector<std::pair<std::string, Json>>& properties) {
   return json;
 }
 
-Json engine_config() {
-  const Json ranks = {{"type", "object"}, {"additionalProperties", count()}};
-  const Json knobs = {{"type", "object"}, {"additionalProperties", type("integer")}};
-  const Json plan = object({{"status", type("string")},
-                            {"build_ms?", type("number")},
-                            {"loaded", type("boolean")},
-                            {"reasons", array_of(reference("reason"))}});
-  return object({{"modes", array_of(type("string"))},
-                 {"rank", ranks},
-                 {"engine", type("integer")},
-                 {"knobs", knobs},
-                 {"check", object({{"supported", type("boolean")}, {"status", type("string")}})},
-                 {"reasons", array_of(reference("reason"))},
-                 {"workspace_bytes", or_null(type("integer"))},
-                 {"shared_memory_bytes", or_null(type("integer"))},
-                 {"numerical_notes", array_of(type("string"))},
-                 {"behavior_notes", array_of(type("string"))},
-                 {"plan", or_null(plan)},
-                 {"run?", or_null(reference("run"))},
-                 {"time?", or_null(reference("time"))}});
+// A struct whose integers count something, but for those that are named.
+template <class T>
+Json counting(const std::vector<std::string>& except = {}) {
+  Json json = of_struct<T>();
+  for (auto& [name, schema] : json["properties"].items())
+    if (schema == type("integer") && std::find(except.begin(), except.end(), name) == except.end()) schema = count();
+  return json;
 }
 
-Json described(Json schema, const char* text);
+Json with(Json schema, const std::vector<std::pair<const char*, const char*>>& descriptions) {
+  for (const auto& [name, text] : descriptions) schema.at("properties").at(name)["description"] = text;
+  return schema;
+}
+
+// Members that older reports and matrices lack.
+Json optional(Json schema, const std::vector<std::string>& names) {
+  Json required = Json::array();
+  for (const auto& name : schema["required"])
+    if (std::find(names.begin(), names.end(), name.get<std::string>()) == names.end()) required.push_back(name);
+  schema["required"] = std::move(required);
+  return schema;
+}
+
+Json engine_config() {
+  Json json = of_struct<probe::EngineConfigFindings>();
+  json["properties"]["rank"] = {{"type", "object"}, {"additionalProperties", count()}};
+  json["properties"]["plan"] = or_null(optional(of_struct<probe::PlanFindings>(), {"build_ms"}));
+  return optional(std::move(json), {"run", "time"});
+}
 
 // Of a log: its graphs with what the program got for each, in the form of a walk's findings.
 Json replay() {
@@ -92,221 +101,63 @@ Json replay() {
                  {"graphs", array_of(graph)}});
 }
 
-Json described(Json schema, const char* text) {
-  schema["description"] = text;
-  return schema;
-}
-
-Json number() {
-  return or_null(type("number"));
-}
-
 Json output() {
-  return object({{"tensor", type("string")},
-                 {"data_type", type("string")},
-                 {"elements", described(count(), "compared; rows of padding are not")},
-                 {"max_abs_err", number()},
-                 {"max_rel_err", number()},
-                 {"relative_l2", described(number(), "norm of the error / norm of the reference")},
-                 {"allowed_l2", type("number")},
-                 {"allowed_abs", type("number")},
-                 {"allowed_rel", type("number")},
-                 {"nan", count()},
-                 {"inf", count()},
-                 {"wrong", described(count(), "elements beyond what is allowed")},
-                 {"unwritten", count()},
-                 {"outside", described(count(), "elements written that are not the tensor's")},
-                 {"first_wrong", array_of(type("integer"))},
-                 {"first_wrong_value", number()},
-                 {"first_wrong_reference", number()},
-                 {"right", type("boolean")}});
-}
-
-Json run() {
-  Json status = type("string");
-  status["enum"] = {"ok",          "wrong_result", "not_verified", "out_of_memory", "cuda_error",
-                    "cudnn_error", "crashed",      "timeout",      "not_run"};
-  return object({{"status", status},
-                 {"message", type("string")},
-                 {"max_abs_err", number()},
-                 {"max_rel_err", number()},
-                 {"relative_l2", number()},
-                 {"reference", type("string")},
-                 {"outputs", array_of(reference("output"))},
-                 {"repeats", count()},
-                 {"deterministic", or_null(type("boolean"))},
-                 {"data", type("string")},
-                 {"context_lost", type("boolean")}});
+  Json json = with(counting<probe::OutputFindings>(), {{"elements", "compared; rows of padding are not"},
+                                                       {"relative_l2", "norm of the error / norm of the reference"},
+                                                       {"wrong", "elements beyond what is allowed"},
+                                                       {"outside", "elements written that are not the tensor's"}});
+  return json;
 }
 
 Json time() {
-  Json status = type("string");
-  status["enum"] = {"ok", "unstable", "no_accepted_samples"};
-  return object(
-      {{"status", status},
-       {"method", type("string")},
-       {"profile", type("string")},
-       {"median_ms", number()},
-       {"min_ms", number()},
-       {"mean_ms", number()},
-       {"max_ms", number()},
-       {"stdev_ms", number()},
-       {"q1_ms", number()},
-       {"q3_ms", number()},
-       {"iqr_ms", number()},
-       {"noise", described(number(), "stdev / mean")},
-       {"samples", count()},
-       {"discarded", described(count(), "because the clock was throttled")},
-       {"outliers", described(count(), "kept, but far from the median")},
-       {"overhead_ms", described(number(), "of the events, measured around an empty kernel; not in the times")},
-       {"enqueue_ms", described(number(), "host time of cudnnBackendExecute")},
-       {"clock_mhz", number()},
-       {"hot_ms", described(number(), "back to back, L2 not flushed")},
-       {"graph_ms", described(number(), "replayed from a CUDA graph")},
-       {"graph_status", type("string")},
-       {"tflops", number()},
-       {"percent_of_peak", number()},
-       {"gbytes_per_s", number()},
-       {"percent_of_bandwidth", number()},
-       {"bound", type("string")},
-       {"advice", array_of(type("string"))},
-       {"raw_ms", array_of(type("number"))}});
-}
-
-Json mode() {
-  return object({{"mode", type("string")},
-                 {"status", type("string")},
-                 {"candidates", count()},
-                 {"viable", count()},
-                 {"notes", array_of(type("string"))},
-                 {"reasons", array_of(reference("reason"))}});
-}
-
-Json engine() {
-  const Json knob = object(
-      {{"knob", type("string")}, {"min", type("integer")}, {"max", type("integer")}, {"stride", type("integer")}});
-  return object({{"engine", count()},
-                 {"status", type("string")},
-                 {"reasons", array_of(reference("reason"))},
-                 {"knobs", array_of(knob)},
-                 {"legal", count()},
-                 {"tried", count()},
-                 {"viable", count()}});
+  Json json = with(counting<probe::TimeFindings>(),
+                   {{"discarded", "because the clock was throttled"}, {"outliers", "kept, but far from the median"}});
+  for (const Measurement& measured : measurements())
+    if (!measured.what.empty()) json.at("properties").at(std::string(measured.key))["description"] = measured.what;
+  return json;
 }
 
 Json root_cause() {
-  return object({{"category", one_of<diagnose::Category>()},
-                 {"status", type("string")},
-                 {"reason", type("string")},
-                 {"engine", or_null(type("integer"))},
-                 {"mode", or_null(type("string"))},
-                 {"explanation", type("string")},
-                 {"in_general", type("string")},
-                 {"advice", array_of(type("string"))}});
-}
-
-Json requirement() {
-  return object({{"id", type("string")},
-                 {"feature", type("string")},
-                 {"needs", type("string")},
-                 {"text", type("string")},
-                 {"source", reference("source")}});
-}
-
-Json known_bug() {
-  return object({{"id", type("string")},
-                 {"what", type("string")},
-                 {"advice", type("string")},
-                 {"fixed_in", described(type("string"), "empty where no fixed version is known")},
-                 {"source", reference("source")}});
-}
-
-Json frontend() {
-  return object({{"version", type("string")},
-                 {"refuses", type("boolean")},
-                 {"id", type("string")},
-                 {"status", type("string")},
-                 {"message", type("string")},
-                 {"source", reference("source")}});
+  Json json = of_struct<diagnose::RootCause>();
+  json["properties"]["category"] = one_of<diagnose::Category>();
+  return json;
 }
 
 Json result() {
-  const Json graph = object({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
-                             {"pattern", described(or_null(type("string")), "null: no attention that attnprobe knows")},
-                             {"choice?", type("string")},
-                             {"ops", array_of(type("string"))},
-                             {"score_ops?", array_of(type("string"))}});
-  const Json failure = object({{"stage", type("string")}, {"message", type("string")}, {"cudnn", type("object")}});
-  const Json crash = object({{"how", type("string")}, {"stage", type("string")}, {"output", type("string")}});
-  const Json given = object({{"description", type("string")},
-                             {"recognised", described(type("boolean"), "the config builds this very graph")},
-                             {"notes", array_of(type("string"))}});
-  return object(
-      {{"config", described(or_null(type("object")), "null for a graph that no config builds")},
-       {"given?", described(given, "of a graph that another program made")},
-       {"graph", or_null(graph)},
-       {"target",
-        object({{"id", type("string")}, {"name", type("string")}, {"sm", count()}, {"kind", one_of<gpu::Kind>()}})},
-       {"cudnn", object({{"version", or_null(type("string"))}, {"path", type("string")}})},
-       {"verdict", one_of<campaign::Verdict>()},
-       {"environment_broken", type("boolean")},
-       {"expect", one_of<attention::ExpectedVerdict>()},
-       {"met", type("boolean")},
-       {"root_cause", or_null(reference("root_cause"))},
-       {"crash?", crash},
-       {"requirements?",
-        described(array_of(reference("requirement")),
-                  "what the config needs and this cuDNN or GPU lacks, where cuDNN refused it; never decides the "
-                  "verdict")},
-       {"warnings?",
-        described(array_of(reference("known_bug")), "known bugs that concern the config on this cuDNN and GPU")},
-       {"frontend?", described(or_null(reference("frontend")),
-                               "what cudnn-frontend says before it asks cuDNN; null for patterns that it has not")},
-       {"stages", array_of(type("string"))},
-       {"failure", or_null(failure)},
-       {"modes", array_of(reference("mode"))},
-       {"engine_configs", array_of(reference("engine_config"))},
-       {"engines", array_of(reference("engine"))},
-       {"engine_count", count()},
-       {"swept", type("boolean")},
-       {"walk_ms?", described(type("number"), "not in a matrix, whose reports are the same each time")},
-       {"log?", type("string")},
-       {"reproduce", type("string")}});
+  std::vector<std::pair<std::string, Json>> properties;
+  for (const ResultMember& member : result_members())
+    properties.emplace_back(std::string(member.key) + (member.is_optional ? "?" : ""), member.schema());
+  return object(properties);
 }
 
 }  // namespace
 
 Json report_schema() {
-  const Json file = object({{"name", type("string")}, {"path", type("string")}, {"version", type("string")}});
-  const Json library = object({{"version", count()},
-                               {"path", type("string")},
-                               {"cuda_version", count()},
-                               {"files", array_of(file)},
-                               {"problems", array_of(type("string"))}});
   Json schema =
       object({{"schema", {{"const", "attnprobe/report/1"}}},
               {"tool", object({{"name", type("string")}, {"version", type("string")}})},
               {"host?", type("object")},
-              {"cudnn?", or_null(library)},
+              {"cudnn?", or_null(counting<cudnn::LibraryInfo>())},
               {"matrix?", described(type("object"), "of matrix and merge: the axes, in the order of the results")},
               {"results", array_of(reference("result"))},
               {"transformer_engine?", described(array_of(type("object")), "with --te: the answer to each call")},
               {"replay?", described(replay(), "of replay: what the log itself shows")}});
   schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
   schema["title"] = "attnprobe report";
-  schema["$defs"] = {{"reason", object({{"status", type("string")}, {"reason", type("string")}})},
-                     {"engine_config", engine_config()},
-                     {"engine", engine()},
-                     {"mode", mode()},
-                     {"output", output()},
-                     {"run", run()},
-                     {"time", time()},
-                     {"root_cause", root_cause()},
-                     {"source", object({{"text", type("string")}, {"url", type("string")}})},
-                     {"requirement", requirement()},
-                     {"known_bug", known_bug()},
-                     {"frontend", frontend()},
-                     {"result", result()}};
+  schema["$defs"] = {
+      {"reason", of_struct<log::Reason>()},
+      {"engine_config", engine_config()},
+      {"engine", counting<probe::EngineFindings>()},
+      {"mode", counting<probe::ModeFindings>()},
+      {"output", output()},
+      {"run", counting<probe::RunFindings>()},
+      {"time", time()},
+      {"root_cause", root_cause()},
+      {"source", of_struct<rules::Source>()},
+      {"requirement", of_struct<rules::Requirement>()},
+      {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty where no fixed version is known"}})},
+      {"frontend", of_struct<rules::FrontendAnswer>()},
+      {"result", result()}};
   return schema;
 }
 

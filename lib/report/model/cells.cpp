@@ -12,10 +12,10 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
-#include "report/formats/report.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -72,9 +72,9 @@ CellEngine engine_of(const Json& config) {
   }
   if (run.is_object()) engine.run = word(run, "status");
   if (time.is_object()) {
-    engine.median_ms = number(time, "median_ms");
-    engine.tflops = number(time, "tflops");
-    engine.percent_of_peak = number(time, "percent_of_peak");
+    for (const Measurement& measured : measurements())
+      if (const auto value = number(time, std::string(measured.key).c_str()))
+        engine.figures.emplace(measured.key, *value);
   }
   const Json& workspace = member(config, "workspace_bytes");
   if (workspace.is_number_integer()) engine.workspace_bytes = workspace.get<int64_t>();
@@ -91,6 +91,7 @@ CellAnswer answer_of(const Json& result) {
   answer.verdict = word(result, "verdict");
   answer.expect = word(result, "expect");
   answer.met = result.value("met", false);
+  answer.environment_broken = result.value("environment_broken", false);
   if (const Json& cause = member(result, "root_cause"); cause.is_object()) {
     answer.category = word(cause, "category");
     answer.status = word(cause, "status");
@@ -184,14 +185,28 @@ std::string name_in(const Json& result) {
 const CellEngine* fastest(const CellAnswer& answer) {
   const CellEngine* best = nullptr;
   for (const auto& engine : answer.engines)
-    if (engine.median_ms && is_working(engine) && (best == nullptr || *engine.median_ms < *best->median_ms))
+    if (engine.median_ms() && is_working(engine) && (best == nullptr || *engine.median_ms() < *best->median_ms()))
       best = &engine;
   return best;
 }
 
 CellCollector::CellCollector(MatrixAxes axes) {
   table_.configs.resize(axes.configs.size());
+  table_.target_words.resize(axes.targets.size());
+  table_.cudnn_words.resize(axes.cudnns.size());
   table_.axes = std::move(axes);
+}
+
+// A cell's command is its config's, its target's and its cuDNN's words; what one of them gave stands for all.
+void CellCollector::add_command(const CellPlace& place, const std::string& command) {
+  const auto parts = campaign::parts_of_command(command);
+  if (!parts) return;
+  const auto keep = [](std::string& known, const std::string& word) {
+    if (known.empty()) known = word;
+  };
+  keep(table_.configs[place.config].command, parts->question);
+  keep(table_.target_words[place.target], parts->target);
+  keep(table_.cudnn_words[place.cudnn], parts->cudnn);
 }
 
 void CellCollector::add(const CellPlace& place, const Json& result) {
@@ -200,6 +215,7 @@ void CellCollector::add(const CellPlace& place, const Json& result) {
   const std::lock_guard lock(mutex_);
   CellConfig& config = table_.configs[place.config];
   if (config.summary.empty()) config = config_of(result);
+  add_command(place, word(result, "reproduce"));
   const auto [known, is_new] = known_.try_emplace(std::move(text), table_.answers.size());
   if (is_new) table_.answers.push_back(std::move(answer));
   table_.cells.push_back({place, known->second});
@@ -283,25 +299,11 @@ CellTable collect(const CellLog& log, const std::string& only_cudnn) {
   return collector.take();
 }
 
-std::string config_command(const CellTable& table, size_t config) {
-  const Json& fields = table.configs[config].fields;
-  if (!fields.is_object()) return "";
-  try {
-    const auto options = to_options(attention::parse_configs(json_text(fields), "a report").at(0).spec);
-    // A matrix looks no further where no heuristic mode has anything, unless it was told to.
-    const std::string& made_by = table.axes.command;
-    const bool looked_no_further =
-        made_by.rfind("attnprobe matrix", 0) == 0 && made_by.find(" --sweep") == std::string::npos;
-    return "attnprobe " + options + (looked_no_further ? " --quick" : "");
-  } catch (const Error&) {
-    return "";
-  }
-}
-
 std::string reproduce_command(const CellTable& table, const Cell& cell) {
-  const std::string command = config_command(table, cell.place.config);
-  if (command.empty()) return "";
-  return fmt::format("{} --target {} --cudnn {}", command, shell_word(table.target(cell).id), table.cudnn(cell));
+  const std::string& question = table.configs[cell.place.config].command;
+  if (question.empty()) return "";
+  return campaign::joined_command(
+      {question, table.target_words[cell.place.target], table.cudnn_words[cell.place.cudnn]});
 }
 
 std::string cells_summary(const CellTable& table) {

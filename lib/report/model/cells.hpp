@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "report/formats/report.hpp"
 #include "report/model/cell_log.hpp"
+#include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
 
@@ -21,11 +21,16 @@ struct CellEngine {
   std::string status, reason;  ///< why not; of the plan where that failed
   std::optional<int64_t> workspace_bytes;
   std::string plan, run;  ///< "built", "failed", "ok", "wrong_result", …; "" where not asked for
-  std::optional<double> median_ms, tflops, percent_of_peak;
+  std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
+
+  std::optional<double> figure(std::string_view key) const {
+    const auto found = figures.find(key);
+    return found == figures.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<double> median_ms() const { return figure(median_time); }
 };
-ATTNPROBE_JSON(CellEngine, engine, knobs, modes, viable, status, reason, workspace_bytes, plan, run, median_ms, tflops,
-               percent_of_peak)
+ATTNPROBE_JSON(CellEngine, engine, knobs, modes, viable, status, reason, workspace_bytes, plan, run, figures)
 
 struct CellMode {
   std::string mode;
@@ -37,7 +42,7 @@ ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 /// What was answered, without who was asked: many cells share one.
 struct CellAnswer {
   std::string verdict, expect;
-  bool met = false;
+  bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
   std::string category, status, reason, explanation;  ///< of the root cause; "" where it is supported
   std::vector<std::string> advice;
@@ -47,7 +52,7 @@ struct CellAnswer {
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
   std::string frontend;            ///< cudnn-frontend's refusal, or ""
 };
-ATTNPROBE_JSON(CellAnswer, verdict, expect, met, viable, candidates, category, status, reason, explanation, advice,
+ATTNPROBE_JSON(CellAnswer, verdict, expect, met, environment_broken, viable, candidates, category, status, reason, explanation, advice,
                pattern, hash, choice, modes, engines, notes, frontend)
 
 /// An answer's fastest right engine config; nullptr where nothing was timed.
@@ -55,7 +60,8 @@ const CellEngine* fastest(const CellAnswer& answer);
 
 struct CellConfig {
   std::string name, summary, pattern, pass, dtype, source;
-  Json fields;  ///< the config's own
+  std::string command;  ///< that asks about it, on no target yet
+  Json fields;          ///< the config's own
 };
 
 struct Cell {
@@ -67,7 +73,8 @@ struct CellTable {
   MatrixAxes axes;
   std::vector<CellConfig> configs;  ///< as axes.configs
   std::vector<CellAnswer> answers;
-  std::vector<Cell> cells;  ///< by config, target, cuDNN
+  std::vector<Cell> cells;                             ///< by config, target, cuDNN
+  std::vector<std::string> target_words, cudnn_words;  ///< as axes.targets and axes.cudnns, for a command line
 
   const CellAnswer& answer(const Cell& cell) const { return answers[cell.answer]; }
   const std::string& config(const Cell& cell) const { return axes.configs[cell.place.config]; }
@@ -84,6 +91,8 @@ class CellCollector {
   CellTable take();
 
  private:
+  void add_command(const campaign::CellPlace& place, const std::string& command);
+
   CellTable table_;
   std::map<std::string, size_t> known_;  // answers by their text
   std::mutex mutex_;
@@ -118,10 +127,7 @@ std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& pa
 /// `only_cudnn`: of a matrix only the cells of that version (has_version).
 CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
 
-/// "attnprobe --heads 12 …": the command that asks about a config, on no
-/// target yet; "" where a graph was asked about that no config builds.
-std::string config_command(const CellTable& table, size_t config);
-/// The command that asks one cell again.
+/// The command that asks one cell again; "" where the report has none.
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
 /// The cells of several folders, cell files or reports in one new cell file: their axes
@@ -129,22 +135,6 @@ std::string reproduce_command(const CellTable& table, const Cell& cell);
 /// many were in several and differ. An empty title is that of the first that has one.
 size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title);
-
-// ---- reports of a table
-
-/// One of csv, junit, md, html.
-std::string render_cells(Format format, const CellTable& table);
-
-/// report.json, report.csv, report.xml (JUnit), report.md and index.html in that folder, from its cells.
-void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table);
-
-std::string cells_csv(const CellTable& table);
-/// JUnit XML: a test suite for each cuDNN and target, a test case a cell.
-std::string cells_junit(const CellTable& table);
-/// For GitHub's step summary, which takes 1 MiB.
-std::string cells_markdown(const CellTable& table);
-/// One page without anything outside of it.
-std::string cells_page(const CellTable& table);
 
 /// "2,104 cells: 1,980 supported, 120 unsupported, 4 crashed; 3 not as expected".
 std::string cells_summary(const CellTable& table);

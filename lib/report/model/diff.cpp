@@ -127,12 +127,12 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
   }
   const CellEngine *old_best = fastest(before), *new_best = fastest(after);
   if (old_best != nullptr && new_best != nullptr) {
-    const double ratio = *new_best->median_ms / *old_best->median_ms;
+    const double ratio = *new_best->median_ms() / *old_best->median_ms();
     if (ratio > 1 + tolerance || ratio < 1 / (1 + tolerance)) {
       change.kind = ratio > 1 ? ChangeKind::slower : ChangeKind::faster;
-      change.before = fmt::format("{:.4g} ms, {}", *old_best->median_ms, name_of_engine(*old_best));
-      change.after =
-          fmt::format("{:.4g} ms, {} ({:+.1f} %)", *new_best->median_ms, name_of_engine(*new_best), 100 * (ratio - 1));
+      change.before = fmt::format("{:.4g} ms, {}", *old_best->median_ms(), name_of_engine(*old_best));
+      change.after = fmt::format("{:.4g} ms, {} ({:+.1f} %)", *new_best->median_ms(), name_of_engine(*new_best),
+                                 100 * (ratio - 1));
       return change;
     }
   }

@@ -113,11 +113,7 @@ function reproduceSection({config, target, version}) {
   return section(
       'Reproduce',
       commandBox(
-          `${config.command} --target ${quoted(target.id)} --cudnn ${quoted(cudnn.path ?? cudnn.version)}`));
-}
-
-function quoted(word) {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll('\'', '\'\\\'\'')}'`;
+          `${config.command} --target ${target.word || target.id} --cudnn ${cudnn.word || cudnn.version}`));
 }
 
 /** Its words stay whole: a line does not end inside of "--target". */
@@ -262,8 +258,8 @@ function timeBar(row, slowest) {
   const bar = element('span', {class: 'bar'});
   bar.style.setProperty('--share', row.ms / slowest);
   const facts = [];
-  if (Number.isFinite(row.tflops)) facts.push(`${shortNumber(row.tflops)} TFLOP/s`);
-  if (Number.isFinite(row.peak)) facts.push(`${shortNumber(row.peak)} % of peak`);
+  for (const {key, unit} of data.measurements)
+    if (key !== 'ms' && Number.isFinite(row[key])) facts.push(`${shortNumber(row[key])} ${unit}`);
   return [bar, element('b', {}, `${shortNumber(row.ms)} ms`), element('small', {}, facts.join(' · '))];
 }
 

@@ -261,7 +261,7 @@ GpuLimits limits_of(const CudaDevice& device) {
 probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const RunOptions& options) {
   Sampler sampler(device);
   MeasureOptions measuring;
-  measuring.profile = options.timing == name_of(Timing::fast) ? fast_profile() : standard_profile();
+  measuring.profile = options.timing == Timing::fast ? fast_profile() : standard_profile();
   const GpuLimits limits = limits_of(device);
   measuring.reference_clock_mhz = limits.sm_clock_mhz;
   const auto start = Clock::now();
@@ -271,7 +271,7 @@ probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const 
   findings.method =
       fmt::format("CUDA events less those of an empty kernel, L2 flushed, rests of twice the time, {}",
                   sampler.holds() ? "queued before the start" : "launches included: the plan waits for the GPU");
-  findings.profile = options.timing;
+  findings.profile = name_of(options.timing);
   findings.overhead_ms = sampler.overhead_ms();
   if (options.hot) add_hot(findings, sampler, execute);
   if (options.cuda_graph) add_graph(findings, device, sampler, execute);

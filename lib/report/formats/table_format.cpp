@@ -7,8 +7,8 @@
 
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
+#include "report/formats/format.hpp"
 #include "report/formats/notes.hpp"
-#include "report/formats/report.hpp"
 #include "report/formats/run_text.hpp"
 
 namespace attnprobe::report {
@@ -88,7 +88,8 @@ std::string working_summary(const Result& result) {
 std::string cause_summary(const Result& result) {
   if (!result.root_cause) return "";
   const std::string& reason = result.root_cause->reason;
-  const std::string words = reason.substr(0, reason.find(" at: "));
+  // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
+  const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
   return fmt::format("{}: {}", result.root_cause->category, words.empty() ? result.root_cause->explanation : words);
 }
 
@@ -97,9 +98,9 @@ std::string expectation_mark(const Result& result) {
   return fmt::format(" (expected {})", name_of(expected(result)));
 }
 
-std::string telling_text(const std::vector<log::Reason>& traceback) {
-  const auto* telling = diagnose::telling_reason(traceback);
-  return telling == nullptr ? "" : telling->reason;
+std::string decisive_text(const std::vector<log::Reason>& traceback) {
+  const auto* decisive = diagnose::telling_reason(traceback);
+  return decisive == nullptr ? "" : decisive->reason;
 }
 
 void add_modes(std::string& out, const Result& result) {
@@ -107,7 +108,7 @@ void add_modes(std::string& out, const Result& result) {
   for (const auto& mode : result.findings.modes) {
     std::string note = mode.notes.empty() ? "" : mode.notes.front();
     if (mode.status != "CUDNN_STATUS_SUCCESS")
-      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + telling_text(mode.reasons));
+      note = short_status(mode.status) + (mode.reasons.empty() ? "" : ": " + decisive_text(mode.reasons));
     rows.push_back({mode.mode, std::to_string(mode.candidates), std::to_string(mode.viable), note});
   }
   if (rows.size() > 1) out += aligned(rows, 2) + "\n";
@@ -115,8 +116,8 @@ void add_modes(std::string& out, const Result& result) {
 
 std::string check_cell(const EngineConfigFindings& config) {
   if (config.check.supported) return "ok";
-  const auto* telling = diagnose::telling_reason(config.reasons);
-  return short_status(telling == nullptr ? config.check.status : telling->status);
+  const auto* decisive = diagnose::telling_reason(config.reasons);
+  return short_status(decisive == nullptr ? config.check.status : decisive->status);
 }
 
 std::string plan_cell(const EngineConfigFindings& config) {
@@ -129,8 +130,8 @@ std::string detail_cell(const EngineConfigFindings& config) {
   if (std::string problem = run_problem(config); !problem.empty()) return problem;
   if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
       config.plan->status != "CUDNN_STATUS_SUCCESS")
-    return telling_text(config.plan->reasons);
-  if (!config.check.supported) return telling_text(config.reasons);
+    return decisive_text(config.plan->reasons);
+  if (!config.check.supported) return decisive_text(config.reasons);
   std::string text = "workspace " + bytes_text(config.workspace_bytes);
   if (config.shared_memory_bytes) text += ", shared memory " + bytes_text(config.shared_memory_bytes);
   for (const auto& note : config.numerical_notes) text += ", " + note;
@@ -295,61 +296,7 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
   return text + ".\n";
 }
 
-// Printed width: colour codes take none, and every character outside ASCII counts one.
-size_t display_width(const std::string& text) {
-  size_t width = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = std::min(text.find('m', i), text.size());
-      continue;
-    }
-    width += (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U ? 0 : 1;
-  }
-  return width;
-}
-
-}  // namespace
-
-std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t indent) {
-  std::vector<size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line(indent, ' ');
-    for (size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      if (i + 1 < row.size()) line += std::string(widths[i] - display_width(row[i]) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
-}
-
-std::string wrapped(const std::string& text, size_t indent, size_t width) {
-  const std::string margin(indent, ' ');
-  std::string out, line;
-  auto flush = [&] {
-    if (!line.empty()) out += margin + line + "\n";
-    line.clear();
-  };
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
-    const std::string word = text.substr(begin, end - begin);
-    if (!line.empty() && indent + display_width(line) + 1 + display_width(word) > width) flush();
-    if (!word.empty()) line += (line.empty() ? "" : " ") + word;
-    if (end < text.size() && text[end] == '\n') flush();
-    begin = end + 1;
-  }
-  flush();
-  return out;
-}
-
-std::string text_report(const Results& results, const std::optional<cudnn::LibraryInfo>& library,
-                        const TextStyle& style) {
+std::string text_of(const Results& results, const std::optional<cudnn::LibraryInfo>& library, const TextStyle& style) {
   TextStyle chosen = style;
   chosen.details = style.details || results.size() == 1;
   const Writer writer(chosen);
@@ -368,5 +315,19 @@ std::string text_report(const Results& results, const std::optional<cudnn::Libra
   }
   return out + footer(results, library);
 }
+
+std::string table(const Document& document) {
+  std::string text;
+  if (document.before) text += document.before(document.style);
+  for (const auto& group : document.groups) text += text_of(group, document.library, document.style) + "\n";
+  text.pop_back();
+  if (document.after) text += "\n" + document.after(document.style);
+  return text;
+}
+
+}  // namespace
+
+extern const Format table_format;
+const Format table_format{"table", "text for people", "", table};
 
 }  // namespace attnprobe::report

@@ -1,9 +1,15 @@
-#include "worker/test_plans.hpp"
+#include "worker/test_faults.hpp"
 
+#include "base/error.hpp"
+
+#ifdef ATTNPROBE_TEST_FAULTS
+
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "build/expand.hpp"
 #include "run/problem.hpp"
@@ -35,10 +41,10 @@ class TestRunner : public run::Runner {
       run::Problem problem(*cpu_, graph, options, plans.device().library().version());
       int runs = 0;
       outcome.run = problem.verify([&] { execute(graph, problem, fault, runs++); }, options.repeat);
-      if (!probe::ran(*outcome.run) || options.timing == name_of(run::Timing::none)) return;
+      if (!probe::ran(*outcome.run) || options.timing == run::Timing::none) return;
       // No clock has anything to say about a plan that did not run on a GPU.
       outcome.time.emplace();
-      outcome.time->status = "no_accepted_samples";
+      outcome.time->status = probe::TimeStatus::no_accepted_samples;
       outcome.time->method = "none: a test's stand-in for a plan";
     });
     return outcome;
@@ -69,8 +75,48 @@ class TestRunner : public run::Runner {
 
 }  // namespace
 
+void inject_fault(const std::string& stage) {
+  const char* fault = std::getenv("ATTNPROBE_TEST_FAULT");
+  if (fault == nullptr) return;
+  const std::string text = fault;
+  const size_t at = text.find('@');
+  if (at == std::string::npos) return;
+  const std::string kind = text.substr(0, at), place = text.substr(at + 1);
+  const bool meant = !place.empty() && place.back() == '*'
+                         ? stage.compare(0, place.size() - 1, place, 0, place.size() - 1) == 0
+                         : stage == place;
+  if (!meant) return;
+  if (kind == "segfault") ::raise(SIGSEGV);
+  if (kind == "abort") std::abort();
+  if (kind == "exit") std::_Exit(7);
+  if (kind == "hang")
+    while (true) pause();
+}
+
+bool test_plans_asked() {
+  return std::getenv("ATTNPROBE_TEST_PLANS") != nullptr;
+}
+
 std::unique_ptr<run::Runner> test_runner() {
   return std::make_unique<TestRunner>();
 }
 
 }  // namespace attnprobe::worker
+
+#else
+
+namespace attnprobe::worker {
+
+void inject_fault(const std::string&) {}
+
+bool test_plans_asked() {
+  return false;
+}
+
+std::unique_ptr<run::Runner> test_runner() {
+  throw Error(ErrorKind::internal, "this attnprobe was built without the doubles that tests use");
+}
+
+}  // namespace attnprobe::worker
+
+#endif

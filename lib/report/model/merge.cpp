@@ -1,12 +1,8 @@
-// The files of a matrix's folder, and many folders as one.
+// Many matrices' folders, or reports, as one.
 #include <fmt/format.h>
 
-#include <future>
-
 #include "base/error.hpp"
-#include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "report/formats/report.hpp"
 #include "report/model/cells.hpp"
 
 namespace attnprobe::report {
@@ -93,48 +89,6 @@ size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   }
   merged.sort();
   return conflicts;
-}
-
-std::string render_cells(Format format, const CellTable& table) {
-  switch (format) {
-    case Format::csv:
-      return cells_csv(table);
-    case Format::junit:
-      return cells_junit(table);
-    case Format::md:
-      return cells_markdown(table);
-    case Format::html:
-      return cells_page(table);
-    default:
-      throw Error(ErrorKind::internal, fmt::format("{} is no format of cells", name_of(format)));
-  }
-}
-
-void write_matrix_reports(const fs::path& folder, const CellLog& log, const CellTable& table) {
-  // Side by side: each is a whole document.
-  std::vector<std::future<void>> files;
-  const auto write = [&](Format format, const char* name) {
-    files.push_back(std::async(std::launch::async, [&table, file = folder / name, format] {
-      OutputFile(file).replace(render_cells(format, table));
-    }));
-  };
-  write(Format::html, "index.html");
-  write(Format::csv, "report.csv");
-  write(Format::junit, "report.xml");
-  write(Format::md, "report.md");
-  // Line by line: the cells of a large matrix do not fit in memory as JSON.
-  OutputFile(folder / "report.json").replace([&](std::ostream& out) {
-    const Json head = {{"schema", "attnprobe/report/1"},
-                       {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
-                       {"matrix", log.axes()}};
-    std::string text = json_text(head);
-    text.back() = ',';
-    out << text << "\n\"results\": [";
-    const char* separator = "\n";
-    log.for_each([&](const CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
-    out << "\n]}\n";
-  });
-  for (auto& file : files) file.get();
 }
 
 }  // namespace attnprobe::report

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "report/formats/report.hpp"
-#include "report/model/cells.hpp"
+#include "report/formats/format.hpp"
+#include "report/model/measurements.hpp"
 
 namespace attnprobe {
 extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_page;  // matrix_page*
@@ -58,6 +58,7 @@ class Payload {
                     {"command", table_.axes.command},
                     {"targets", targets()},
                     {"cudnns", cudnns()},
+                    {"measurements", measured()},
                     {"configs", configs()}};
     Json answers = Json::array();
     for (const auto& answer : table_.answers) answers.push_back(answer_json(answer));
@@ -71,22 +72,33 @@ class Payload {
  private:
   Json targets() const {
     Json list = Json::array();
-    for (const auto& target : table_.axes.targets)
+    for (size_t t = 0; t < table_.axes.targets.size(); ++t) {
+      const MatrixAxes::Target& target = table_.axes.targets[t];
       list.push_back({{"id", target.id},
                       {"name", target.name},
                       {"sm", target.sm},
                       {"kind", target.kind},
+                      {"word", table_.target_words[t]},
                       {"family", target.architecture.empty() ? fmt::format("sm_{}", target.sm) : target.architecture}});
+    }
     return list;
   }
 
   Json cudnns() const {
     Json list = Json::array();
-    for (const auto& version : table_.axes.cudnns) list.push_back({{"version", version}});
+    for (size_t v = 0; v < table_.axes.cudnns.size(); ++v)
+      list.push_back({{"version", table_.axes.cudnns[v]}, {"word", table_.cudnn_words[v]}});
     return list;
   }
 
-  // The command has the config's fields alone; the page adds GPU and cuDNN.
+  Json measured() const {
+    Json list = Json::array();
+    for (const Measurement& each : measurements())
+      if (!each.in_page.empty()) list.push_back({{"key", each.in_page}, {"unit", each.unit}});
+    return list;
+  }
+
+  // The command asks on no target yet; the page adds the words of GPU and cuDNN.
   Json configs() const {
     Json list = Json::array();
     for (size_t c = 0; c < table_.configs.size(); ++c) {
@@ -97,25 +109,25 @@ class Payload {
                       {"pass", config.pass},
                       {"dtype", config.dtype},
                       {"source", config.source},
-                      {"command", config_command(table_, c)},
+                      {"command", config.command},
                       {"fields", config.fields}});
     }
     return list;
   }
 
   Json engine_json(const CellEngine& engine) {
-    return {{"e", engine.engine},
-            {"k", engine.knobs},
-            {"m", engine.modes},
-            {"ok", engine.viable},
-            {"s", engine.status},
-            {"r", texts_.text(engine.reason)},
-            {"ws", or_null(engine.workspace_bytes)},
-            {"plan", or_null(engine.plan)},
-            {"run", or_null(engine.run)},
-            {"ms", or_null(engine.median_ms)},
-            {"tflops", or_null(engine.tflops)},
-            {"peak", or_null(engine.percent_of_peak)}};
+    Json json = {{"e", engine.engine},
+                 {"k", engine.knobs},
+                 {"m", engine.modes},
+                 {"ok", engine.viable},
+                 {"s", engine.status},
+                 {"r", texts_.text(engine.reason)},
+                 {"ws", or_null(engine.workspace_bytes)},
+                 {"plan", or_null(engine.plan)},
+                 {"run", or_null(engine.run)}};
+    for (const Measurement& measured : measurements())
+      if (!measured.in_page.empty()) json[std::string(measured.in_page)] = or_null(engine.figure(measured.key));
+    return json;
   }
 
   Json all_texts(const std::vector<std::string>& lines) {
@@ -173,9 +185,7 @@ void fill(std::string& page, const std::string& placeholder, const std::string& 
   page.replace(page.find(placeholder), placeholder.size(), text);
 }
 
-}  // namespace
-
-std::string cells_page(const CellTable& table) {
+std::string page_of(const CellTable& table) {
   std::string page = page_file(".html");
   // The data last: what it holds is not looked through for placeholders.
   fill(page, "/*STYLE*/", page_file(".css"));
@@ -183,5 +193,10 @@ std::string cells_page(const CellTable& table) {
   fill(page, "/*DATA*/", safe_in_html(json_text(Payload(table).make())));
   return page;
 }
+
+}  // namespace
+
+extern const Format html_format;
+const Format html_format{"html", "one page to look at, with nothing outside of it", "index.html", nullptr, page_of};
 
 }  // namespace attnprobe::report

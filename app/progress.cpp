@@ -1,0 +1,45 @@
+#include "progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace attnprobe::app {
+namespace {
+
+std::string time_text(double seconds) {
+  constexpr double minute = 60;
+  return seconds < minute ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / minute);
+}
+
+}  // namespace
+
+Progress::Progress(size_t total) : total_(total), on_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void Progress::add(const campaign::Result& result) {
+  const std::lock_guard lock(mutex_);
+  ++done_;
+  const auto now = Clock::now();
+  const auto pause = on_terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(10'000);
+  if (now - last_ < pause) return;
+  last_ = now;
+  const double seconds = std::chrono::duration<double>(now - begun_).count();
+  const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
+  const std::string left = rate > 0 ? time_text(static_cast<double>(total_ - done_) / rate) : "?";
+  const std::string text = fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
+  if (on_terminal_)
+    fmt::print(stderr, "\r\x1b[K{} {}  {} on {}", bar(), text, result.config.spec.name, result.target.id);
+  else
+    fmt::print(stderr, "{}\n", text);
+}
+
+void Progress::end() const {
+  if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
+}
+
+std::string Progress::bar() const {
+  constexpr size_t width = 24;
+  const size_t full = total_ == 0 ? width : width * done_ / total_;
+  return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,32 @@
+// How far long work is: redrawn in place on a terminal, a line every ten seconds elsewhere.
+#pragma once
+
+#include <chrono>
+#include <mutex>
+#include <string>
+
+#include "campaign/result.hpp"
+
+namespace attnprobe::app {
+
+class Progress {
+ public:
+  explicit Progress(size_t total);
+
+  /// May be called from several threads.
+  void add(const campaign::Result& result);
+  /// Takes the bar away.
+  void end() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string bar() const;
+
+  size_t total_, done_ = 0;
+  bool on_terminal_;
+  std::mutex mutex_;
+  Clock::time_point begun_ = Clock::now(), last_ = begun_;
+};
+
+}  // namespace attnprobe::app

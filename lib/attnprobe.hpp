@@ -1,0 +1,70 @@
+// attnprobe as a library: asks the real cuDNN which attention configs it supports on which GPU, and why not.
+//
+//   const auto configs = attnprobe::attention::parse_configs(R"({"heads": 12, "seqlen": 512, "head_dim": 64})", "here");
+//   for (const auto& answer : attnprobe::ask(configs, attnprobe::find_targets("l40s,h200")))
+//     std::printf("%s: %s\n", answer.target.c_str(), std::string(name_of(answer.verdict)).c_str());
+//
+// cuDNN is called in worker processes of the program attnprobe, so that a crash inside it costs one answer. The program
+// is found beside an installed library (Options::program), and with ATTNPROBE_PROGRAM wherever it is.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/config.hpp"
+#include "campaign/verdict.hpp"
+#include "diagnose/root_cause.hpp"
+#include "gpu/target.hpp"
+#include "probe/findings.hpp"
+#include "probe/walk_options.hpp"
+#include "run/run_options.hpp"
+
+#ifndef ATTNPROBE_INSTALLED_PROGRAM
+#define ATTNPROBE_INSTALLED_PROGRAM ""  // find_package(attnprobe) says where it is
+#endif
+
+namespace attnprobe {
+
+using campaign::Verdict;
+
+/// One config on one target.
+struct Answer {
+  std::string config;  ///< its name
+  std::string target;  ///< its id: "l40s", "device:0"
+  std::string cudnn;   ///< "9.19.0"; "" where none could be loaded
+  Verdict verdict = Verdict::error;
+  bool environment_broken = false;  ///< Verdict::error because the machine lacks something, not because of cuDNN
+  bool met = false;                 ///< whether it is what the config expects
+  std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
+  std::vector<probe::ModeFindings> modes;
+  std::vector<probe::EngineConfigFindings> engine_configs;  ///< in the heuristics' order, then those found otherwise
+  std::vector<std::string> warnings;                        ///< known bugs of this cuDNN that concern the config
+  std::string reproduce;                                    ///< the command that asks this again
+};
+
+struct Options {
+  std::string cudnn;  ///< a libcudnn.so.9, a folder that holds one, or a version ("9.14"); "": as `attnprobe` finds it
+  probe::WalkOptions walk{.plans = probe::Plans::automatic};
+  run::RunOptions run;                      ///< where plans are run
+  double timeout_seconds = 120;             ///< for one config on one target, and for each of its plans
+  int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
+  const std::atomic<bool>* stop = nullptr;  ///< once true no further config is begun, and what is there is returned
+  /// Called after each answer, one at a time, from threads of ask(); may be empty. What it throws ends ask().
+  std::function<void(const Answer& answer)> on_answer;
+  std::string program = ATTNPROBE_INSTALLED_PROGRAM;  ///< attnprobe; where it is not there it is looked for
+};
+
+/// Targets by the words of --target: ids of the catalogue ("l40s", "RTX 4090"), "all", "representative", files, and
+/// "device:0", "device:all" for this machine's own. A comma list. Throws Error(usage) for what there is not, with the
+/// nearest name, and Error(environment) where the machine has no GPU.
+std::vector<gpu::Target> find_targets(const std::string& words, const Options& options = {});
+
+/// Every config on every target, configs in order and each on all targets in turn. What goes wrong in a worker is an
+/// answer. Throws Error(environment) where there is no cuDNN or no program attnprobe.
+std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
+                        const Options& options = {});
+
+}  // namespace attnprobe

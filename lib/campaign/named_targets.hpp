@@ -1,0 +1,21 @@
+// Targets as a command line names them: simulated GPUs, and those of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/driver.hpp"
+#include "gpu/target.hpp"
+
+namespace attnprobe::campaign {
+
+/// The GPUs of this machine as targets device:0, device:1, …;
+/// empty where there is no GPU or no driver. `driver` tells why.
+std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
+
+/// Those of a comma list: devices, ids, files, "all", "representative". Throws Error(usage) for what there is not,
+/// Error(environment) where the machine has no GPU. `timeout_seconds` and `program` as for inspect_driver().
+std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,
+                                       const std::string& program = "");
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,103 @@
+#include "campaign/reproduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attention/fields.hpp"
+#include "base/text.hpp"
+#include "campaign/walk_cache.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+constexpr std::string_view target_option = " --target ", cudnn_option = " --cudnn ";
+
+// The options of a command line that differ from what they are without being given.
+class Options {
+ public:
+  template <class T>
+  void add(const char* option, const T& value, const T& otherwise) {
+    if (value == otherwise) return;
+    if constexpr (std::is_enum_v<T>)
+      text_ += fmt::format(" {} {}", option, name_of(value));
+    else
+      text_ += fmt::format(" {} {}", option, value);
+  }
+  void add_flag(const char* option, bool given) {
+    if (given) text_ += fmt::format(" {}", option);
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string command_of(const Question& question) {
+  return question.given ? question.given->command : "attnprobe " + to_options(question.config.spec);
+}
+
+}  // namespace
+
+std::string options_text(const CampaignOptions& options, bool sweeps_by_default) {
+  const CampaignOptions defaults;
+  const probe::WalkOptions& walk = options.walk;
+  const run::RunOptions &run = options.run, &usual = defaults.run;
+  Options text;
+  if (walk.modes != defaults.walk.modes)
+    text.add("--mode", fmt::format("{}", fmt::join(walk.modes, ",")), std::string());
+  text.add("--engines", walk.engines, defaults.walk.engines);
+  text.add("--plans", walk.plans, probe::Plans::automatic);
+  text.add("--timeout", options.timeout_seconds, defaults.timeout_seconds);
+  text.add_flag("--quick", sweeps_by_default && !walk.sweep_where_none);
+  text.add_flag("--sweep", !sweeps_by_default && walk.sweep_where_none);
+  text.add("--data", run.data, usual.data);
+  text.add("--seed", run.seed, usual.seed);
+  text.add_flag("--no-verify", !run.verify);
+  text.add("--timing", run.timing, usual.timing);
+  text.add_flag("--hot", run.hot);
+  text.add_flag("--cuda-graph", run.cuda_graph);
+  text.add("--repeat", run.repeat, usual.repeat);
+  text.add_flag("--raw-log", walk.keep_log);
+  return text.take();
+}
+
+std::string cudnn_word(const std::string& path, int64_t version) {
+  if (version == 0) return path;
+  const std::string word = cudnn::version_text(version);
+  try {
+    const std::string named = cudnn::choose_library(word).path;
+    return named == path || build_of_library(named) == build_of_library(path) ? word : path;
+  } catch (const Error&) {
+    return path;  // no place or name says that version
+  }
+}
+
+std::string question_command(const Question& question, const CampaignOptions& options) {
+  return command_of(question) + options_text(options, true);
+}
+
+std::string question_command(const attention::AttentionSpec& spec, const CampaignOptions& options) {
+  return "attnprobe " + to_options(spec) + options_text(options, true);
+}
+
+std::string joined_command(const CommandParts& parts) {
+  return fmt::format("{}{}{}{}{}", parts.question, target_option, parts.target, cudnn_option, parts.cudnn);
+}
+
+std::string reproduce_command(const std::string& question, const gpu::Target& target, const std::string& cudnn) {
+  return joined_command({question, shell_word(target.file.empty() ? target.id : target.file), shell_word(cudnn)});
+}
+
+std::optional<CommandParts> parts_of_command(const std::string& command) {
+  const size_t cudnn = command.rfind(cudnn_option);
+  const size_t target = cudnn == std::string::npos ? cudnn : command.rfind(target_option, cudnn);
+  if (target == std::string::npos) return std::nullopt;
+  const size_t begin = target + target_option.size();
+  // Older reports have the options of the question behind the target.
+  const size_t end = std::min(command.find(" --", begin), cudnn);
+  return CommandParts{command.substr(0, target) + command.substr(end, cudnn - end), command.substr(begin, end - begin),
+                      command.substr(cudnn + cudnn_option.size())};
+}
+
+}  // namespace attnprobe::campaign

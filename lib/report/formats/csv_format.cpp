@@ -1,0 +1,83 @@
+// A cell a line, for spreadsheets (RFC 4180).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/formats/format.hpp"
+#include "report/model/measurements.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+// RFC 4180: quoted where it must be, quotes doubled.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const auto& field : fields) line += (line.empty() ? "" : ",") + csv_field(field);
+  return line + "\r\n";
+}
+
+// As JSON writes it; "" where it was not measured.
+std::string figure_text(const CellEngine& engine, std::string_view key) {
+  const auto value = engine.figure(key);
+  return value ? fmt::format("{}", *value) : "";
+}
+
+std::string csv(const CellTable& table) {
+  std::vector<std::string> head{"config",   "summary", "pattern", "pass",   "dtype",         "target", "sm",
+                                "kind",     "cudnn",   "verdict", "expect", "met",           "viable", "candidates",
+                                "category", "status",  "reason",  "graph",  "graph_pattern", "engine", "knobs"};
+  for (const Measurement& measured : measurements())
+    if (measured.in_csv) head.emplace_back(measured.key);
+  head.insert(head.end(), {"frontend_refuses", "notes"});
+  std::string text = csv_line(head);
+  for (const Cell& cell : table.cells) {
+    const CellAnswer& answer = table.answer(cell);
+    const CellConfig& config = table.configs[cell.place.config];
+    const auto& target = table.target(cell);
+    const CellEngine* best = fastest(answer);
+    // Untimed, the first that is viable is what a program would take.
+    const auto first =
+        std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& e) { return e.viable; });
+    const CellEngine* chosen = best != nullptr ? best : first == answer.engines.end() ? nullptr : &*first;
+    std::vector<std::string> line{table.config(cell),
+                                  config.summary,
+                                  config.pattern,
+                                  config.pass,
+                                  config.dtype,
+                                  target.id,
+                                  std::to_string(target.sm),
+                                  target.kind,
+                                  table.cudnn(cell),
+                                  answer.verdict,
+                                  answer.expect,
+                                  answer.met ? "true" : "false",
+                                  std::to_string(answer.viable),
+                                  std::to_string(answer.candidates),
+                                  answer.category,
+                                  answer.status,
+                                  answer.reason,
+                                  answer.hash,
+                                  answer.pattern,
+                                  chosen == nullptr ? "" : std::to_string(chosen->engine),
+                                  chosen == nullptr ? "" : chosen->knobs};
+    for (const Measurement& measured : measurements())
+      if (measured.in_csv) line.push_back(best == nullptr ? "" : figure_text(*best, measured.key));
+    line.insert(line.end(), {answer.frontend, fmt::format("{}", fmt::join(answer.notes, " ; "))});
+    text += csv_line(line);
+  }
+  return text;
+}
+
+}  // namespace
+
+extern const Format csv_format;
+const Format csv_format{"csv", "a table, a cell a line", "report.csv", nullptr, csv};
+
+}  // namespace attnprobe::report

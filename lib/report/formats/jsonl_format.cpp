@@ -1,0 +1,19 @@
+// A result a line, for programs that read as they come.
+#include "base/text.hpp"
+#include "report/formats/format.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+std::string lines(const Document& document) {
+  std::string text;
+  for (const auto* result : document.results()) text += json_text(to_json(*result)) + "\n";
+  return text;
+}
+
+}  // namespace
+
+extern const Format jsonl_format;
+const Format jsonl_format{"jsonl", "one result of json a line", "", lines};
+
+}  // namespace attnprobe::report

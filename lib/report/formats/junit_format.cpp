@@ -1,0 +1,94 @@
+// JUnit XML, which CI systems show: a test suite for each cuDNN and target, a test case a cell.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/formats/format.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+// Text and attributes alike; what XML 1.0 cannot say is left out.
+std::string xml(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
+      out += c;
+  }
+  return out;
+}
+
+bool is_failure_of_run(const CellAnswer& answer) {
+  return answer.verdict == "error" || answer.verdict == "crashed" || answer.verdict == "timeout";
+}
+
+// Everything that a person wants of a cell that is not as expected.
+std::string account_of(const CellTable& table, const Cell& cell) {
+  const CellAnswer& answer = table.answer(cell);
+  std::string text = fmt::format("verdict {}, expected {}\n", answer.verdict, answer.expect);
+  if (!answer.status.empty() || !answer.reason.empty())
+    text += fmt::format("cuDNN says: {}{}{}\n", answer.status,
+                        answer.status.empty() || answer.reason.empty() ? "" : ": ", answer.reason);
+  if (!answer.explanation.empty()) text += answer.explanation + "\n";
+  for (const auto& note : answer.notes) text += note + "\n";
+  for (const auto& advice : answer.advice) text += "what helps: " + advice + "\n";
+  for (const auto& engine : answer.engines)
+    if (!engine.viable)
+      text += fmt::format("engine {} {}: {}{}{}\n", engine.engine, engine.knobs, engine.status,
+                          engine.reason.empty() ? "" : ": ", engine.reason);
+  return text + "reproduce: " + reproduce_command(table, cell) + "\n";
+}
+
+std::string junit(const CellTable& table) {
+  // By cuDNN and target, in the order of the axes.
+  std::map<std::pair<size_t, size_t>, std::vector<const Cell*>> suites;
+  for (const Cell& cell : table.cells) suites[{cell.place.cudnn, cell.place.target}].push_back(&cell);
+  std::string body;
+  size_t all_failures = 0, all_errors = 0;
+  for (const auto& [axes, cells] : suites) {
+    const std::string suite =
+        fmt::format("cuDNN {} on {}", table.axes.cudnns[axes.first], table.axes.targets[axes.second].id);
+    std::string cases;
+    size_t failures = 0, errors = 0;
+    for (const Cell* cell : cells) {
+      const CellAnswer& answer = table.answer(*cell);
+      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
+      if (answer.met) {
+        cases += "/>\n";
+        continue;
+      }
+      const bool is_error = is_failure_of_run(answer);
+      ++(is_error ? errors : failures);
+      const char* kind = is_error ? "error" : "failure";
+      cases += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">{}</{}>\n    </testcase>\n", kind,
+                           xml(answer.category.empty() ? answer.verdict : answer.category),
+                           xml(fmt::format("{}, expected {}{}{}", answer.verdict, answer.expect,
+                                           answer.reason.empty() ? "" : ": ", answer.reason)),
+                           xml(account_of(table, *cell)), kind);
+    }
+    all_failures += failures;
+    all_errors += errors;
+    body += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\">\n{}  </testsuite>\n",
+                        xml(suite), cells.size(), failures, errors, cases);
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"attnprobe\" tests=\"{}\" "
+      "failures=\"{}\" "
+      "errors=\"{}\">\n{}</testsuites>\n",
+      table.cells.size(), all_failures, all_errors, body);
+}
+
+}  // namespace
+
+extern const Format junit_format;
+const Format junit_format{"junit", "JUnit XML, for CI", "report.xml", nullptr, junit};
+
+}  // namespace attnprobe::report

@@ -1,0 +1,111 @@
+// Markdown, for GitHub's step summary, which takes 1 MiB.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/formats/format.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+// Pipes and line ends would end a cell of a Markdown table.
+std::string markdown_cell(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
+  return out;
+}
+
+std::string symbol(const CellAnswer* answer) {
+  if (answer == nullptr) return "";
+  const std::string text = answer->verdict == "supported"     ? std::to_string(answer->viable)
+                           : answer->verdict == "unsupported" ? "–"
+                                                              : "**" + answer->verdict + "**";
+  return answer->met ? text : text + " ❗";
+}
+
+// By place, for tables.
+std::map<campaign::CellPlace, const CellAnswer*> by_place(const CellTable& table) {
+  std::map<campaign::CellPlace, const CellAnswer*> answers;
+  for (const Cell& cell : table.cells) answers[cell.place] = &table.answer(cell);
+  return answers;
+}
+
+// The first cuDNN that supports a config on any of these GPUs; "" if none does.
+std::string since(const CellTable& table, size_t config,
+                  const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
+  for (size_t v = 0; v < table.axes.cudnns.size(); ++v)
+    for (size_t t = 0; t < table.axes.targets.size(); ++t)
+      if (const auto found = answers.find({config, t, v});
+          found != answers.end() && found->second->verdict == "supported")
+        return table.axes.cudnns[v];
+  return "";
+}
+
+std::string unmet_table(const CellTable& table) {
+  constexpr size_t most = 200;
+  std::string text;
+  size_t count = 0;
+  for (const Cell& cell : table.cells) {
+    const CellAnswer& answer = table.answer(cell);
+    if (answer.met) continue;
+    if (++count > most) continue;
+    text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_cell(table.config(cell)),
+                        table.target(cell).id, table.cudnn(cell), answer.verdict, answer.expect, answer.category,
+                        markdown_cell(answer.reason));
+  }
+  if (count == 0) return "";
+  std::string head = fmt::format(
+      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | verdict | category | "
+      "cuDNN's reason |\n| --- | --- | --- | --- | --- | --- |\n",
+      count);
+  return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
+}
+
+std::string version_table(const CellTable& table, size_t version,
+                          const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
+  std::string text = "| config | since |", line = "| --- | --- |";
+  for (const auto& target : table.axes.targets) {
+    text += " " + target.id + " |";
+    line += " --- |";
+  }
+  text += "\n" + line + "\n";
+  for (size_t c = 0; c < table.configs.size(); ++c) {
+    text += fmt::format("| {} | {} |", markdown_cell(table.axes.configs[c]), since(table, c, answers));
+    for (size_t t = 0; t < table.axes.targets.size(); ++t) {
+      const auto found = answers.find({c, t, version});
+      text += " " + symbol(found == answers.end() ? nullptr : found->second) + " |";
+    }
+    text += "\n";
+  }
+  return fmt::format("\n<details{}><summary>cuDNN {}</summary>\n\n{}\n</details>\n",
+                     version + 1 == table.axes.cudnns.size() ? " open" : "", table.axes.cudnns[version], text);
+}
+
+std::string markdown(const CellTable& table) {
+  const auto answers = by_place(table);
+  std::string text = fmt::format("## attnprobe: {}\n\n`{}`\n", cells_summary(table), table.axes.command);
+  text += unmet_table(table);
+  text +=
+      "\nNumbers are engine configs that work, – is not supported, ❗ not as expected; *since* is the first "
+      "cuDNN "
+      "here that supports it on any of these GPUs.\n";
+  // GitHub takes 1 MiB; newer versions first, and what does not fit is named.
+  constexpr size_t most = 900'000;
+  std::string left_out;
+  for (size_t v = table.axes.cudnns.size(); v-- > 0;) {
+    const std::string part = version_table(table, v, answers);
+    if (text.size() + part.size() < most)
+      text += part;
+    else
+      left_out += (left_out.empty() ? "" : ", ") + table.axes.cudnns[v];
+  }
+  if (!left_out.empty()) text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
+  return text;
+}
+
+}  // namespace
+
+extern const Format markdown_format;
+const Format markdown_format{"md", "Markdown, for a page or GitHub's step summary", "report.md", nullptr, markdown};
+
+}  // namespace attnprobe::report

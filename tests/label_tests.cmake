@@ -1,0 +1,46 @@
+# Writes OUTPUT, in which ctest reads the labels of PROGRAM's tests: the room, which is the folder of a test's source, and
+# those of TAGS that it has. Run as a script after PROGRAM is linked:
+#   cmake -DPROGRAM=… "-DSOURCES=room/name_test.cpp;…" "-DTAGS=slow;real_gpu" -DCATCH=2.13.10 -DOUTPUT=… -P label_tests.cmake
+cmake_minimum_required(VERSION 3.25)
+
+set(listing --list-test-names-only)
+if(NOT CATCH VERSION_LESS 3)
+  set(listing --list-tests --verbosity quiet)
+endif()
+
+# Gives the tests that a Catch2 test spec picks one more label.
+function(add_label label spec)
+  # Catch2 takes the stem of a test's file as a tag. Version 2 exits with the number of tests, so the status says nothing.
+  execute_process(COMMAND "${PROGRAM}" --filenames-as-tags "${spec}" ${listing} OUTPUT_VARIABLE output)
+  string(REPLACE ";" "\\;" output "${output}")
+  string(REPLACE "\n" ";" output "${output}")
+  foreach(test IN LISTS output)
+    if(test)
+      set_property(GLOBAL APPEND PROPERTY "labels of ${test}" "${label}")
+      set_property(GLOBAL APPEND PROPERTY labelled "${test}")
+    endif()
+  endforeach()
+endfunction()
+
+set(stems "")
+foreach(source IN LISTS SOURCES)
+  string(REGEX MATCH "^[^/]+" room "${source}")
+  get_filename_component(stem "${source}" NAME_WE)
+  if(stem IN_LIST stems)
+    message(FATAL_ERROR "two test files have the name ${stem}, which labels are found by")
+  endif()
+  list(APPEND stems "${stem}")
+  add_label("${room}" "[#${stem}]")
+endforeach()
+foreach(tag IN LISTS TAGS)
+  add_label("${tag}" "[${tag}]")
+endforeach()
+
+get_property(tests GLOBAL PROPERTY labelled)
+list(REMOVE_DUPLICATES tests)
+set(text "")
+foreach(test IN LISTS tests)
+  get_property(labels GLOBAL PROPERTY "labels of ${test}")
+  string(APPEND text "set_tests_properties([==[${test}]==] PROPERTIES LABELS \"${labels}\")\n")
+endforeach()
+file(WRITE "${OUTPUT}" "${text}")
