@@ -11,7 +11,7 @@ Answer answer_of(const campaign::Result& result) {
   Answer answer;
   answer.config = result.config.spec.name;
   answer.target = result.target.id;
-  if (result.cudnn_version != 0) answer.cudnn = cudnn::version_text(result.cudnn_version);
+  if (result.cudnn_version.is_known()) answer.cudnn = result.cudnn_version.text();
   answer.verdict = result.verdict;
   answer.environment_broken = result.environment_broken;
   answer.met = met_expectation(result);

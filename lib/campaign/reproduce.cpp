@@ -62,9 +62,9 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
   return text.take();
 }
 
-std::string cudnn_word(const std::string& path, int64_t version) {
-  if (version == 0) return path;
-  const std::string word = cudnn::version_text(version);
+std::string cudnn_word(const std::string& path, CudnnVersion version) {
+  if (!version.is_known()) return path;
+  const std::string word = version.text();
   try {
     const std::string named = cudnn::choose_library(word).path;
     return named == path || build_of_library(named) == build_of_library(path) ? word : path;

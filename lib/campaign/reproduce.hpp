@@ -14,7 +14,7 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
 
 /// How --cudnn names the library at `path`, which says that it is of this version (0: not known): by the version where
 /// that finds this very build, else by its path.
-std::string cudnn_word(const std::string& path, int64_t version);
+std::string cudnn_word(const std::string& path, CudnnVersion version);
 
 /// The command that asks a question, on no target yet, with the options of a probe.
 std::string question_command(const Question& question, const CampaignOptions& options);
