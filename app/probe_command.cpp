@@ -10,7 +10,7 @@
 #include "build/build.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "transformer_engine.hpp"
+#include "frameworks/transformer_engine/call_answers.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -44,7 +44,7 @@ struct Calls {
   std::vector<frameworks::TransformerEngineQuery> queries;
   std::vector<gpu::Target> targets;
   CudnnVersion cudnn_version;
-  std::vector<TargetGroup> groups;
+  std::vector<frameworks::TargetGroup> groups;
 };
 
 Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
@@ -57,14 +57,14 @@ Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
   calls.queries = frameworks::load_transformer_engine(options.transformer_engine);
   calls.targets = choose_targets(ask, "representative");
   calls.cudnn_version = version_for_graphs(ask);
-  calls.groups = transformer_engine_groups(calls.queries, calls.targets, calls.cudnn_version);
+  calls.groups = frameworks::transformer_engine_groups(calls.queries, calls.targets, calls.cudnn_version);
   return calls;
 }
 
 Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   const auto calls = std::make_shared<const Calls>(read_calls(options, ask));
   const auto answers = [calls](const Results& results) {
-    return transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
+    return frameworks::transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
   };
   Work work;
   for (const auto& group : calls->groups) work.groups.push_back({campaign::questions_of(group.configs), group.targets});
@@ -72,9 +72,11 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
     json["transformer_engine"] = to_json(answers(results));
   };
   work.after = [answers](const Results& results, const report::TextStyle& style) {
-    return transformer_engine_text(answers(results), style.width);
+    return frameworks::transformer_engine_text(answers(results), style.width);
   };
-  work.exit_code = [answers](const Results& results) { return exit_code(answers(results)); };
+  work.exit_code = [answers](const Results& results) {
+    return frameworks::lacks_backend(answers(results)) ? not_met : all_met;
+  };
   return work;
 }
 

@@ -10,7 +10,7 @@
 #include "frameworks/transformer_engine/calls.hpp"
 #include "report/formats/report.hpp"
 
-namespace attnprobe::app {
+namespace attnprobe::frameworks {
 
 /// Configs and the targets that they are for.
 struct TargetGroup {
@@ -19,7 +19,7 @@ struct TargetGroup {
 };
 
 /// The graphs of these calls. Ragged ones differ between targets, which then make two groups.
-std::vector<TargetGroup> transformer_engine_groups(const std::vector<frameworks::TransformerEngineQuery>& queries,
+std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
                                                    const std::vector<gpu::Target>& targets, CudnnVersion cudnn_version);
 
 /// One pass of a call on a target.
@@ -31,25 +31,26 @@ struct TransformerEnginePass {
 
 /// What nvte_get_fused_attn_backend answers for one call on one target.
 struct TransformerEngineAnswer {
-  const frameworks::TransformerEngineQuery* query = nullptr;
+  const TransformerEngineQuery* query = nullptr;
   std::string target;
   std::string backend;  ///< "F16_arbitrary_seqlen", "FP8", "No_Backend"; "unknown" where cuDNN gave no answer
   std::string why;      ///< the first rule or reason that says no, or the engines that run it
   std::vector<TransformerEnginePass> passes;
-  std::vector<frameworks::TransformerEngineRefusal> refusals;
-  std::vector<frameworks::TransformerEngineNote> changed, not_seen;
+  std::vector<TransformerEngineRefusal> refusals;
+  std::vector<TransformerEngineNote> changed, not_seen;
 };
 
 /// Calls in order, each on every target that has a result for it.
-std::vector<TransformerEngineAnswer> transformer_engine_answers(
-    const std::vector<frameworks::TransformerEngineQuery>& queries, const std::vector<gpu::Target>& targets,
-    const report::Results& results, CudnnVersion cudnn_version);
+std::vector<TransformerEngineAnswer> transformer_engine_answers(const std::vector<TransformerEngineQuery>& queries,
+                                                                const std::vector<gpu::Target>& targets,
+                                                                const report::Results& results,
+                                                                CudnnVersion cudnn_version);
 
 /// "transformer_engine" of a JSON report.
 Json to_json(const std::vector<TransformerEngineAnswer>& answers);
 std::string transformer_engine_text(const std::vector<TransformerEngineAnswer>& answers, size_t width);
 
-/// 1 where a call has no backend, else 0; what cuDNN lost is the results' to say.
-int exit_code(const std::vector<TransformerEngineAnswer>& answers);
+/// Whether a call has no backend on a target; what cuDNN lost is the results' to say.
+bool lacks_backend(const std::vector<TransformerEngineAnswer>& answers);
 
-}  // namespace attnprobe::app
+}  // namespace attnprobe::frameworks

@@ -1,4 +1,4 @@
-#include "transformer_engine.hpp"
+#include "frameworks/transformer_engine/call_answers.hpp"
 
 #include <fmt/format.h>
 
@@ -7,17 +7,13 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "exit_code.hpp"
 #include "probe/findings.hpp"
 
-namespace attnprobe::app {
+namespace attnprobe::frameworks {
 namespace {
 
 using campaign::Result;
 using campaign::Verdict;
-using frameworks::TransformerEngineDevice;
-using frameworks::TransformerEngineNote;
-using frameworks::TransformerEngineQuery;
 
 // The backend that a call can have at all, by its type.
 std::string backend_of(const TransformerEngineQuery& query) {
@@ -249,10 +245,8 @@ std::string transformer_engine_text(const std::vector<TransformerEngineAnswer>& 
   return out;
 }
 
-int exit_code(const std::vector<TransformerEngineAnswer>& answers) {
-  return std::any_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.backend == "No_Backend"; })
-             ? not_met
-             : all_met;
+bool lacks_backend(const std::vector<TransformerEngineAnswer>& answers) {
+  return std::any_of(answers.begin(), answers.end(), [](const auto& answer) { return answer.backend == "No_Backend"; });
 }
 
-}  // namespace attnprobe::app
+}  // namespace attnprobe::frameworks
