@@ -612,7 +612,7 @@ TEST_CASE("sdpa backward is composite in every cuDNN", "[backward][choice]") {
     }
 }
 
-TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is no multiple of 128",
+TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is not a multiple of 128",
           "[backward][choice]") {
   struct Case {
     const char* members;

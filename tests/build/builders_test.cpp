@@ -940,42 +940,42 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
   };
   constexpr const char* mask_given = "cudnn-frontend's unified form has no dropout mask of the caller's";
   const Choice choices[] = {
-      {"", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("pass": "fprop_train")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("scale": "tensor")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("block_mask": true)", 91301, 91400, "the single SDPA operation takes a block mask only from cuDNN 9.14"},
-      {R"("mask": "padding")", 91400, 91500, "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
+      {"", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("pass": "fprop_train")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("scale": "tensor")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("block_mask": true)", 91301, 91400, "the unified SDPA operation takes a block mask only from cuDNN 9.14"},
+      {R"("mask": "padding")", 91400, 91500, "the unified SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("layout": "thd", "mask": "padding")", 91400, 91500,
-       "the single SDPA operation takes sequence lengths only from cuDNN 9.15"},
+       "the unified SDPA operation takes sequence lengths only from cuDNN 9.15"},
       {R"("paged": 16, "mask": "padding")", 91400, 91500,
-       "the single SDPA operation takes a paged cache only from cuDNN 9.15"},
-      {R"("mask": "causal")", 92099, 92100, "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes a paged cache only from cuDNN 9.15"},
+      {R"("mask": "causal")", 92099, 92100, "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": "causal_bottom_right")", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": {"window_left": 3})", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": "padding_causal")", 91900, 92100,
-       "the single SDPA operation takes diagonal masks only from cuDNN 9.21"},
+       "the unified SDPA operation takes diagonal masks only from cuDNN 9.21"},
       {R"("mask": {"alignment": "bottom_right"})", 91900, 92100,
-       "the single SDPA operation takes a bottom-right diagonal only from cuDNN 9.21"},
-      {R"("bias": "1hss")", 91900, 92100, "the single SDPA operation takes a bias only from cuDNN 9.21"},
-      {R"("alibi": true)", 91900, 92100, "the single SDPA operation takes ALiBi only from cuDNN 9.21"},
-      {R"("sink": true)", 91900, 92100, "the single SDPA operation takes a sink only from cuDNN 9.21"},
+       "the unified SDPA operation takes a bottom-right diagonal only from cuDNN 9.21"},
+      {R"("bias": "1hss")", 91900, 92100, "the unified SDPA operation takes a bias only from cuDNN 9.21"},
+      {R"("alibi": true)", 91900, 92100, "the unified SDPA operation takes ALiBi only from cuDNN 9.21"},
+      {R"("sink": true)", 91900, 92100, "the unified SDPA operation takes a sink only from cuDNN 9.21"},
       {R"("max_logit": true)", 91900, 92100,
-       "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
+       "the unified SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
       {R"("sum_exp": true)", 91900, 92100,
-       "the single SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
-      {R"("softcap": 30)", 91900, 92100, "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
+       "the unified SDPA operation takes maxima or sums as outputs only from cuDNN 9.21"},
+      {R"("softcap": 30)", 91900, 92100, "the unified SDPA operation takes a score modifier only from cuDNN 9.21"},
       {R"("score_mod": "arrow")", 91900, 92100,
-       "the single SDPA operation takes a score modifier only from cuDNN 9.21"},
-      {R"("dropout": 0.5)", 92100, 92200, "the single SDPA operation takes dropout only from cuDNN 9.22"},
+       "the unified SDPA operation takes a score modifier only from cuDNN 9.21"},
+      {R"("dropout": 0.5)", 92100, 92200, "the unified SDPA operation takes dropout only from cuDNN 9.22"},
       {R"("dropout": 0.5, "pass": "fprop_train")", 92300, 0,
        "cudnn-frontend's unified form has no dropout together with statistics"},
       {R"("dropout": {"probability": 0.5, "form": "mask"})", 92300, 0, mask_given},
       {R"("dtype": "fp8_e4m3")", 92300, 0, "cudnn-frontend's unified form has no fp8"},
       // cudnn-frontend asks no type but fp8: what cuDNN makes of it is cuDNN's to say.
-      {R"("dtype": "f32")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"},
-      {R"("o_dtype": "f32")", 91300, 91301, "the single SDPA operation needs cuDNN 9.13.1"}};
+      {R"("dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("o_dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"}};
   for (const auto& [members, last_composite, first_unified, reason] : choices) {
     const AttentionSpec spec = sdpa_with(members);
     INFO(members);
@@ -986,7 +986,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     for (const CudnnVersion version : {first_unified, CudnnVersion(92300)}) {
       const BuiltGraph after = build::build_graph(spec, {version});
       CHECK(after.pattern == Pattern::sdpa_unified);
-      CHECK(after.choice == "unified: cudnn-frontend uses the single SDPA operation where it can");
+      CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation where it can");
       CHECK(operations(after.graph) == Words{"sdpa_forward"});
     }
   }
@@ -998,11 +998,11 @@ TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][
     return build::build_graph(spec, {version}).choice;
   };
   CHECK(choice(R"("mask": "padding_causal")", 91400) ==
-        "composite: the single SDPA operation takes sequence lengths only from cuDNN 9.15");
+        "composite: the unified SDPA operation takes sequence lengths only from cuDNN 9.15");
   CHECK(choice(R"("mask": "causal", "bias": "1hss")", 91900) ==
-        "composite: the single SDPA operation takes a bias only from cuDNN 9.21");
+        "composite: the unified SDPA operation takes a bias only from cuDNN 9.21");
   CHECK(choice(R"("dtype": "fp8_e4m3", "dropout": 0.5)", 91300) ==
-        "composite: the single SDPA operation needs cuDNN 9.13.1");
+        "composite: the unified SDPA operation needs cuDNN 9.13.1");
 }
 
 TEST_CASE("A pattern that was asked for is built, without a reason", "[builders][choice]") {

@@ -216,7 +216,7 @@ def make_answer(config, target, version, rng, texts, engines):
     verdict = failure or ("unsupported" if refusal else "supported")
     has_advice = refusal not in ("", "arch")
     note = "bias gradients are computed wrongly by the backward of engine 6 (known bug, fixed in 9.21)"
-    choice = "composite: the single SDPA operation takes diagonal masks only from cuDNN 9.21"
+    choice = "composite: the unified SDPA operation takes diagonal masks only from cuDNN 9.21"
     expected = ("unsupported" if refusal else "supported") if rng.random() > 0.004 else "unsupported"
     met = verdict == expected
     digest = hashlib.md5(f"{config['name']}{version > 6}".encode()).hexdigest()
