@@ -375,7 +375,7 @@ class LogReader::State {
     LoggedGraph& graph = current(thread, entry);
     if (!graph.findings.failure && graph.findings.modes.empty()) {
       thread.finalizing = "";
-      note_failure(graph, entry.function, "?", reasons.back().status, thread.reasons);
+      note_failure(graph, entry.function, "", reasons.back().status, thread.reasons);
     }
   }
 
@@ -416,7 +416,7 @@ class LogReader::State {
     if (!thread.graph) {
       thread.reasons = log::parse_reasons(joined(entry.lines));
       if (!thread.reasons.empty())
-        note_failure(current(thread, entry), "?", "?", thread.reasons.back().status, thread.reasons);
+        note_failure(current(thread, entry), "", "", thread.reasons.back().status, thread.reasons);
     }
     entry_ = nullptr;
   }
