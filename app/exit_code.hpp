@@ -33,7 +33,7 @@ inline int exit_code(const report::Results& results) {
   };
   for (const campaign::Result* result : results) {
     using campaign::Verdict;
-    const bool too_large = result->environment_broken && result->root_cause->category == "memory";
+    const bool too_large = result->environment_broken && result->root_cause->category == diagnose::Category::memory;
     lacks_memory = lacks_memory || too_large;
     if (result->environment_broken && !too_large) at_least(environment_lacks);
     if (result->verdict == Verdict::wrong_result || has_wrong_plan(*result)) at_least(wrong_result);

@@ -24,8 +24,12 @@ Verdict verdict_of_failure(const probe::Failure& failure) {
   }
 }
 
-bool is_lost(const std::string& status) {
-  return status == "crashed" || status == "timeout";
+bool is_lost(const std::string& plan_status) {
+  return plan_status == "crashed" || plan_status == "timeout";
+}
+
+bool is_lost(probe::RunStatus status) {
+  return status == probe::RunStatus::crashed || status == probe::RunStatus::timeout;
 }
 
 // A mode that failed with anything but "not supported" leaves the question open.
@@ -43,7 +47,7 @@ const probe::EngineConfigFindings* telling_config(const probe::WalkFindings& fin
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {
     if (!config.run && !(config.plan && is_lost(config.plan->status))) continue;
-    if (!config.run || config.run->status != "out_of_memory") return &config;
+    if (!config.run || config.run->status != probe::RunStatus::out_of_memory) return &config;
     if (too_large == nullptr) too_large = &config;
   }
   return too_large;
@@ -59,11 +63,14 @@ Verdict verdict_of_run(const std::string& status) {
 bool judge_runs(Result& result) {
   const probe::EngineConfigFindings* config = telling_config(result.findings);
   if (config == nullptr) return false;
-  const std::string& status = config->run ? config->run->status : config->plan->status;
+  const std::string status = config->run ? std::string(name_of(config->run->status)) : config->plan->status;
   result.verdict = verdict_of_run(status);
   result.environment_broken = status == "out_of_memory";
   diagnose::RootCause cause;
-  cause.category = status == "out_of_memory" ? "memory" : status == "crashed" ? "crash" : status;
+  cause.category = status == "out_of_memory" ? diagnose::Category::memory
+                   : status == "crashed"
+                       ? diagnose::Category::crash
+                       : parse_enum<diagnose::Category>(status).value_or(diagnose::category_of_status(status));
   cause.reason = config->run                     ? config->run->message
                  : config->plan->reasons.empty() ? ""
                                                  : config->plan->reasons.front().reason;
@@ -114,15 +121,16 @@ void add_version_rules(Result& result) {
 
 bool has_wrong_plan(const Result& result) {
   const auto& configs = result.findings.engine_configs;
-  return std::any_of(configs.begin(), configs.end(),
-                     [](const auto& config) { return config.run && config.run->status == "wrong_result"; });
+  return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
+    return config.run && config.run->status == probe::RunStatus::wrong_result;
+  });
 }
 
 bool has_lost_plan(const Result& result) {
   const auto& configs = result.findings.engine_configs;
   return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
     return (config.plan && is_lost(config.plan->status)) ||
-           (config.run && (is_lost(config.run->status) || config.run->status == "cuda_error"));
+           (config.run && (is_lost(config.run->status) || config.run->status == probe::RunStatus::cuda_error));
   });
 }
 

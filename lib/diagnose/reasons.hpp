@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "base/json.hpp"
 #include "log/log_parse.hpp"
 
 namespace attnprobe::diagnose {
@@ -50,6 +51,10 @@ enum class Category {
   unknown,          ///< a text that the catalogue does not know
 };
 
+/// By name. Throws Error(internal) for a name that is not one of them.
+void to_json(Json& json, Category category);
+void from_json(const Json& json, Category& category);
+
 /// A kind of reason that cuDNN is known to give.
 struct KnownReason {
   std::string id;            ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
@@ -71,8 +76,8 @@ struct KnownReason {
 const KnownReason* find_reason(const log::Reason& reason);
 
 /// Of a traceback, innermost line first: the first line that is more than a wrapper; the innermost where all are
-/// wrappers; nullptr where there is no line.
-const log::Reason* telling_reason(const std::vector<log::Reason>& traceback);
+/// wrappers; nullptr where there are no lines.
+const log::Reason* decisive_reason(const std::vector<log::Reason>& traceback);
 
 const std::vector<KnownReason>& known_reasons();
 

@@ -5,10 +5,35 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/text.hpp"
+
 namespace attnprobe::probe {
+namespace {
+
+template <class E>
+E named(const Json& json, const char* what) {
+  const auto value = json.is_string() ? parse_enum<E>(json.get_ref<const std::string&>()) : std::nullopt;
+  if (!value) throw Error(ErrorKind::internal, fmt::format("{} is not a status of {}", json_text(json), what));
+  return *value;
+}
+
+}  // namespace
+
+void to_json(Json& json, RunStatus status) {
+  json = name_of(status);
+}
+void from_json(const Json& json, RunStatus& status) {
+  status = named<RunStatus>(json, "a run");
+}
+void to_json(Json& json, TimeStatus status) {
+  json = name_of(status);
+}
+void from_json(const Json& json, TimeStatus& status) {
+  status = named<TimeStatus>(json, "a timing");
+}
 
 bool ran(const RunFindings& run) {
-  return run.status == "ok" || run.status == "not_verified";
+  return run.status == RunStatus::ok || run.status == RunStatus::not_verified;
 }
 
 bool is_built(const EngineConfigFindings& config) {

@@ -6,9 +6,35 @@
 #include <string>
 #include <vector>
 
+#include "base/enum_names.hpp"
 #include "base/json.hpp"
 
 namespace attnprobe::probe {
+
+/// What became of a plan that was to run. That two runs differ is not one of them: RunFindings::deterministic says so.
+enum class RunStatus {
+  ok,
+  wrong_result,
+  not_verified,   ///< it ran, but there is no reference: `message` says why
+  out_of_memory,  ///< the GPU is too small for the tensors
+  cuda_error,
+  cudnn_error,
+  crashed,
+  timeout,
+  not_run,  ///< the worker could not be prepared
+};
+
+enum class TimeStatus {
+  ok,
+  unstable,  ///< over the noise threshold when the time was up
+  no_accepted_samples,
+};
+
+/// By name. from_json throws Error(internal) for a name that is not one of them.
+void to_json(Json& json, RunStatus status);
+void from_json(const Json& json, RunStatus& status);
+void to_json(Json& json, TimeStatus status);
+void from_json(const Json& json, TimeStatus& status);
 
 /// One output tensor against the reference.
 struct OutputFindings {
@@ -33,10 +59,7 @@ ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel
 
 /// One plan executed.
 struct RunFindings {
-  /// "ok", "wrong_result", "not_verified" (ran, but there is no reference: `message` says why), "nondeterministic"
-  /// never: that is `deterministic`; "out_of_memory", "cuda_error", "cudnn_error", "crashed", "timeout", "not_run" (the
-  /// worker could not be prepared).
-  std::string status;
+  RunStatus status = RunStatus::not_run;
   std::string message;  ///< what went wrong, in CUDA's or cuDNN's words; "" for ok
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest of the outputs
   std::string reference;                                        ///< what the outputs were compared with
@@ -51,8 +74,7 @@ ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_
 
 /// How one plan was timed. Times of the GPU, by CUDA events, launch overhead excluded; milliseconds.
 struct TimeFindings {
-  /// "ok", "unstable" (over the noise threshold when the time was up), "no_accepted_samples".
-  std::string status;
+  TimeStatus status = TimeStatus::no_accepted_samples;
   std::string method;   ///< "cold L2", "hot L2" and what else the figures depend on
   std::string profile;  ///< "standard" or "fast"
   std::optional<double> median_ms, min_ms, mean_ms, max_ms, stdev_ms, q1_ms, q3_ms, iqr_ms;
@@ -76,3 +98,28 @@ ATTNPROBE_JSON(TimeFindings, status, method, profile, median_ms, min_ms, mean_ms
                graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound, advice, raw_ms)
 
 }  // namespace attnprobe::probe
+
+namespace attnprobe {
+template <>
+struct EnumNames<probe::RunStatus> {
+  static constexpr std::array<std::pair<probe::RunStatus, std::string_view>, 9> table{{
+      {probe::RunStatus::ok, "ok"},
+      {probe::RunStatus::wrong_result, "wrong_result"},
+      {probe::RunStatus::not_verified, "not_verified"},
+      {probe::RunStatus::out_of_memory, "out_of_memory"},
+      {probe::RunStatus::cuda_error, "cuda_error"},
+      {probe::RunStatus::cudnn_error, "cudnn_error"},
+      {probe::RunStatus::crashed, "crashed"},
+      {probe::RunStatus::timeout, "timeout"},
+      {probe::RunStatus::not_run, "not_run"},
+  }};
+};
+template <>
+struct EnumNames<probe::TimeStatus> {
+  static constexpr std::array<std::pair<probe::TimeStatus, std::string_view>, 3> table{{
+      {probe::TimeStatus::ok, "ok"},
+      {probe::TimeStatus::unstable, "unstable"},
+      {probe::TimeStatus::no_accepted_samples, "no_accepted_samples"},
+  }};
+};
+}  // namespace attnprobe

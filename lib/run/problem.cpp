@@ -446,11 +446,11 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
     largest(findings.relative_l2, output.relative_l2);
     findings.outputs.push_back(std::move(output));
   }
-  findings.status = right ? "ok" : "wrong_result";
+  findings.status = right ? probe::RunStatus::ok : probe::RunStatus::wrong_result;
   if (!reference_.empty())
     findings.reference = fmt::format("the graph, interpreted in {}", name_of(device_.real()));
   else if (right && options_.verify) {
-    findings.status = "not_verified";
+    findings.status = probe::RunStatus::not_verified;
     findings.message = no_reference_;
   }
   if (!right)

@@ -78,17 +78,17 @@ void guarded(probe::RunFindings& findings, const std::function<void()>& work) {
     switch (e.kind()) {
       case ErrorKind::cuda:
         // Errors of kernels stay with the context; one that would not cannot be told from them.
-        findings.status = "cuda_error";
+        findings.status = probe::RunStatus::cuda_error;
         findings.context_lost = true;
         break;
       case ErrorKind::cudnn:
-        findings.status = "cudnn_error";
+        findings.status = probe::RunStatus::cudnn_error;
         break;
       case ErrorKind::environment:
-        findings.status = "out_of_memory";
+        findings.status = probe::RunStatus::out_of_memory;
         break;
       default:
-        findings.status = "not_run";
+        findings.status = probe::RunStatus::not_run;
     }
   }
 }

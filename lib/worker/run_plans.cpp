@@ -23,7 +23,7 @@ std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
 
 probe::RunFindings lost_run(const WorkerLost& lost) {
   probe::RunFindings run;
-  run.status = lost.timed_out ? "timeout" : "crashed";
+  run.status = lost.timed_out ? probe::RunStatus::timeout : probe::RunStatus::crashed;
   run.message = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage);
   return run;
 }

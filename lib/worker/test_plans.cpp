@@ -37,7 +37,7 @@ class TestRunner : public run::Runner {
       if (!probe::ran(*outcome.run) || options.timing == name_of(run::Timing::none)) return;
       // No clock has anything to say about a plan that did not run on a GPU.
       outcome.time.emplace();
-      outcome.time->status = "no_accepted_samples";
+      outcome.time->status = probe::TimeStatus::no_accepted_samples;
       outcome.time->method = "none: a test's stand-in for a plan";
     });
     return outcome;

@@ -28,7 +28,7 @@ probe::EngineConfigFindings ran(int64_t engine, probe::Knobs knobs, const std::s
   config.engine = engine;
   config.knobs = std::move(knobs);
   config.run.emplace();
-  config.run->status = status;
+  config.run->status = parse_enum<probe::RunStatus>(status).value();
   config.run->message = "what went wrong";
   return config;
 }

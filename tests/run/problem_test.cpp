@@ -53,7 +53,7 @@ void check_config(const std::string& config, CudnnVersion version = 91900) {
   const auto found = c.verify();
   INFO(found.message);
   for (const auto& output : found.outputs) INFO(Json(output).dump());
-  CHECK(found.status == "ok");
+  CHECK(found.status == probe::RunStatus::ok);
   CHECK(found.deterministic == true);
   CHECK(found.outputs.size() >= 1);
   for (const auto& output : found.outputs)
@@ -185,7 +185,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           o[((1 * 21 + 3) * 4 + 2) * 8 + 5] ^= 0x4000;
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
     const auto& output = found.outputs.at(1).tensor == "O" ? found.outputs[1] : found.outputs.at(0);
     CHECK(output.tensor == "O");
     CHECK(output.wrong == 1);
@@ -196,7 +196,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
   SECTION("zeros where long rows average to little: within cudnn-frontend's absolute tolerance") {
     Case c(R"({"pattern": "sdpa_composite", "batch": 1, "heads": 1, "seqlen_q": 8, "seqlen_kv": 4096, "head_dim": 8})");
     const auto found = c.problem->verify([&] { std::fill_n(reinterpret_cast<uint16_t*>(c.memory("O")), 64, 0); }, 0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
   }
   SECTION("a NaN") {
     Case c(config);
@@ -206,7 +206,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[0] = 0x7e00;
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
     CHECK(found.outputs[0].nan + found.outputs[1].nan == 1);
   }
   SECTION("an element that is not written") {
@@ -217,7 +217,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[7] = 0xffff;
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
     CHECK(found.outputs[0].unwritten + found.outputs[1].unwritten == 1);
     CHECK_THAT(found.message, ContainsSubstring("not written"));
   }
@@ -229,7 +229,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[-3] = 1;
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
     CHECK_THAT(found.message, ContainsSubstring("O: 1 elements outside"));
   }
   SECTION("a write into the gap between rows") {
@@ -241,7 +241,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[9] = 1;
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
     CHECK_THAT(found.message, ContainsSubstring("outside"));
   }
   SECTION("rows of padding may hold anything, written or not") {
@@ -253,7 +253,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[((1 * 16 + 4) * 2) * 8] = 0x7e00;
         },
         0);
-    CHECK(found.status == "ok");
+    CHECK(found.status == probe::RunStatus::ok);
   }
   SECTION("another result at each run") {
     Case c(config);
@@ -264,13 +264,13 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           reinterpret_cast<uint16_t*>(c.memory("O"))[1] ^= static_cast<uint16_t>(run++ > 1 ? 1 : 0);
         },
         3);
-    CHECK(found.status == "ok");
+    CHECK(found.status == probe::RunStatus::ok);
     CHECK(found.repeats == 3);
     CHECK(found.deterministic == false);
   }
   SECTION("dropout with another mask than its neighbour's is right by its own") {
     Case c(fmt::format(R"({{"pattern": "sdpa_composite", "dropout": 0.2, {}}})", small));
-    CHECK(c.verify().status == "ok");
+    CHECK(c.verify().status == probe::RunStatus::ok);
     const Keep other = [](int64_t b, int64_t h, int64_t i, int64_t j) { return !kept(b, h, i, j) || j % 3 == 0; };
     CHECK(c.problem
               ->verify(
@@ -278,7 +278,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
                     plain_attention(c.spec, c.built.graph, c.problem->pointers(), c.problem->data().lengths, other);
                   },
                   0)
-              .status == "ok");
+              .status == probe::RunStatus::ok);
   }
   SECTION("dropout that changes its mask from run to run is wrong") {
     Case c(fmt::format(R"({{"pattern": "sdpa_composite", "dropout": 0.2, {}}})", small));
@@ -290,7 +290,7 @@ TEST_CASE("a plan that computes the wrong thing is found out", "[run]") {
           plain_attention(c.spec, c.built.graph, c.problem->pointers(), c.problem->data().lengths, changing);
         },
         0);
-    CHECK(found.status == "wrong_result");
+    CHECK(found.status == probe::RunStatus::wrong_result);
   }
 }
 
@@ -316,7 +316,7 @@ TEST_CASE("data regimes", "[run]") {
   for (const auto& regime : names_of<run::DataRegime>()) {
     INFO(regime);
     options.data = regime;
-    CHECK(Case(config, options).verify().status == "ok");
+    CHECK(Case(config, options).verify().status == probe::RunStatus::ok);
   }
   options.data = "random";
   CHECK_THROWS_WITH(Case(config, options),

@@ -123,10 +123,7 @@ Json output() {
 }
 
 Json run() {
-  Json status = type("string");
-  status["enum"] = {"ok",          "wrong_result", "not_verified", "out_of_memory", "cuda_error",
-                    "cudnn_error", "crashed",      "timeout",      "not_run"};
-  return object({{"status", status},
+  return object({{"status", one_of<probe::RunStatus>()},
                  {"message", type("string")},
                  {"max_abs_err", number()},
                  {"max_rel_err", number()},
@@ -140,10 +137,8 @@ Json run() {
 }
 
 Json time() {
-  Json status = type("string");
-  status["enum"] = {"ok", "unstable", "no_accepted_samples"};
   return object(
-      {{"status", status},
+      {{"status", one_of<probe::TimeStatus>()},
        {"method", type("string")},
        {"profile", type("string")},
        {"median_ms", number()},

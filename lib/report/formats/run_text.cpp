@@ -47,7 +47,8 @@ std::string engine_config_name(const EngineConfigFindings& config) {
 std::string run_cell(const EngineConfigFindings& config) {
   if (!config.run) return "-";
   const probe::RunFindings& run = *config.run;
-  std::string text = probe::ran(run) ? run.status : upper(run.status);
+  const std::string status(name_of(run.status));
+  std::string text = probe::ran(run) ? status : upper(status);
   if (run.relative_l2) text += fmt::format(", error {:.1e}", *run.relative_l2);
   if (run.deterministic == false) text += is_noted(config) ? ", nondeterministic" : ", NONDETERMINISTIC";
   return text;
@@ -55,7 +56,7 @@ std::string run_cell(const EngineConfigFindings& config) {
 
 std::string time_cell(const EngineConfigFindings& config) {
   if (!config.time) return "-";
-  if (!config.time->median_ms) return config.time->status;
+  if (!config.time->median_ms) return std::string(name_of(config.time->status));
   std::string text = fmt::format("{:.4g} ms", *config.time->median_ms);
   if (config.time->noise) text += fmt::format(" +-{:.1f}%", 100 * *config.time->noise);
   if (config.time->hot_ms) text += fmt::format(", hot {:.4g} ms", *config.time->hot_ms);
@@ -65,7 +66,7 @@ std::string time_cell(const EngineConfigFindings& config) {
 }
 
 std::string run_problem(const EngineConfigFindings& config) {
-  return config.run && config.run->status != "ok" ? config.run->message : "";
+  return config.run && config.run->status != probe::RunStatus::ok ? config.run->message : "";
 }
 
 std::string fastest_summary(const campaign::Result& result) {
@@ -93,7 +94,7 @@ std::string run_notes(const campaign::Result& result, const TextStyle& style) {
   for (const auto& config : result.findings.engine_configs) {
     if (!config.run) continue;
     if (!probe::ran(*config.run))
-      say(fmt::format("! {}: {}: {}", engine_config_name(config), config.run->status, config.run->message));
+      say(fmt::format("! {}: {}: {}", engine_config_name(config), name_of(config.run->status), config.run->message));
     if (config.run->deterministic == false && !is_noted(config))
       say(fmt::format("! {}: results differ from run to run, and cuDNN has no NONDETERMINISTIC note for it",
                       engine_config_name(config)));

@@ -56,9 +56,10 @@ bool crashed_at(const campaign::Result& result, const probe::EngineConfigFinding
 }
 
 std::optional<Fault> fault_of(const campaign::Result& result, const probe::EngineConfigFindings& config) {
-  constexpr std::array<std::string_view, 4> faults{"crashed", "timeout", "wrong_result", "cuda_error"};
+  using probe::RunStatus;
+  constexpr std::array faults{RunStatus::crashed, RunStatus::timeout, RunStatus::wrong_result, RunStatus::cuda_error};
   if (config.run && std::find(faults.begin(), faults.end(), config.run->status) != faults.end())
-    return Fault{config.run->status, config.run->message};
+    return Fault{std::string(name_of(config.run->status)), config.run->message};
   if (config.plan && config.plan->status == "crashed") return Fault{"crashed", "when the plan was built"};
   if (crashed_at(result, config)) return Fault{"crashed", result.crash->how + " at " + result.crash->stage};
   return std::nullopt;
@@ -118,7 +119,7 @@ Sorted sort_out(const Results& results) {
       if (const auto fault = fault_of(*result, config))
         add_fault(sorted.faulty, {tags, config.engine, config.knobs, result->cudnn_version, result->target.sm, {}},
                   *fault, *result);
-      else if (config.run && config.run->status == "ok")
+      else if (config.run && config.run->status == probe::RunStatus::ok)
         sorted.right.push_back({tags, plan_name(config.engine, config.knobs), result->cudnn_version});
     }
   }

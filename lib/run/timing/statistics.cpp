@@ -151,7 +151,7 @@ std::vector<std::string> advice_on(const Series& series, const TimeFindings& fin
         fmt::format("enqueue-bound: the host takes {:.4f} ms to enqueue what the GPU does in {:.4f} ms; back to back, "
                     "the GPU would wait for it (a CUDA graph would help)",
                     *findings.enqueue_ms, *findings.median_ms));
-  if (findings.status == "unstable")
+  if (findings.status == probe::TimeStatus::unstable)
     advice.push_back("unstable: " + noise_text(series, limits) +
                      (options.profile.name == "fast" ? "; the profile \"standard\" takes more samples"
                                                      : "; lock the clocks, leave the GPU to this alone"));
@@ -265,9 +265,9 @@ TimeFindings measure(const std::function<Sample()>& sampler, const std::function
   findings.discarded = static_cast<int64_t>(series.throttled);
   findings.raw_ms = series.gpu_ms;
   if (series.gpu_ms.empty()) {
-    findings.status = "no_accepted_samples";
+    findings.status = probe::TimeStatus::no_accepted_samples;
   } else {
-    findings.status = is_unstable(series, options.profile.limits) ? "unstable" : "ok";
+    findings.status = is_unstable(series, options.profile.limits) ? probe::TimeStatus::unstable : probe::TimeStatus::ok;
     add_summary(series, findings);
   }
   findings.advice = advice_on(series, findings, options);

@@ -179,7 +179,7 @@ TEST_CASE("The fast profile stops when its budget is spent", "[timing]") {
 TEST_CASE("A quiet measurement", "[timing]") {
   Script script{{{500, 9, 900}, {50, 0.1, 1900}, {50, 0.3, 1980}, {50, 0.2, 1980}}};
   const auto findings = script.measured({.reference_clock_mhz = 1980});
-  CHECK(findings.status == "ok");
+  CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(findings.profile == "standard");
   CHECK(script.taken == 11);  // the first warms up
   CHECK(findings.samples == 10);
@@ -198,9 +198,9 @@ TEST_CASE("The fast profile warms up for 25 ms, and is content with less", "[tim
   CHECK(findings.profile == "fast");
   CHECK(script.taken == 3 + 10);
   CHECK_FALSE(findings.clock_mhz);
-  CHECK(Script::alternating_by(0.04, 100).measured({.profile = fast_profile()}).status == "ok");
+  CHECK(Script::alternating_by(0.04, 100).measured({.profile = fast_profile()}).status == probe::TimeStatus::ok);
   const auto noisy = Script::alternating_by(0.06, 100).measured({.profile = fast_profile()});
-  CHECK(noisy.status == "unstable");
+  CHECK(noisy.status == probe::TimeStatus::unstable);
   CHECK(advises(noisy, "unstable"));
   CHECK(noisy.samples == 10);
 }
@@ -210,7 +210,7 @@ TEST_CASE("Throttled samples are discarded, with growing pauses", "[timing]") {
   Script script{{good, throttled, throttled, throttled, throttled, throttled, good, throttled, good}};
   const auto findings = script.measured({.reference_clock_mhz = 2000});
   CHECK(script.pauses == Values{0.05, 0.05, 0.05, 0.125, 0.3125, 0.3125});
-  CHECK(findings.status == "ok");
+  CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(findings.discarded == 6);
   CHECK(findings.samples == 10);
   CHECK(findings.max_ms == 50);
@@ -222,15 +222,16 @@ TEST_CASE("Throttled samples are discarded, with growing pauses", "[timing]") {
 
 TEST_CASE("Clocks are not judged where they or the reference are unknown", "[timing]") {
   Script unknown{{{50, 0, 0}}}, no_reference{{{50, 0, 100}}}, strict{{{50, 0, 1900}}};
-  CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == "ok");
-  CHECK(no_reference.measured().status == "ok");
-  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status == "no_accepted_samples");
+  CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == probe::TimeStatus::ok);
+  CHECK(no_reference.measured().status == probe::TimeStatus::ok);
+  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status ==
+        probe::TimeStatus::no_accepted_samples);
 }
 
 TEST_CASE("A GPU that is always throttled ends in a status, in time", "[timing]") {
   Script script{{{1, 0.5, 500}}};
   const auto findings = script.measured({.reference_clock_mhz = 2000});
-  CHECK(findings.status == "no_accepted_samples");
+  CHECK(findings.status == probe::TimeStatus::no_accepted_samples);
   CHECK(findings.samples == 0);
   CHECK(findings.discarded == static_cast<int64_t>(script.taken) - 1);
   CHECK(script.wall_s - 1000 < 15.01);
@@ -244,14 +245,14 @@ TEST_CASE("What takes no time did not run, and is no sample", "[timing]") {
   for (const double time : {0.0, -1.0, std::nan("")}) {
     Script script{{{time, 0, 0}}};
     const auto findings = script.measured();
-    CHECK(findings.status == "no_accepted_samples");
+    CHECK(findings.status == probe::TimeStatus::no_accepted_samples);
     CHECK(script.taken == 1 + 64);
     CHECK(findings.discarded == 0);
     CHECK(advises(findings, "no time"));
   }
   Script now_and_then{{{50, 0, 0}, {0, 0, 0}, {50, 0, 0}}};
   const auto findings = now_and_then.measured();
-  CHECK(findings.status == "ok");
+  CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(advises(findings, "no time"));
 }
 
@@ -259,13 +260,13 @@ TEST_CASE("Noise that does not settle is unstable when the time is up", "[timing
   Script script;
   for (int i = 0; i < 400; ++i) script.samples.push_back({std::pow(1.05, i), 0, 0});
   const auto findings = script.measured();
-  CHECK(findings.status == "unstable");
+  CHECK(findings.status == probe::TimeStatus::unstable);
   CHECK(advises(findings, "unstable"));
 }
 
 TEST_CASE("Noise that settles above the limit is ok, and said", "[timing]") {
   const auto findings = Script::alternating_by(0.1, 400).measured();
-  CHECK(findings.status == "ok");
+  CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(advises(findings, "noisy"));
   CHECK_FALSE(advises(findings, "unstable"));
 }
@@ -274,7 +275,7 @@ TEST_CASE("An execution longer than the limit is one sample", "[timing]") {
   Script script{{{20000, 0, 0}}};
   const auto findings = script.measured();
   CHECK(findings.samples == 1);
-  CHECK(findings.status == "unstable");
+  CHECK(findings.status == probe::TimeStatus::unstable);
   CHECK(findings.median_ms == 20000);
   CHECK_FALSE(findings.stdev_ms);
   CHECK_FALSE(findings.noise);
