@@ -39,12 +39,10 @@ class Gravest {
   bool lacks_memory_ = false;
 };
 
-constexpr std::string_view memory = "memory";  // a category of root causes
-
 Outcome outcome_of(const campaign::Result& result) {
   return {result.verdict,
           result.environment_broken,
-          result.environment_broken && result.root_cause && result.root_cause->category == memory,
+          result.environment_broken && result.root_cause && result.root_cause->category == diagnose::Category::memory,
           has_wrong_plan(result),
           has_lost_plan(result),
           met_expectation(result)};
@@ -54,7 +52,7 @@ Outcome outcome_of(const report::CellAnswer& answer) {
   Outcome outcome;
   outcome.verdict = parse_enum<Verdict>(answer.verdict).value_or(Verdict::error);
   outcome.environment_broken = answer.environment_broken;
-  outcome.lacks_memory = answer.environment_broken && answer.category == memory;
+  outcome.lacks_memory = answer.environment_broken && answer.category == name_of(diagnose::Category::memory);
   outcome.met = answer.met;
   for (const auto& engine : answer.engines) {
     outcome.has_wrong_plan = outcome.has_wrong_plan || engine.run == "wrong_result";

@@ -1,9 +1,13 @@
 # Writes OUTPUT, a C++ source with the text of FILES (a ;-list) as
 #   extern const std::vector<std::pair<std::string_view, std::string_view>> attnprobe::NAME;   // file name, text
+# A name is the file's own, or, where BELOW names a folder, its path below that.
 # Run as a script: cmake -DOUTPUT=… -DNAME=… "-DFILES=…" -P EmbedFiles.cmake
 set(_entries "")
 foreach(_file IN LISTS FILES)
   get_filename_component(_name "${_file}" NAME)
+  if(BELOW)
+    file(RELATIVE_PATH _name "${BELOW}" "${_file}")
+  endif()
   file(READ "${_file}" _text)
   # String literals of at most 8,000 characters: compilers need not take longer ones.
   string(LENGTH "${_text}" _length)

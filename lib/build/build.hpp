@@ -32,7 +32,7 @@ struct BuiltGraph {
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
 BuiltGraph build_graph(const attention::AttentionSpec& spec, const BuildContext& context);
 
-/// What cudnn-frontend 1.23 makes of `spec` for this cuDNN and GPU: pattern composite or unified, and its silent
+/// What cudnn-frontend (rules::frontend_rules()) makes of `spec` for this cuDNN and GPU: pattern composite or unified, and its silent
 /// changes to backward graphs. `choice` says which and why. The spec's pattern is Pattern::sdpa.
 struct FrontendChoice {
   attention::AttentionSpec spec;

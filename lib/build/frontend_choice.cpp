@@ -1,113 +1,64 @@
-// cudnn-frontend 1.23's choice between the composite graph and the unified SDPA operation (node/sdpa_support_surface.h,
-// verify_sdpa_support_surface_for_implementation), and what it changes of a backward graph without being asked
-// (node/scaled_dot_product_flash_attention.h, pre_validate_node).
+// cudnn-frontend's choice between the composite graph and the unified SDPA operation, and what it changes of a backward
+// graph without being asked. What it takes from which version is data: lib/rules/cudnn-frontend.
 #include <fmt/format.h>
 
 #include "base/version.hpp"
 #include "build/build.hpp"
+#include "build/frontend_wiring.hpp"
+#include "rules/condition.hpp"
+#include "rules/flat_problem.hpp"
 
 namespace attnprobe::build {
 namespace {
 
-using attention::Alignment;
 using attention::AttentionSpec;
-using attention::DropoutForm;
 using attention::Pattern;
 
-// Something that the unified operation takes only from a version on, or never.
-struct Need {
-  bool asked;
-  CudnnVersion version;
-  const char* what;
-};
-
-constexpr CudnnVersion never;
-
-// In cudnn-frontend's order; before all of them stands first_with_unified.
-std::vector<Need> needs_of_unified(const AttentionSpec& s) {
-  const bool drawn = s.dropout && s.dropout->form == DropoutForm::philox;
-  return {
-      {s.dropout && s.dropout->form == DropoutForm::mask, never, "dropout mask of the caller's"},
-      {s.block_mask, {9, 14, 0}, "a block mask"},
-      {s.paged.has_value(), {9, 15, 0}, "a paged cache"},
-      {s.bias.has_value(), {9, 21, 0}, "a bias"},
-      {s.sink, {9, 21, 0}, "a sink"},
-      {s.max_logit || s.sum_exp, {9, 21, 0}, "maxima or sums as outputs"},
-      {s.alibi, {9, 21, 0}, "ALiBi"},
-      {s.mask.padding, {9, 15, 0}, "sequence lengths"},
-      {s.mask.has_diagonal(), {9, 21, 0}, "diagonal masks"},
-      // Alignment counts without a bound too.
-      {s.mask.alignment != Alignment::top_left, {9, 21, 0}, "a bottom-right diagonal"},
-      {drawn, {9, 22, 0}, "dropout"},
-      {drawn && wants_stats(s), never, "dropout together with statistics"},
-      {s.softcap || s.score_mod, {9, 21, 0}, "a score modifier"},
-      {is_fp8(s), never, "fp8"},
-  };
+// What keeps the graph from the unified operation; none if nothing does.
+std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildContext& context) {
+  const CudnnVersion unified = frontend_wiring().unified;
+  if (context.cudnn_version < unified)
+    return fmt::format("composite: the unified SDPA operation needs cuDNN {}", unified.short_text());
+  const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
+  for (const rules::FormNeed& need : rules::frontend_rules().unified) {
+    const bool never = !need.cudnn_from.is_known();
+    if ((!never && context.cudnn_version >= need.cudnn_from) || !rules::holds(need.when, problem)) continue;
+    if (never) return fmt::format("composite: cudnn-frontend's unified form has no {}", need.feature);
+    return fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", need.feature,
+                       need.cudnn_from.short_text());
+  }
+  return std::nullopt;
 }
-
-constexpr CudnnVersion first_with_unified{9, 13, 1};
 
 FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
-  if (context.cudnn_version < first_with_unified) {
-    spec.pattern = Pattern::sdpa_composite;
-    return {
-        spec, fmt::format("composite: the unified SDPA operation needs cuDNN {}", first_with_unified.short_text()), {}};
-  }
-  for (const auto& [asked, version, what] : needs_of_unified(spec)) {
-    if (!asked || (version != never && context.cudnn_version >= version)) continue;
-    spec.pattern = Pattern::sdpa_composite;
-    if (version == never) return {spec, fmt::format("composite: cudnn-frontend's unified form has no {}", what), {}};
-    return {spec,
-            fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", what, version.short_text()),
-            {}};
-  }
-  spec.pattern = Pattern::sdpa_unified;
-  return {spec, "unified: cudnn-frontend uses the unified SDPA operation where it can", {}};
-}
-
-// cudnn-frontend drops the token counts where cuDNN can't use them; the workspace is then that of the padded size.
-bool drops_token_counts(const AttentionSpec& spec, const BuildContext& context) {
-  const int major = context.sm / 10;
-  return context.cudnn_version < CudnnVersion{9, 6, 0} || spec.head_dim_qk % 16 != 0 || spec.head_dim_v % 16 != 0 ||
-         (context.cudnn_version >= CudnnVersion{9, 18, 1} && (major == 8 || major == 12));
-}
-
-// Blackwell's deterministic kernel is behind one engine config that no heuristic proposes; cudnn-frontend names it
-// itself (override_heuristics_query in both backward nodes).
-std::optional<ForcedConfig> forced_config(const AttentionSpec& spec, const BuildContext& context) {
-  if (context.sm / 10 != 10) return std::nullopt;
-  const bool fp8 = is_fp8(spec);
-  // In fp8 cudnn-frontend turns determinism on by itself.
-  const bool always =
-      fp8 && (fp8_scaling(spec) == attention::Fp8Scaling::mxfp8 || (spec.head_dim_qk <= 192 && spec.head_dim_v <= 128));
-  if (!spec.deterministic && !always) return std::nullopt;
-  if (context.cudnn_version < (fp8 ? CudnnVersion{9, 19, 0} : CudnnVersion{9, 18, 0})) return std::nullopt;
-  const bool beyond_b300 = context.sm > 103;
-  ForcedConfig config;
-  config.engine = beyond_b300 ? 17 : 5;
-  if (context.cudnn_version >= CudnnVersion{9, 23, 0})
-    config.knobs = {{"TILE_M", 3}, {"TILE_N", 2}, {"KERNEL_CFG", 2}, {"STREAM_K", 0}, {"TILE_CGA_M", 0}, {"STAGES", 2}};
-  else
-    config.knobs = {{"KERNEL_CFG", 31}, {"STAGES", 2}};
-  return config;
+  const auto why = why_composite(spec, context);
+  spec.pattern = why ? Pattern::sdpa_composite : Pattern::sdpa_unified;
+  return {spec, why.value_or("unified: cudnn-frontend uses the unified SDPA operation where it can"), {}};
 }
 
 FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
+  const rules::FrameworkRules& rules = rules::frontend_rules();
+  const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
+  FrontendChoice made;
+  made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form",
+                            FrontendVersion::parse(rules.version).value().short_text());
+  for (const rules::ForcedConfigRule& rule : rules.forced_configs) {
+    if (!rules::holds(rule.when, problem)) continue;
+    made.forced = ForcedConfig{rule.engine, rule.knobs};
+    made.choice += "; it builds one engine config here and asks no heuristic (mode FRONTEND)";
+    break;
+  }
   spec.pattern = Pattern::sdpa_composite;
-  std::string choice = "composite: cudnn-frontend 1.23 has no other backward form";
-  const auto forced = forced_config(spec, context);
-  if (forced) choice += "; it builds one engine config here and asks no heuristic (mode FRONTEND)";
-  if (is_fp8(spec)) return {spec, choice, forced};
-  if (context.cudnn_version <= CudnnVersion{9, 15, 0} && spec.seqlen_kv % 128 != 0 && !spec.mask.padding &&
-      !is_ragged(spec)) {
+  if (const auto& fact = rules.fact("adds_padding"); rules::holds(fact.when, problem)) {
     spec.mask.padding = true;
-    choice += "; up to cuDNN 9.15.0 it adds a padding mask where seqlen_kv is not a multiple of 128";
+    made.choice += "; " + fact.what;
   }
-  if ((spec.max_total_seqlen_q || spec.max_total_seqlen_kv) && drops_token_counts(spec, context)) {
+  if (const auto& fact = rules.fact("drops_token_counts"); rules::holds(fact.when, problem)) {
     spec.max_total_seqlen_q = spec.max_total_seqlen_kv = std::nullopt;
-    choice += "; it drops max_total_seqlen for this cuDNN, GPU or head dimension";
+    made.choice += "; " + fact.what;
   }
-  return {spec, choice, forced};
+  made.spec = std::move(spec);
+  return made;
 }
 
 }  // namespace

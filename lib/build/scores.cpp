@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include "build/frontend_wiring.hpp"
 #include "build/softmax.hpp"
 
 namespace attnprobe::build {
@@ -16,13 +17,13 @@ bool Scores::bottom_right() const {
 }
 
 bool Scores::single_operations() const {
-  return version_ >= first_with_single_operations;
+  return version_ >= frontend_wiring().single_operations;
 }
 
-// Rejected scores become minus infinity from 9.10; before, the lowest finite float (cudnn-frontend 1.23).
+// Before cuDNN had infinities in masks, cudnn-frontend took the lowest finite float.
 double Scores::mask_fill() const {
-  return version_ >= CudnnVersion{9, 10, 0} ? -std::numeric_limits<double>::infinity()
-                           : static_cast<double>(std::numeric_limits<float>::lowest());
+  return version_ >= frontend_wiring().infinite_masks ? -std::numeric_limits<double>::infinity()
+                                                      : static_cast<double>(std::numeric_limits<float>::lowest());
 }
 
 graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {

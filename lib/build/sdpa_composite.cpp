@@ -3,6 +3,7 @@
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
+#include "build/frontend_wiring.hpp"
 #include "build/scores.hpp"
 #include "build/softmax.hpp"
 
@@ -90,7 +91,7 @@ class Forward {
   graph::Uid softmax(graph::Uid score) {
     std::optional<graph::Uid> sink;
     if (spec_.sink) sink = add_head_tensor(g_, spec_, Role::sink);
-    if (version_ >= first_with_single_operations) {
+    if (version_ >= frontend_wiring().single_operations) {
       graph::Softmax op;
       op.x = score;
       op.sink = sink;

@@ -3,6 +3,7 @@
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
+#include "build/frontend_wiring.hpp"
 #include "build/scores.hpp"
 
 namespace attnprobe::build {
@@ -65,9 +66,8 @@ class Backward {
     const bool late = spec_.mask.padding_after_stats;
     if (!late) score = scores_.padding(score);
     score = g_.pointwise(graph::PointwiseMode::SUB, score, stats_);
-    // cudnn-frontend's workaround for 9.0 to 9.9: the padding once more.
-    if (late || (version_ >= CudnnVersion{9, 0, 0} && version_ < CudnnVersion{9, 10, 0}))
-      score = scores_.padding(score);
+    // A workaround of cudnn-frontend's: the padding once more.
+    if (late || frontend_wiring().second_padding.holds_from(version_)) score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(graph::PointwiseMode::EXP, score);
   }

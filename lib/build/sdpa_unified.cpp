@@ -3,6 +3,7 @@
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
+#include "build/frontend_wiring.hpp"
 #include "build/scores.hpp"
 #include "build/softmax.hpp"
 
@@ -19,7 +20,7 @@ void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceL
   if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
   g.inside_sdpa(true);
   // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
-  Scores scores(g, spec, lengths, std::max(cudnn_version, first_with_single_operations));
+  Scores scores(g, spec, lengths, std::max(cudnn_version, frontend_wiring().single_operations));
   op.score_input = g.virtual_tensor(Role::scores_in, DataType::f32, score_dims(spec));
   graph::Uid score = scores.modify(*op.score_input);
   score = scores.bias(score);
@@ -48,7 +49,7 @@ void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets
   if (spec.sink) op.sink = add_head_tensor(g, spec, Role::sink);
   // Statistics alone had an attribute of their own before there was a softmax operation.
   const bool newer = op.max || op.sum_exp || op.sink;
-  if (!newer && (!op.stats || version < first_with_single_operations)) return;
+  if (!newer && (!op.stats || version < frontend_wiring().single_operations)) return;
   op.softmax_x = g.virtual_tensor(Role::softmax_in, DataType::f32, score_dims(spec));
   op.softmax_y = g.virtual_tensor(Role::softmax_out, DataType::f32, score_dims(spec));
 }

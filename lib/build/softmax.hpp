@@ -1,14 +1,9 @@
 // Softmax from primitive operations, which the composite and the legacy pattern share.
 #pragma once
 
-#include "base/version.hpp"
 #include "build/attention_tensors.hpp"
 
 namespace attnprobe::build {
-
-/// From this cuDNN on cudnn-frontend states the softmax and each bound of a mask as one operation (node/softmax.h,
-/// node/diagonal_band_mask.h of 1.23).
-inline constexpr CudnnVersion first_with_single_operations{9, 21, 0};
 
 struct SoftmaxParts {
   graph::Uid row_max, row_sum;  ///< {b, h, s_q, 1}, f32

@@ -67,9 +67,10 @@ Verdict verdict_of(RunStatus status) {
   return status == RunStatus::timeout ? Verdict::timeout : Verdict::error;
 }
 
-std::string category_of(RunStatus status) {
-  if (status == RunStatus::out_of_memory) return std::string(name_of(diagnose::Category::memory));
-  return std::string(status == RunStatus::crashed ? name_of(diagnose::Category::crash) : name_of(status));
+diagnose::Category category_of(RunStatus status) {
+  if (status == RunStatus::out_of_memory) return diagnose::Category::memory;
+  if (status == RunStatus::crashed) return diagnose::Category::crash;
+  return parse_enum<diagnose::Category>(name_of(status)).value_or(diagnose::Category::unknown);
 }
 
 // None of the plans runs right: what became of one says it.

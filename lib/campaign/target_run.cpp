@@ -50,7 +50,7 @@ void lose_at_start(Result& result, const worker::WorkerLost& lost) {
   result.environment_broken = true;
   result.crash = Crash{lost.end.text(), lost.stage, lost.output};
   diagnose::RootCause cause;
-  cause.category = name_of(diagnose::Category::environment);
+  cause.category = diagnose::Category::environment;
   cause.reason = lost.what();
   cause.explanation = fmt::format(
       "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
@@ -64,7 +64,7 @@ void lose(Result& result, const worker::WorkerLost& lost) {
   if (lost.findings) result.findings = *lost.findings;
   result.crash = Crash{lost.end.text(), lost.stage, lost.output};
   diagnose::RootCause cause;
-  cause.category = name_of(lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash);
+  cause.category = lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash;
   cause.reason = lost.what();
   cause.explanation =
       lost.timed_out
@@ -121,8 +121,7 @@ Result TargetRun::run(const Question& question, const Question* next) {
     result.verdict = Verdict::error;
     result.environment_broken = e.kind() == ErrorKind::environment;
     diagnose::RootCause cause;
-    cause.category =
-        name_of(result.environment_broken ? diagnose::Category::environment : diagnose::Category::internal_error);
+    cause.category = result.environment_broken ? diagnose::Category::environment : diagnose::Category::internal_error;
     cause.reason = cause.explanation = e.what();
     result.root_cause = cause;
   }

@@ -1,6 +1,7 @@
 #include "cudnn/log_capture.hpp"
 
 #include <cstring>
+#include <mutex>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -10,9 +11,14 @@ namespace {
 
 constexpr size_t longest_message = size_t{16} << 20;
 
+// cuDNN may be inside the callback, in another thread, while a capture goes away. So the callback is not handed the
+// capture but its number: under this lock it finds the one that is alive, if it is still that.
+std::mutex lock_of_active;
+uintptr_t last_number = 0;
+
 }  // namespace
 
-std::atomic<const LogCapture*> LogCapture::active_{nullptr};
+std::atomic<LogCapture*> LogCapture::active_{nullptr};
 
 std::string message_text(const char* message, LoggedGraphs graphs) {
   constexpr std::string_view json = "apiLog: type=json; val={", engine = "\"engine\":";
@@ -38,21 +44,26 @@ void silence(const Library& library) {
 }
 
 LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs) : library_(library), graphs_(graphs) {
-  const LogCapture* none = nullptr;
-  if (!active_.compare_exchange_strong(none, this))
-    throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
+  {
+    const std::lock_guard lock(lock_of_active);
+    if (active_ != nullptr) throw Error(ErrorKind::internal, "two log captures at once: cuDNN has one callback");
+    number_ = ++last_number;
+    active_ = this;
+  }
   const unsigned mask = CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | (level == Level::info ? CUDNN_SEV_INFO_EN : 0U);
-  library_.api().cudnnSetCallback(mask, this, &LogCapture::receive);
+  library_.api().cudnnSetCallback(mask, reinterpret_cast<void*>(number_), &LogCapture::receive);
 }
 
 LogCapture::~LogCapture() {
   silence(library_);
+  const std::lock_guard lock(lock_of_active);  // a callback that runs now comes to its end first
   active_ = nullptr;
 }
 
-void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message) {
-  auto* capture = static_cast<LogCapture*>(self);
-  if (capture == nullptr) return;
+void LogCapture::receive(cudnnSeverity_t severity, void* number, const cudnnDebug_t* debug, const char* message) {
+  const std::lock_guard lock(lock_of_active);
+  LogCapture* capture = active_;
+  if (capture == nullptr || capture->number_ != reinterpret_cast<uintptr_t>(number)) return;
   LogMessage entry;
   entry.severity = severity;
   if (debug != nullptr) {
@@ -60,24 +71,23 @@ void LogCapture::receive(cudnnSeverity_t severity, void* self, const cudnnDebug_
     entry.thread = debug->tid;
   }
   entry.text = message_text(message, capture->graphs_);
-  const std::lock_guard lock(capture->mutex_);
   capture->messages_.push_back(std::move(entry));
 }
 
 std::vector<LogMessage> LogCapture::messages() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_of_active);
   return messages_;
 }
 
 std::string LogCapture::text() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_of_active);
   std::string all;
   for (const auto& message : messages_) all += message.text;
   return all;
 }
 
 void LogCapture::clear() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_of_active);
   messages_.clear();
 }
 

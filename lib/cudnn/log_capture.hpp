@@ -2,7 +2,7 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +37,7 @@ class LogCapture {
  public:
   enum class Level {
     warnings,  ///< errors and warnings: the traceback of a failing finalize
-    info       ///< also why heuristics' candidates fell out, at ten times the cost per call
+    info       ///< also why heuristics' candidates are rejected, at ten times the cost per call
   };
   LogCapture(const Library& library, Level level, LoggedGraphs graphs = LoggedGraphs::whole);
   ~LogCapture();
@@ -53,13 +53,13 @@ class LogCapture {
   static const LogCapture* active() { return active_.load(); }
 
  private:
-  static void receive(cudnnSeverity_t severity, void* self, const cudnnDebug_t* debug, const char* message);
+  static void receive(cudnnSeverity_t severity, void* number, const cudnnDebug_t* debug, const char* message);
 
   const Library& library_;
   const LoggedGraphs graphs_;
-  mutable std::mutex mutex_;
+  uintptr_t number_ = 0;
   std::vector<LogMessage> messages_;
-  static std::atomic<const LogCapture*> active_;
+  static std::atomic<LogCapture*> active_;
 };
 
 }  // namespace attnprobe::cudnn

@@ -66,7 +66,7 @@ fs::path named_library(const std::string& path, const std::string& by) {
     if (fs::is_regular_file(file, ignored)) return file;
   }
   throw Error(ErrorKind::environment,
-              fmt::format("{}: \"{}\" is no libcudnn.so.9 and no folder that holds one", by, path));
+              fmt::format("{}: \"{}\" is neither a libcudnn.so.9 nor a folder that holds one", by, path));
 }
 
 // The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.

@@ -21,7 +21,7 @@ KnownReason read_reason(const Json& entry) {
   const auto category = parse_enum<Category>(entry.at("category").get<std::string>());
   if (!category)
     throw Error(ErrorKind::internal,
-                fmt::format("reasons.json: {}: {} is no category", known.id, entry.at("category").dump()));
+                fmt::format("reasons.json: {}: {} is not a category", known.id, entry.at("category").dump()));
   known.category = *category;
   known.match = entry.value("match", "");
   known.begins = entry.value("begins", "");
@@ -61,13 +61,13 @@ const KnownReason* find_reason(const log::Reason& reason) {
   return nullptr;
 }
 
-const log::Reason* telling_reason(const std::vector<log::Reason>& traceback) {
+const log::Reason* decisive_reason(const std::vector<log::Reason>& traceback) {
   if (traceback.empty()) return nullptr;
-  const auto telling = std::find_if(traceback.begin(), traceback.end(), [](const log::Reason& reason) {
+  const auto decisive = std::find_if(traceback.begin(), traceback.end(), [](const log::Reason& reason) {
     const KnownReason* known = find_reason(reason);
     return known == nullptr || !known->wrapper;
   });
-  return telling == traceback.end() ? &traceback.front() : &*telling;
+  return decisive == traceback.end() ? &traceback.front() : &*decisive;
 }
 
 Category category_of_status(const std::string& status) {

@@ -25,12 +25,8 @@ const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
 
 // Where cuDNN logged no reason, the status alone has to do.
 Reason cause_of(const EngineConfigFindings& config) {
-  if (const Reason* telling = telling_reason(reasons_of(config))) return *telling;
+  if (const Reason* decisive = decisive_reason(reasons_of(config))) return *decisive;
   return {config.check.supported && config.plan ? config.plan->status : config.check.status, ""};
-}
-
-std::string text_of(Category category) {
-  return std::string(name_of(category));
 }
 
 Category category_of(const Reason& reason) {
@@ -51,7 +47,7 @@ RootCause from_reason(const Reason& reason) {
   RootCause cause;
   cause.status = reason.status;
   cause.reason = reason.reason;
-  cause.category = text_of(category_of(reason));
+  cause.category = category_of(reason);
   if (const KnownReason* known = find_reason(reason)) {
     cause.explanation = known->meaning;
     cause.in_general = known->help;
@@ -66,17 +62,18 @@ RootCause from_failure(const probe::Failure& failure) {
   RootCause cause;
   cause.status = failure.cudnn.status;
   cause.reason = failure.cudnn.last_error.empty() ? failure.message : failure.cudnn.last_error;
-  cause.category = text_of(category_of_status(failure.cudnn.status));
-  cause.explanation = fmt::format("cuDNN refuses the graph itself, at {}: {}", failure.stage, failure.message);
+  cause.category = category_of_status(failure.cudnn.status);
+  const std::string at = failure.stage.empty() ? "" : ", at " + failure.stage;
+  cause.explanation = fmt::format("cuDNN refuses the graph itself{}: {}", at, failure.message);
   const KnownReason* known = find_reason({cause.status, cause.reason});
   if (known != nullptr && !known->wrapper) {
-    cause.category = text_of(known->category);
+    cause.category = known->category;
     cause.explanation = fmt::format("{} ({})", known->meaning, cause.explanation);
     cause.in_general = known->help;
   }
   if (lacks_descriptor(failure)) {
-    cause.category = text_of(Category::version);
-    cause.explanation = fmt::format("This cuDNN knows no {}: the operation is of a later version. {}",
+    cause.category = Category::version;
+    cause.explanation = fmt::format("This cuDNN does not know {}: the operation is of a later version. {}",
                                     failure.cudnn.descriptor, cause.explanation);
   }
   return cause;
@@ -84,32 +81,32 @@ RootCause from_failure(const probe::Failure& failure) {
 
 RootCause no_candidates(const probe::WalkFindings& findings) {
   RootCause cause;
-  cause.category = text_of(Category::no_candidates);
+  cause.category = Category::no_candidates;
   cause.explanation =
       "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
   for (const auto& mode : findings.modes) {
-    const Reason* telling = telling_reason(mode.reasons);
-    if (telling == nullptr) continue;
-    cause = from_reason(*telling);
+    const Reason* decisive = decisive_reason(mode.reasons);
+    if (decisive == nullptr) continue;
+    cause = from_reason(*decisive);
     cause.mode = mode.mode;
     return cause;
   }
   for (const auto& engine : findings.engines) {
-    const Reason* telling = telling_reason(engine.reasons);
-    if (telling == nullptr) continue;
-    cause.status = telling->status;
-    cause.reason = telling->reason;
+    const Reason* decisive = decisive_reason(engine.reasons);
+    if (decisive == nullptr) continue;
+    cause.status = decisive->status;
+    cause.reason = decisive->reason;
     cause.engine = engine.engine;
     break;
   }
   return cause;
 }
 
-// The engine config that fell out and tells most, of those whose reason is accepted; nullptr where there is none. What
+// The rejected engine config whose reason is the most decisive, of those whose reason is accepted; nullptr where there is none. What
 // a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are the ones that
 // cuDNN meant for this graph. Among them the one that had come furthest counts, then the better rank.
 template <class Accept>
-const EngineConfigFindings* most_telling(const probe::WalkFindings& findings, Accept&& accept) {
+const EngineConfigFindings* most_decisive(const probe::WalkFindings& findings, Accept&& accept) {
   const EngineConfigFindings* best = nullptr;
   std::tuple<bool, bool, int, int64_t> best_key;
   for (const auto& config : findings.engine_configs) {
@@ -155,15 +152,15 @@ bool lacks_descriptor(const probe::Failure& failure) {
 
 RootCause root_cause(const probe::WalkFindings& findings) {
   if (findings.failure) return from_failure(*findings.failure);
-  const EngineConfigFindings* best = most_telling(findings, [](const Reason&) { return true; });
+  const EngineConfigFindings* best = most_decisive(findings, [](const Reason&) { return true; });
   return best != nullptr ? from_config(*best) : no_candidates(findings);
 }
 
 RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
                      CudnnVersion cudnn_version, int sm) {
   RootCause cause = root_cause(findings);
-  if (cause.category != name_of(Category::graph_pattern) || rules::gpu_suffices(spec, cudnn_version, sm)) return cause;
-  const EngineConfigFindings* of_gpu = most_telling(findings, [&](const Reason& reason) {
+  if (cause.category != Category::graph_pattern || rules::gpu_suffices(spec, cudnn_version, sm)) return cause;
+  const EngineConfigFindings* of_gpu = most_decisive(findings, [&](const Reason& reason) {
     const int wanted = wanted_sm(reason);
     return wanted > sm && rules::gpu_suffices(spec, cudnn_version, wanted);
   });
@@ -174,8 +171,8 @@ bool speaks_of_environment(const probe::WalkFindings& findings) {
   // Only the line that tells: cuDNN 9.8 to 9.10 gives lines about fp8, and those around them, the
   // status INCOMPATIBLE_CUDART.
   auto of_environment = [](const std::vector<Reason>& traceback) {
-    const Reason* telling = telling_reason(traceback);
-    return telling != nullptr && category_of(*telling) == Category::environment;
+    const Reason* decisive = decisive_reason(traceback);
+    return decisive != nullptr && category_of(*decisive) == Category::environment;
   };
   for (const auto& config : findings.engine_configs)
     if (of_environment(reasons_of(config))) return true;

@@ -9,23 +9,24 @@
 #include "../base/json.hpp"
 #include "../base/version.hpp"
 #include "../probe/findings.hpp"
+#include "category.hpp"
 
 namespace attnprobe::diagnose {
 
 struct RootCause {
-  std::string category;             ///< of Category: of the known reason; for an unknown text, of the status
-  std::string status;               ///< cuDNN's, of the line that tells
-  std::string reason;               ///< that line verbatim: the innermost that is more than a wrapper
-  std::optional<int64_t> engine;    ///< whose reason it is
-  std::optional<std::string> mode;  ///< the first mode that proposed it; none: found outside the heuristics
-  std::string explanation;          ///< in plain words
-  std::string in_general;           ///< what usually gets around such a reason; not probed for this graph
-  std::vector<std::string> advice;  ///< what helps here: each was probed in this very run. A command that
-                                    ///< shows it may follow on a line of its own.
+  Category category = Category::unknown;  ///< of the known reason; for an unknown text, of the status
+  std::string status;                     ///< cuDNN's, of the decisive line
+  std::string reason;                     ///< that line verbatim: the innermost that is more than a wrapper
+  std::optional<int64_t> engine;          ///< whose reason it is
+  std::optional<std::string> mode;        ///< the first mode that proposed it; none: found outside the heuristics
+  std::string explanation;                ///< in plain words
+  std::string in_general;                 ///< what usually gets around such a reason; not probed for this graph
+  std::vector<std::string> advice;        ///< what helps here: each was probed in this very run. A command that
+                                          ///< shows it may follow on a line of its own.
 };
 ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, in_general, advice)
 
-/// Why no engine config works: of the configs that fell out, the one that tells most. What mode A proposed comes before
+/// Why no engine config works: of the rejected configs, the one whose reason is the most decisive. What mode A proposed comes before
 /// the other modes' and the swept ones, then how far the engine had come, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
 

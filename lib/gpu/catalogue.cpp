@@ -74,6 +74,26 @@ const Target* twin(const Target& target) {
   return nullptr;
 }
 
+std::map<std::string, int> matmul_rates(const std::string& name, int sm) {
+  const auto is_geforce = [](const std::string& board) { return board.find("GeForce") != std::string::npos; };
+  const auto reported = [](const Target& t) { return t.properties.value("deviceName", t.name); };
+  const Target* same_chip = nullptr;
+  for (const Target& t : catalogue()) {
+    if (t.sm != sm || t.matmul_rates.empty()) continue;
+    if (reported(t) == name) return t.matmul_rates;
+    const bool better = same_chip == nullptr || (is_geforce(reported(*same_chip)) != is_geforce(name) &&
+                                                 is_geforce(reported(t)) == is_geforce(name));
+    if (better) same_chip = &t;
+  }
+  if (same_chip == nullptr) return {};
+  std::map<std::string, int> rates = same_chip->matmul_rates;
+  const bool halved = is_geforce(reported(*same_chip));
+  if (is_geforce(name) != halved)
+    for (auto& [type, rate] : rates)
+      if (type != "f32") rate = halved ? rate * 2 : rate / 2;
+  return rates;
+}
+
 std::vector<Target> simulated_targets(const std::string& selection) {
   std::vector<Target> targets;
   for (const auto& word : split(selection, ',')) {

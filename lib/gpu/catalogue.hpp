@@ -15,6 +15,12 @@ const Target* find(const std::string& id);
 /// device, by the name that CUDA reports. nullptr if there is none.
 const Target* twin(const Target& target);
 
+/// The matmul rates (Target::matmul_rates) of a GPU by the name that CUDA reports and its compute capability: of the
+/// catalogue's entry of that name, else of one with the same chip. GeForce boards accumulate in f32 at half the rate of
+/// tensor cores that other boards with the same chip have, and attention does accumulate in f32. Empty where the
+/// catalogue has no such chip.
+std::map<std::string, int> matmul_rates(const std::string& name, int sm);
+
 /// Simulated targets as --target names them: an id or alias, "all", "representative", a comma list of these, or a file
 /// of one's own (anything with a "/" or ending in ".json"). Throws Error(usage) with a "did you mean".
 std::vector<Target> simulated_targets(const std::string& selection);

@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <array>
 #include <cstdlib>
 
+#include "base/dynamic_library.hpp"
 #include "base/error.hpp"
 
 namespace attnprobe::gpu {
@@ -33,12 +33,6 @@ struct DriverApi {
   CuResult (*uuid)(std::array<unsigned char, 16>*, CuDevice) = nullptr;
   CuResult (*error_string)(CuResult, const char**) = nullptr;
 };
-
-template <class F>
-bool bind(void* library, const char* name, F& function) {
-  function = reinterpret_cast<F>(dlsym(library, name));
-  return function != nullptr;
-}
 
 std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
   std::string text = "GPU-";
@@ -70,37 +64,38 @@ Gpu ask(const DriverApi& api, int index) {
   return gpu;
 }
 
-std::string path_of(void* library) {
-  const link_map* map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
+std::string path_of(const DynamicLibrary& library) {
   std::error_code ignored;
-  const fs::path real = fs::canonical(map->l_name, ignored);
-  return real.empty() ? map->l_name : real.string();
+  const fs::path real = fs::canonical(library.path(), ignored);
+  return real.empty() ? library.path() : real.string();
 }
+
+constexpr const char* null_driver_mark = "attnprobe_null_driver_version";
 
 }  // namespace
 
 DriverInfo inspect_driver() {
   DriverInfo info;
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) {
-    info.problem = fmt::format("no CUDA driver (libcuda.so.1): {}", dlerror());
+  const DynamicLibrary library("libcuda.so.1");
+  if (!library) {
+    info.problem = fmt::format("no CUDA driver (libcuda.so.1): {}", loader_words());
     return info;
   }
+  library.keep();
   info.found = true;
   info.path = path_of(library);
   DriverApi api;
-  if (!bind(library, "cuInit", api.init) || !bind(library, "cuDriverGetVersion", api.version) ||
-      !bind(library, "cuDeviceGetCount", api.count) || !bind(library, "cuDeviceGet", api.get) ||
-      !bind(library, "cuDeviceGetName", api.name) || !bind(library, "cuDeviceGetAttribute", api.attribute) ||
-      !bind(library, "cuDeviceTotalMem_v2", api.memory) || !bind(library, "cuDeviceGetUuid", api.uuid) ||
-      !bind(library, "cuGetErrorString", api.error_string)) {
-    info.problem = fmt::format("{} is no CUDA driver: it lacks driver functions", info.path);
+  if (!library.find("cuInit", api.init) || !library.find("cuDriverGetVersion", api.version) ||
+      !library.find("cuDeviceGetCount", api.count) || !library.find("cuDeviceGet", api.get) ||
+      !library.find("cuDeviceGetName", api.name) || !library.find("cuDeviceGetAttribute", api.attribute) ||
+      !library.find("cuDeviceTotalMem_v2", api.memory) || !library.find("cuDeviceGetUuid", api.uuid) ||
+      !library.find("cuGetErrorString", api.error_string)) {
+    info.problem = fmt::format("{} is not a CUDA driver: it lacks driver functions", info.path);
     return info;
   }
   api.version(&info.version);
   const CuResult status = api.init(0);
-  info.is_stub = status == cuda_error_stub_library || dlsym(library, "attnprobe_null_driver_version") != nullptr;
+  info.is_stub = status == cuda_error_stub_library || library.find(null_driver_mark) != nullptr;
   if (status != cuda_success) {
     const char* words = nullptr;
     api.error_string(status, &words);
@@ -128,8 +123,8 @@ fs::path find_null_driver() {
 }
 
 void load_null_driver() {
-  void* present = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (present != nullptr && dlsym(present, "attnprobe_null_driver_version") == nullptr)
+  const DynamicLibrary present("libcuda.so.1", RTLD_NOLOAD);
+  if (present && present.find(null_driver_mark) == nullptr)
     throw Error(ErrorKind::environment,
                 fmt::format("a CUDA driver is loaded already ({}), so no GPU can be simulated in this process",
                             path_of(present)));
@@ -138,10 +133,11 @@ void load_null_driver() {
     throw Error(ErrorKind::environment,
                 "the null driver (libattnprobe_null_driver.so), which simulated GPUs need, is missing: reinstall "
                 "attnprobe or name it with ATTNPROBE_NULL_DRIVER");
-  void* driver = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (driver == nullptr || dlsym(driver, "attnprobe_null_driver_version") == nullptr)
+  const DynamicLibrary driver(file, RTLD_GLOBAL);
+  if (!driver || driver.find(null_driver_mark) == nullptr)
     throw Error(ErrorKind::environment, fmt::format("{} is not attnprobe's null driver: {}", file.string(),
-                                                    driver == nullptr ? dlerror() : "no marker symbol"));
+                                                    driver ? "no marker symbol" : loader_words()));
+  driver.keep();
 }
 
 }  // namespace attnprobe::gpu

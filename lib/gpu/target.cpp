@@ -48,6 +48,24 @@ void check_properties(const Json& properties, const std::string& file, const std
   }
 }
 
+void read_matmul_rates(const Json& json, const std::string& file, Target& target) {
+  constexpr const char* name = "matmul_rates";
+  if (!json.contains(name)) return;
+  if (!json[name].is_object()) fail(file, fmt::format("/{}", name), "expected an object");
+  for (const auto& [key, value] : json[name].items()) {
+    const std::string pointer = fmt::format("/{}/{}", name, key);
+    const bool is_rate = key == "f16" || key == "bf16" || key == "fp8" || key == "f32";
+    if (key == "source" && value.is_string())
+      target.rates_source = value;
+    else if (is_rate && value.is_number_integer() && value.get<int64_t>() > 0)
+      target.matmul_rates[key] = value.get<int>();
+    else if (is_rate)
+      fail(file, pointer, json_text(value) + " is not a positive integer");
+    else
+      fail(file, pointer, "unknown; allowed: f16, bf16, fp8, f32 and a text as source");
+  }
+}
+
 }  // namespace
 
 Target parse_target(std::string_view text, const std::string& file_name) {
@@ -71,6 +89,7 @@ Target parse_target(std::string_view text, const std::string& file_name) {
   t.aliases = field<std::vector<std::string>>(json, file_name, "", "aliases", {});
   t.architecture = field<std::string>(json, file_name, "", "architecture", "");
   t.representative = field<bool>(json, file_name, "", "representative", false);
+  read_matmul_rates(json, file_name, t);
   t.sources = json.value("sources", Json::object());
   t.references = json.value("references", Json::object());
   if (const int sm = field<int>(json, file_name, "", "sm", t.sm); sm != t.sm)
@@ -85,16 +104,23 @@ Target load_target(const std::filesystem::path& path) {
 }
 
 Json to_json(const Target& t) {
-  return {{"schema", schema_name},
-          {"id", t.id},
-          {"name", t.name},
-          {"aliases", t.aliases},
-          {"architecture", t.architecture},
-          {"sm", t.sm},
-          {"representative", t.representative},
-          {"properties", t.properties},
-          {"sources", t.sources.is_null() ? Json::object() : t.sources},
-          {"references", t.references.is_null() ? Json::object() : t.references}};
+  Json json = {{"schema", schema_name},
+               {"id", t.id},
+               {"name", t.name},
+               {"aliases", t.aliases},
+               {"architecture", t.architecture},
+               {"sm", t.sm},
+               {"representative", t.representative},
+               {"properties", t.properties}};
+  if (!t.matmul_rates.empty()) {
+    for (const char* type : {"f16", "bf16", "fp8", "f32"})
+      if (const auto rate = t.matmul_rates.find(type); rate != t.matmul_rates.end())
+        json["matmul_rates"][type] = rate->second;
+    if (!t.rates_source.empty()) json["matmul_rates"]["source"] = t.rates_source;
+  }
+  json["sources"] = t.sources.is_null() ? Json::object() : t.sources;
+  json["references"] = t.references.is_null() ? Json::object() : t.references;
+  return json;
 }
 
 Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with) {

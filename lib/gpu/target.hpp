@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,10 @@ struct Target {
   std::string uuid;             ///< "GPU-…", for Kind::device
   /// What cuDNN's device property descriptor takes (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
   Json properties;
+  /// Multiply-adds a clock and multiprocessor of dense matmuls with f32 accumulation, by the type of their inputs: "f16",
+  /// "bf16", "fp8" on tensor cores, "f32" on CUDA cores. Empty where not known; a type that the GPU lacks is absent.
+  std::map<std::string, int> matmul_rates;
+  std::string rates_source;  ///< of `references`
   Json sources, references;  ///< where each property comes from; empty in files of one's own
   std::string file;          ///< the file that it came from; "" for the built-in catalogue
 };

@@ -27,7 +27,7 @@ struct LogTree {
 /// Ends at the trailer ("Time: …", "Process=…"). Lines that have another form are left out.
 LogTree parse_log_tree(const std::vector<std::string>& lines);
 
-/// "OPERATION_MATMUL" for "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR", "" for what is no descriptor's type.
+/// "OPERATION_MATMUL" for "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR", "" for what is not a descriptor's type.
 std::string descriptor_kind(std::string_view type);
 
 /// The text of everything below a node, without indentation and line numbers: equal for equal content.

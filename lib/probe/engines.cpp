@@ -65,7 +65,7 @@ std::vector<Knob> knobs_of_engine(const Descriptor& engine) {
 
 // Builds and checks one engine config.
 void check_config(WalkState& state, EngineFindings& engine_findings, const Descriptor& engine,
-                  const std::vector<Knob>& knobs, const std::vector<int64_t>& values, bool list_fallen) {
+                  const std::vector<Knob>& knobs, const std::vector<int64_t>& values, bool list_rejected) {
   Knobs named;
   for (size_t i = 0; i < values.size(); ++i) named[knobs[i].range.knob] = values[i];
   Descriptor config = config_of(state.library(), engine, named);
@@ -74,7 +74,7 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   if (state.keep_log) state.findings.log += log;
   const bool passes = status == CUDNN_STATUS_SUCCESS;
   engine_findings.viable += passes ? 1 : 0;
-  if (!passes && !list_fallen) return;
+  if (!passes && !list_rejected) return;
   const size_t index = find_or_add(state, engine_findings.engine, named);
   EngineConfigFindings& found = state.findings.engine_configs[index];
   if (found.check.supported) return;  // a heuristic offered it and it is described already
@@ -94,7 +94,7 @@ int64_t combinations_of(const std::vector<Knob>& knobs) {
 }
 
 void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, const std::vector<Knob>& knobs,
-             int64_t combinations, bool list_fallen) {
+             int64_t combinations, bool list_rejected) {
   for (int64_t combination = 0; combination < combinations; ++combination) {
     std::vector<int64_t> values;
     int64_t rest = combination;
@@ -102,15 +102,15 @@ void try_all(WalkState& state, EngineFindings& found, const Descriptor& engine, 
       values.push_back(knob.value(rest % knob.values()));
       rest /= knob.values();
     }
-    check_config(state, found, engine, knobs, values, list_fallen);
+    check_config(state, found, engine, knobs, values, list_rejected);
   }
 }
 
 void try_one_knob_at_a_time(WalkState& state, EngineFindings& found, const Descriptor& engine,
-                            const std::vector<Knob>& knobs, bool list_fallen) {
+                            const std::vector<Knob>& knobs, bool list_rejected) {
   for (const Knob& knob : knobs)
     for (int64_t i = 0; i < knob.values(); ++i)
-      check_config(state, found, engine, {knob}, {knob.value(i)}, list_fallen);
+      check_config(state, found, engine, {knob}, {knob.value(i)}, list_rejected);
 }
 
 }  // namespace
@@ -175,9 +175,9 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
       found.legal = 1 + (knobs.empty() ? 0 : combinations);
       check_config(state, found, engine, {}, {}, true);
       if (sweep.knobs && !knobs.empty() && combinations <= sweep.most_per_engine)
-        try_all(state, found, engine, knobs, combinations, sweep.list_fallen);
+        try_all(state, found, engine, knobs, combinations, sweep.list_rejected);
       else if (sweep.knobs)
-        try_one_knob_at_a_time(state, found, engine, knobs, sweep.list_fallen);
+        try_one_knob_at_a_time(state, found, engine, knobs, sweep.list_rejected);
     }
     state.findings.engines.push_back(std::move(found));
   }

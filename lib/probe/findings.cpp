@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-namespace attnprobe::probe {
+#include "base/text.hpp"
 
+namespace attnprobe::probe {
 bool ran(const RunFindings& run) {
   return run.status == RunStatus::ok || run.status == RunStatus::not_verified;
 }

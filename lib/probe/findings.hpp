@@ -70,7 +70,7 @@ struct EngineConfigFindings {
   int64_t engine = -1;
   Knobs knobs;  ///< empty: cuDNN chooses
   Check check;
-  std::vector<Reason> reasons;  ///< why it fell out, innermost cause first
+  std::vector<Reason> reasons;  ///< why it was rejected, innermost cause first
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   std::vector<std::string> numerical_notes, behavior_notes;
   std::optional<PlanFindings> plan;

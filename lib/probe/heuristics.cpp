@@ -40,7 +40,7 @@ std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t
   return std::nullopt;
 }
 
-// Returns only what passes the support check; why the others fell out is in `log`.
+// Returns only what passes the support check; why the others are rejected is in `log`.
 std::vector<Descriptor> fetch(WalkState& state, const Descriptor& heuristics, int64_t candidates, std::string& log) {
   const LogCapture capture(state.library(), LogCapture::Level::info,
                            state.keep_log ? cudnn::LoggedGraphs::whole : cudnn::LoggedGraphs::left_out);
@@ -67,9 +67,9 @@ void add_viable(WalkState& state, const std::string& mode, std::vector<Descripto
   }
 }
 
-void add_fallen(WalkState& state, const std::string& mode, const std::vector<EngineConfigLog>& fallen,
-                const std::vector<EngineConfigLog>& order) {
-  for (const auto& logged : fallen) {
+void add_rejected(WalkState& state, const std::string& mode, const std::vector<EngineConfigLog>& rejected,
+                  const std::vector<EngineConfigLog>& order) {
+  for (const auto& logged : rejected) {
     const Knobs knobs = chosen_knobs(logged.knobs);
     const size_t index = find_or_add(state, logged.engine, knobs);
     EngineConfigFindings& found = state.findings.engine_configs[index];
@@ -106,7 +106,7 @@ void query_heuristic(WalkState& state, const std::string& mode) {
     found.viable = static_cast<int64_t>(viable.size());
     const auto order = log::parse_candidates(checks);
     add_viable(state, mode, std::move(viable), order);
-    add_fallen(state, mode, log::parse_engine_configs(checks), order);
+    add_rejected(state, mode, log::parse_engine_configs(checks), order);
     if (state.keep_log) state.findings.log += checks;
   }
   state.findings.modes.push_back(std::move(found));

@@ -12,7 +12,7 @@ struct BuiltPlan {
   int64_t workspace_bytes = 0;
 };
 
-/// Throws Error(cudnn) only for what is no verdict on the plan.
+/// Throws Error(cudnn) only for what is not a verdict on the plan.
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph, int64_t engine,
                      const Knobs& knobs);
 

@@ -54,7 +54,7 @@ void check_named_config(WalkState& state, const NamedConfig& named);
 struct Sweep {
   bool knobs = false;           ///< with knob values too, not only as cuDNN chooses
   int64_t most_per_engine = 0;  ///< where an engine has more combinations than this, only one knob is varied at a time
-  bool list_fallen = false;     ///< list knob combinations that fall out, with their reasons, instead of counting them
+  bool list_rejected = false;   ///< list rejected knob combinations, with their reasons, instead of counting them
 };
 
 /// Asks every engine by global index.

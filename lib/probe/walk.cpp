@@ -85,7 +85,7 @@ std::string behavior_note_name(cudnnBackendBehaviorNote_t note) {
   return index < std::size(names) ? names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
 }
 
-// An attribute that older versions lack is no failure of the walk.
+// The walk goes on without an attribute that older versions lack.
 template <class F>
 void if_known(F&& read) {
   try {

@@ -70,7 +70,7 @@ std::vector<std::string> walk_differences(const WalkFindings& before, const Walk
                                   other->viable, mode.candidates, mode.viable));
     for (const auto& config : before.engine_configs)
       if (is_proposed(config, mode.mode)) compare_config(lines, mode.mode, config, config_of(now, config));
-    // Where the log lists the fallen alone, the viable ones are no news.
+    // Where the log lists rejected ones only, the viable ones are nothing new.
     const auto listed = std::count_if(before.engine_configs.begin(), before.engine_configs.end(),
                                       [&](const auto& config) { return is_proposed(config, mode.mode); });
     if (listed < mode.candidates) continue;

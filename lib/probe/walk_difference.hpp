@@ -11,7 +11,7 @@ namespace attnprobe::probe {
 /// "engine 2 KERNEL_CFG=7".
 std::string config_name(int64_t engine, const Knobs& knobs);
 
-/// Why the engine config fell out, as far as cuDNN said: the innermost line, else the status alone.
+/// Why the engine config was rejected, as far as cuDNN said: the innermost line, else the status alone.
 Reason innermost_reason(const EngineConfigFindings& config);
 
 /// In what `now` differs from `before`, one line each, over the modes that both asked: candidates, viable ones, engines

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "build/frontend_wiring.hpp"
 #include "build/softmax.hpp"
 #include "graph/same_graph.hpp"
 #include "recognise/reading.hpp"
@@ -63,7 +64,8 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
 std::vector<CudnnVersion> versions_to_try(CudnnVersion given) {
   std::vector<CudnnVersion> versions;
   if (given.is_known()) versions.push_back(given);
-  versions.insert(versions.end(), {CudnnVersion{9, 19, 0}, build::first_with_single_operations, CudnnVersion{9, 9, 0}});
+  versions.insert(versions.end(),
+                  {CudnnVersion{9, 19, 0}, build::frontend_wiring().single_operations, CudnnVersion{9, 9, 0}});
   return versions;
 }
 

@@ -4,13 +4,14 @@
 
 #include "diagnose/reasons.hpp"
 #include "probe/walk_difference.hpp"
+#include "rules/framework_rules.hpp"
 
 namespace attnprobe::replay {
 namespace {
 
-// What an engine config that fell out says: its telling line, else its status alone.
-probe::Reason telling(const std::vector<probe::Reason>& traceback, const std::string& status) {
-  const probe::Reason* reason = diagnose::telling_reason(traceback);
+// What an engine config that fell out says: its decisive line, else its status alone.
+probe::Reason decisive(const std::vector<probe::Reason>& traceback, const std::string& status) {
+  const probe::Reason* reason = diagnose::decisive_reason(traceback);
   return reason != nullptr ? *reason : probe::Reason{status, ""};
 }
 
@@ -20,12 +21,12 @@ ReasonGroup group_of(const probe::Reason& reason) {
   group.reason = reason.reason;
   if (const diagnose::KnownReason* known = diagnose::find_reason(reason)) {
     group.is_known = true;
-    group.category = name_of(known->category);
+    group.category = known->category;
     group.meaning = known->meaning;
     group.help = known->help;
     group.progress = known->progress;
   } else {
-    group.category = name_of(diagnose::category_of_status(reason.status));
+    group.category = diagnose::category_of_status(reason.status);
   }
   return group;
 }
@@ -43,15 +44,13 @@ void add(std::vector<ReasonGroup>& groups, const probe::Reason& reason, const st
 }  // namespace
 
 std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line) {
-  const rules::FrontendRule* longest = nullptr;
-  for (const rules::FrontendRule& rule : rules::frontend_rules())
-    if (line.find(rule.entry.message) != std::string_view::npos &&
-        (longest == nullptr || rule.entry.message.size() > longest->entry.message.size()))
+  const rules::FrameworkRule* longest = nullptr;
+  for (const rules::FrameworkRule& rule : rules::frontend_rules().refusals)
+    if (line.find(rule.message) != std::string_view::npos &&
+        (longest == nullptr || rule.message.size() > longest->message.size()))
       longest = &rule;
   if (longest == nullptr) return std::nullopt;
-  rules::FrontendAnswer answer = longest->entry;
-  answer.refuses = true;
-  return answer;
+  return rules::answer_of(*longest);
 }
 
 Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognised& recognised) {
@@ -61,9 +60,9 @@ Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognis
   for (const auto& config : logged.findings.engine_configs) {
     const std::string engine = probe::config_name(config.engine, config.knobs);
     if (!config.check.supported)
-      add(explanation.reasons, telling(config.reasons, config.check.status), engine);
+      add(explanation.reasons, decisive(config.reasons, config.check.status), engine);
     else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS")
-      add(explanation.reasons, telling(config.plan->reasons, config.plan->status), engine + " (its plan)");
+      add(explanation.reasons, decisive(config.plan->reasons, config.plan->status), engine + " (its plan)");
     else
       explanation.viable.push_back(engine);
   }

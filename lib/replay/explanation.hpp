@@ -15,9 +15,10 @@ namespace attnprobe::replay {
 
 /// One reason and the engine configs that gave it.
 struct ReasonGroup {
-  std::string status;    ///< cuDNN's, of the innermost line
-  std::string reason;    ///< cuDNN's innermost line, verbatim; "" where cuDNN logged none
-  std::string category;  ///< of the catalogue; "unknown" for a text and a status that it lacks
+  std::string status;  ///< cuDNN's, of the innermost line
+  std::string reason;  ///< cuDNN's innermost line, verbatim; "" where cuDNN logged none
+  diagnose::Category category =
+      diagnose::Category::unknown;  ///< of the catalogue; "unknown" for a text and a status that it lacks
   bool is_known = false;
   std::string meaning;               ///< in plain words; "" if the catalogue does not know the text
   std::string help;                  ///< what usually gets around it

@@ -375,7 +375,7 @@ class LogReader::State {
     LoggedGraph& graph = current(thread, entry);
     if (!graph.findings.failure && graph.findings.modes.empty()) {
       thread.finalizing = "";
-      note_failure(graph, entry.function, "?", reasons.back().status, thread.reasons);
+      note_failure(graph, entry.function, "", reasons.back().status, thread.reasons);
     }
   }
 
@@ -390,17 +390,17 @@ class LogReader::State {
       if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
       return;
     }
-    for (const std::string_view telling :
+    for (const std::string_view sign :
          {"engineConfig: type=json", "Warning: CUDNN_", "Error: CUDNN_", "=== error stack"})
-      if (words.find(telling) != std::string_view::npos && loose_.size() < most_loose_) {
-        loose_.emplace_back(words.substr(words.find(telling)));
+      if (words.find(sign) != std::string_view::npos && loose_.size() < most_loose_) {
+        loose_.emplace_back(words.substr(words.find(sign)));
         return;
       }
-    for (const std::string_view telling :
+    for (const std::string_view sign :
          {"No valid engine configs", "No execution plans support the graph", "No valid execution plan",
           "No viable engine configs", "CUDNN_STATUS_", "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error",
           "[cudnn_frontend] ERROR"})
-      if (words.find(telling) != std::string_view::npos && history_.exceptions.size() < most_problems) {
+      if (words.find(sign) != std::string_view::npos && history_.exceptions.size() < most_problems) {
         history_.exceptions.emplace_back(words);
         return;
       }
@@ -416,7 +416,7 @@ class LogReader::State {
     if (!thread.graph) {
       thread.reasons = log::parse_reasons(joined(entry.lines));
       if (!thread.reasons.empty())
-        note_failure(current(thread, entry), "?", "?", thread.reasons.back().status, thread.reasons);
+        note_failure(current(thread, entry), "", "", thread.reasons.back().status, thread.reasons);
     }
     entry_ = nullptr;
   }

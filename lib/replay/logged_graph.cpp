@@ -68,10 +68,13 @@ void note_failure(LoggedGraph& graph, const std::string& stage, const std::strin
                   const std::string& status, const std::vector<log::Reason>& reasons) {
   probe::Failure failure;
   failure.stage = stage;
-  failure.cudnn.call = "cudnnBackendFinalize";
-  failure.cudnn.descriptor = fmt::format("CUDNN_BACKEND_{}_DESCRIPTOR", descriptor);
   failure.cudnn.status = status;
-  failure.message = fmt::format("cudnnBackendFinalize of {} says {}", failure.cudnn.descriptor, status);
+  failure.message = fmt::format("cuDNN logged {}", status);
+  if (!descriptor.empty()) {
+    failure.cudnn.call = "cudnnBackendFinalize";
+    failure.cudnn.descriptor = fmt::format("CUDNN_BACKEND_{}_DESCRIPTOR", descriptor);
+    failure.message = fmt::format("cudnnBackendFinalize of {} says {}", failure.cudnn.descriptor, status);
+  }
   if (!reasons.empty()) failure.cudnn.last_error = reasons.front().reason;
   graph.findings.failure = failure;
 }

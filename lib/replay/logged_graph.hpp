@@ -27,7 +27,8 @@ void note_plan(LoggedGraph& graph, const log::EngineConfigLog& logged, const std
 
 void note_execution(LoggedGraph& graph, const log::EngineConfigLog& logged);
 
-/// The graph itself, or what it is asked, failed: `descriptor` without its prefix, as "OPERATIONGRAPH".
+/// The graph itself, or what it is asked, failed: `descriptor` without its prefix, as "OPERATIONGRAPH"; `stage` and
+/// `descriptor` are "" where the log does not say.
 void note_failure(LoggedGraph& graph, const std::string& stage, const std::string& descriptor,
                   const std::string& status, const std::vector<log::Reason>& reasons);
 

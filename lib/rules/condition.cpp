@@ -27,11 +27,17 @@ std::vector<std::string> all_operators() {
   throw Error(ErrorKind::internal, fmt::format("{}: {}", where, what));
 }
 
-const ProblemKey& known_key(const std::string& name, const std::string& where) {
-  if (const ProblemKey* key = find_problem_key(name)) return *key;
+// What a condition may speak of, and where it stands, for messages.
+struct Place {
+  const std::string& where;
+  const std::vector<ProblemKey>& keys;
+};
+
+const ProblemKey& known_key(const std::string& name, const Place& place) {
+  if (const ProblemKey* key = find_key(place.keys, name)) return *key;
   std::vector<std::string> names{"all", "any", "not"};
-  for (const auto& key : problem_keys()) names.push_back(key.name);
-  fail(where, fmt::format("unknown key \"{}\"{}", name, did_you_mean(name, names)));
+  for (const auto& key : place.keys) names.push_back(key.name);
+  fail(place.where, fmt::format("unknown key \"{}\"{}", name, did_you_mean(name, names)));
 }
 
 // A value that the key can have; null stands for "not set".
@@ -47,32 +53,32 @@ void check_value(const ProblemKey& key, const Json& value, const std::string& wh
     fail(where, fmt::format("\"{}\" is never {}; it is one of {}", key.name, json_text(value), quoted_list(allowed)));
 }
 
-void check_numeric(const ProblemKey& key, const std::string& name, const Json& operand, const std::string& where) {
+void check_numeric(const ProblemKey& key, const std::string& name, const Json& operand, const Place& place) {
   if (key.kind != KeyKind::number)
-    fail(where, fmt::format("\"{}\" is no number: \"{}\" means nothing", key.name, name));
+    fail(place.where, fmt::format("\"{}\" is not a number: \"{}\" means nothing", key.name, name));
   if (operand.is_number()) return;
   if (!operand.is_string())
-    fail(where, fmt::format("\"{}\" wants a number or the name of a key, not {}", name, json_text(operand)));
-  if (known_key(operand, where).kind != KeyKind::number)
-    fail(where, fmt::format("\"{}\" is no number", operand.get<std::string>()));
+    fail(place.where, fmt::format("\"{}\" wants a number or the name of a key, not {}", name, json_text(operand)));
+  if (known_key(operand, place).kind != KeyKind::number)
+    fail(place.where, fmt::format("\"{}\" is not a number", operand.get<std::string>()));
 }
 
-void check_operator(const ProblemKey& key, const std::string& name, const Json& operand, const std::string& where) {
+void check_operator(const ProblemKey& key, const std::string& name, const Json& operand, const Place& place) {
   const auto& numeric = numeric_operators();
   if (std::find(numeric.begin(), numeric.end(), name) != numeric.end()) {
-    check_numeric(key, name, operand, where);
+    check_numeric(key, name, operand, place);
   } else if (name == "equal_to" || name == "not_equal_to") {
-    if (!operand.is_string() || known_key(operand, where).kind != key.kind)
-      fail(where, fmt::format("\"{}\" wants the name of another {}", name, name_of(key.kind)));
+    if (!operand.is_string() || known_key(operand, place).kind != key.kind)
+      fail(place.where, fmt::format("\"{}\" wants the name of another {}", name, name_of(key.kind)));
   } else if (name == "in") {
-    if (!operand.is_array() || operand.empty()) fail(where, "\"in\" wants an array of values");
-    for (const Json& value : operand) check_value(key, value, where);
+    if (!operand.is_array() || operand.empty()) fail(place.where, "\"in\" wants an array of values");
+    for (const Json& value : operand) check_value(key, value, place.where);
   } else if (name == "not") {
-    check_value(key, operand, where);
+    check_value(key, operand, place.where);
   } else if (name == "set") {
-    if (!operand.is_boolean()) fail(where, "\"set\" wants true or false");
+    if (!operand.is_boolean()) fail(place.where, "\"set\" wants true or false");
   } else {
-    fail(where,
+    fail(place.where,
          fmt::format("unknown operator \"{}\" of \"{}\"{}", name, key.name, did_you_mean(name, all_operators())));
   }
 }
@@ -115,22 +121,23 @@ bool key_holds(const Json& value, const Json& wanted, const Json& problem) {
 
 }  // namespace
 
-void check_condition(const Json& condition, const std::string& where) {
+void check_condition(const Json& condition, const std::string& where, const std::vector<ProblemKey>& keys) {
+  const Place place{where, keys};
   if (!condition.is_object() || condition.empty()) fail(where, "a condition is an object that is not empty");
   for (const auto& [name, value] : condition.items()) {
     if (name == "all" || name == "any") {
       if (!value.is_array() || value.empty()) fail(where, fmt::format("\"{}\" wants an array of conditions", name));
-      for (const Json& part : value) check_condition(part, where);
+      for (const Json& part : value) check_condition(part, where, keys);
     } else if (name == "not") {
-      check_condition(value, where);
+      check_condition(value, where, keys);
     } else {
-      const ProblemKey& key = known_key(name, where);
+      const ProblemKey& key = known_key(name, place);
       if (!value.is_object()) {
         check_value(key, value, where);
         continue;
       }
       if (value.empty()) fail(where, fmt::format("\"{}\" has no operator", name));
-      for (const auto& [operation, operand] : value.items()) check_operator(key, operation, operand, where);
+      for (const auto& [operation, operand] : value.items()) check_operator(key, operation, operand, place);
     }
   }
 }

@@ -1,4 +1,4 @@
-// Conditions as data: a small predicate language over a flat problem (problem.hpp).
+// Conditions as data: a small predicate language over a flat JSON object, such as a flat problem (flat_problem.hpp).
 //
 // A condition is a JSON object whose members must all hold:
 //   {"pass": "bprop"}                      equality; null: the value is not set
@@ -17,13 +17,16 @@
 #include <string>
 
 #include "base/json.hpp"
+#include "rules/flat_problem.hpp"
 
 namespace attnprobe::rules {
 
-/// Throws Error(internal) naming `where` if the condition has a key, an operator or a value that means nothing.
-void check_condition(const Json& condition, const std::string& where);
+/// Throws Error(internal) naming `where` if the condition has an operator or a value that means nothing, or a key that is
+/// not one of `keys`.
+void check_condition(const Json& condition, const std::string& where,
+                     const std::vector<ProblemKey>& keys = problem_keys());
 
-/// Preconditions: check_condition(condition) passed; `problem` is of describe_problem.
+/// Preconditions: check_condition(condition) passed; `problem` has a value, or null, for every key.
 bool holds(const Json& condition, const Json& problem);
 
 }  // namespace attnprobe::rules

@@ -189,8 +189,7 @@ const std::vector<ProblemKey>& problem_keys() {
   return keys;
 }
 
-const ProblemKey* find_problem_key(const std::string& name) {
-  const auto& keys = problem_keys();
+const ProblemKey* find_key(const std::vector<ProblemKey>& keys, const std::string& name) {
   const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& key) { return key.name == name; });
   return found == keys.end() ? nullptr : &*found;
 }

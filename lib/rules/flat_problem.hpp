@@ -24,7 +24,7 @@ struct ProblemKey {
 const std::vector<ProblemKey>& problem_keys();
 
 /// Null if there is no such key.
-const ProblemKey* find_problem_key(const std::string& name);
+const ProblemKey* find_key(const std::vector<ProblemKey>& keys, const std::string& name);
 
 /// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as cudnnGetVersion
 /// gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no contradictions.

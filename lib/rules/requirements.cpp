@@ -7,6 +7,7 @@
 #include "base/version.hpp"
 #include "rules/condition.hpp"
 #include "rules/flat_problem.hpp"
+#include "rules/framework_rules.hpp"
 
 namespace attnprobe::rules {
 namespace {
@@ -60,16 +61,20 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVers
   return bugs;
 }
 
+FrontendAnswer answer_of(const FrameworkRule& rule) {
+  return {frontend_rules().version, true, rule.id, rule.status, rule.message, rule.source};
+}
+
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version,
                                               int sm) {
   using attention::Pattern;
   const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
   if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
-  for (const auto& rule : frontend_rules())
-    if (holds(rule.when, problem)) return rule.entry;
+  for (const FrameworkRule& rule : frontend_rules().refusals)
+    if (holds(rule.when, problem)) return answer_of(rule);
   FrontendAnswer answer;
-  answer.version = frontend_rules().front().entry.version;
+  answer.version = frontend_rules().version;
   return answer;
 }
 

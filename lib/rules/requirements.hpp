@@ -1,7 +1,7 @@
 // Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by itself.
-// All three are data, built into the library: requirements.json, known_bugs.json and frontend_rules.json. Their
-// conditions (condition.hpp) speak of a flat problem (problem.hpp). Nothing here decides a verdict: that is cuDNN's.
-// docs/versions.md says how to add an entry.
+// All three are data, built into the library: lib/rules/cudnn/requirements.json and known_bugs.json, and the files of
+// frameworks (framework_rules.hpp). Their conditions (condition.hpp) speak of a flat problem (flat_problem.hpp). Nothing
+// here decides a verdict: that is cuDNN's. docs/versions.md says how to add an entry.
 #pragma once
 
 #include <optional>
@@ -89,21 +89,13 @@ struct KnownBugRule {
   Examples examples;
 };
 
-struct FrontendRule {
-  FrontendAnswer entry;
-  Json when;
-  Examples examples;
-};
-
 /// Each throws Error(internal) naming file, entry and what is wrong: a member, key, operator or value that is unknown,
 /// one that is missing, an id that is there twice.
 std::vector<RequirementRule> parse_requirements(std::string_view text);
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
-std::vector<FrontendRule> parse_frontend_rules(std::string_view text);
 
 /// Those that are built in.
 const std::vector<RequirementRule>& requirement_rules();
 const std::vector<KnownBugRule>& known_bug_rules();
-const std::vector<FrontendRule>& frontend_rules();
 
 }  // namespace attnprobe::rules

@@ -16,36 +16,10 @@ double bytes_of(const graph::Tensor& tensor) {
   return elements * bits_of(tensor.data_type) / 8;
 }
 
-// Multiply-adds per clock and multiprocessor.
-struct Rate {
-  int sm;
-  int tensor_f16;  // dense, f16 or bf16 inputs, f32 accumulation
-  int cuda_f32;
-  bool bf16, fp8;  // whether the tensor cores take them; fp8 at twice the rate
-};
-
-// From NVIDIA's datasheets and architecture whitepapers: dense TFLOPS = multiprocessors × boost clock × 2 × rate, here
-// for the boards that the rates were computed from. No boost clock is published for B200 and GB10: theirs is the one
-// that gives the datasheet's TFLOPS.
-constexpr Rate rates[] = {
-    {75, 512, 64, false, false},   // T4: 40 × 1.59 GHz: 65 f16, 8.1 f32
-    {80, 1024, 64, true, false},   // A100: 108 × 1.41 GHz: 312 f16, 19.5 f32
-    {86, 512, 128, true, false},   // A10: 72 × 1.695 GHz: 125 f16, 31.2 f32; RTX 3090 (GeForce): 71 f16
-    {87, 1024, 128, true, false},  // AGX Orin: 16 × 1.3 GHz: 170 int8 sparse, f16 a quarter of it; 5.3 f32
-    {89, 512, 128, true, true},    // L40S: 142 × 2.52 GHz: 366 f16, 733 fp8, 92 f32; RTX 4090: 165 f16
-    {90, 2048, 128, true, true},   // H100, H200 SXM: 132 × 1.83 GHz: 989 f16, 1979 fp8; 1.98 GHz: 67 f32
-    {100, 4096, 128, true, true},  // B200: 148 × 1.85 GHz: 2250 f16, 4500 fp8
-    {103, 4096, 128, true, true},  // B300: the same for f16 and fp8
-    {120, 512, 128, true, true},   // RTX PRO 6000: 188 × 2.617 GHz: 504 f16; RTX 5090 (GeForce): 209.5 f16
-    {121, 512, 128, true, true},   // GB10: 48 × 2.5 GHz: 1000 fp4 sparse, f16 an eighth of it
-};
-
-std::optional<int> multiply_adds(const Rate& rate, DataType type, bool geforce) {
-  const int tensor = geforce ? rate.tensor_f16 / 2 : rate.tensor_f16;
-  if (type == DataType::f32) return rate.cuda_f32;
-  if (type == DataType::f16 || (type == DataType::bf16 && rate.bf16)) return tensor;
-  if (is_fp8(type) && rate.fp8) return 2 * tensor;
-  return std::nullopt;
+// The type's name in matmul_rates; "" for one that attention does not multiply in.
+std::string rate_name(DataType type) {
+  if (is_fp8(type)) return "fp8";
+  return type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 ? std::string(name_of(type)) : "";
 }
 
 }  // namespace
@@ -64,12 +38,9 @@ double least_bytes(const graph::OpGraph& graph, const TokenShare& share) {
 }
 
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type) {
-  const auto rate =
-      std::find_if(std::begin(rates), std::end(rates), [&](const Rate& candidate) { return candidate.sm == gpu.sm; });
-  if (rate == std::end(rates) || gpu.multiprocessors <= 0 || gpu.sm_clock_mhz <= 0) return std::nullopt;
-  const auto per_clock = multiply_adds(*rate, type, gpu.geforce);
-  if (!per_clock) return std::nullopt;
-  return gpu.multiprocessors * (gpu.sm_clock_mhz * 1e6) * 2 * *per_clock / 1e12;
+  const auto rate = gpu.matmul_rates.find(rate_name(type));
+  if (rate == gpu.matmul_rates.end() || gpu.multiprocessors <= 0 || gpu.sm_clock_mhz <= 0) return std::nullopt;
+  return gpu.multiprocessors * (gpu.sm_clock_mhz * 1e6) * 2 * rate->second / 1e12;
 }
 
 double peak_gbytes_per_s(const GpuLimits& gpu) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 
 #include "graph/op_graph.hpp"
 #include "probe/run_findings.hpp"
@@ -23,22 +25,18 @@ double least_bytes(const graph::OpGraph& graph, const TokenShare& share = {});
 
 /// What of a GPU its peaks depend on.
 struct GpuLimits {
-  int sm = 0;  ///< 90
   int multiprocessors = 0;
   /// The boost clock gives the datasheet's peak; the highest clock, which
   /// CUDA's properties have, a higher one (H100 SXM: 1830 and 1980 MHz, 8 %).
   double sm_clock_mhz = 0;
   double memory_clock_mhz = 0;  ///< as CUDA's memoryClockRate: half the transfers per second
   int memory_bus_bits = 0;
-  /// GeForce boards accumulate in f32 at half the rate of tensor cores that other boards with the same chip have, and
-  /// attention does accumulate in f32.
-  bool geforce = false;
+  std::map<std::string, int> matmul_rates;  ///< gpu::matmul_rates()
 };
 
 /// Dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations a second: tensor cores for
-/// f16, bf16 and fp8, CUDA cores for f32 (a kernel that computes f32 in TF32 may exceed it). std::nullopt for an
-/// architecture or a type that the table in work.cpp lacks, for a type that the architecture lacks, and where
-/// multiprocessors or clock are unknown (0).
+/// f16, bf16 and fp8, CUDA cores for f32 (a kernel that computes f32 in TF32 may exceed it). std::nullopt for a type
+/// that matmul_rates lacks, and where multiprocessors or clock are unknown (0).
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type);
 
 /// 2 × memory clock × bus width, in 10^9 bytes a second; 0 where either is unknown (0).

@@ -103,7 +103,7 @@ TEST_CASE("libcudnn.so.9 itself missing, or no such folder", "[environment]") {
   fs::remove(copy.file("libcudnn.so.9"));
   const Run run = run_attnprobe(problem + copy.option());
   CHECK(run.exit_code == 3);
-  CHECK(contains(run.err, "is no libcudnn.so.9 and no folder that holds one"));
+  CHECK(contains(run.err, "is neither a libcudnn.so.9 nor a folder that holds one"));
   CHECK(run_attnprobe(problem + " --cudnn /nowhere").exit_code == 3);
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_CUDNN", "/nowhere"}}).exit_code == 3);
 }
@@ -112,7 +112,7 @@ TEST_CASE("a file named libcudnn.so.9 that is another library", "[environment]")
   const CudnnCopy copy;
   fs::remove(copy.file("libcudnn.so.9"));
   fs::create_symlink(fs::canonical(ATTNPROBE_TEST_NULL_DRIVER), copy.file("libcudnn.so.9"));
-  check_environment(run_attnprobe(problem + copy.option()), "is no cuDNN 9");
+  check_environment(run_attnprobe(problem + copy.option()), "is not a cuDNN 9");
 }
 
 TEST_CASE("NVRTC missing is told, not a verdict", "[environment]") {

@@ -103,7 +103,7 @@ void check_refusals(const std::string& name, const std::vector<Result>& results)
     INFO(name << ": " << refusal.config << " on " << refusal.target);
     const Result& result = cell(results, refusal.config, refusal.target);
     REQUIRE(result.root_cause);
-    CHECK(result.root_cause->category == refusal.category);
+    CHECK(name_of(result.root_cause->category) == refusal.category);
     CHECK(contains(result.root_cause->reason, refusal.reason));
   }
   for (const auto& way : ways_out) {
@@ -201,7 +201,7 @@ TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, wi
       probe_one(R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
   if (result.cudnn_version >= 92100) return;
   CHECK(result.verdict == Verdict::unsupported);
-  CHECK(result.root_cause->category == "version");
+  CHECK(result.root_cause->category == diagnose::Category::version);
   CHECK(contains(result.root_cause->explanation, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"));
   REQUIRE(!result.requirements.empty());
   CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));

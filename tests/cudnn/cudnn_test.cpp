@@ -1,5 +1,6 @@
 // The RAII layer over the backend API, in this process, with the null driver.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <thread>
 
@@ -106,6 +107,27 @@ TEST_CASE("a capture hears every thread, and nothing after its end", "[cudnn]") 
   for (const auto& message : messages) ++by_thread[message.thread];
   CHECK(by_thread.size() == 8);
   Descriptor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR).try_finalize();  // nobody listens: must not crash
+}
+
+TEST_CASE("a capture may end while other threads' calls are being logged", "[cudnn]") {
+  std::atomic<bool> done{false};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      while (!done) Descriptor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR).try_finalize();
+    });
+  size_t heard = 0;
+  for (int n = 0; n < 300; ++n) {
+    const auto capture = std::make_unique<LogCapture>(library(), LogCapture::Level::warnings);
+    CHECK(LogCapture::active() == capture.get());
+    heard += capture->messages().size();
+  }
+  CHECK(LogCapture::active() == nullptr);
+  const LogCapture last(library(), LogCapture::Level::warnings);
+  Descriptor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR).try_finalize();
+  CHECK_FALSE(last.messages().empty());
+  done = true;
+  INFO(heard);
 }
 
 TEST_CASE("a message's parts become lines, whatever their number and length", "[cudnn]") {

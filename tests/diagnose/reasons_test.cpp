@@ -142,14 +142,14 @@ TEST_CASE("A wrapper line is passed over where another line says more", "[reason
   const Reason ampere{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
                       "MHA fusion patterns are only supported for Ampere and later GPUs. Current deviceVersion==750"};
   const std::vector<Reason> of_t4{backends, ampere, outer};
-  CHECK(telling_reason(of_t4) == &of_t4[1]);
+  CHECK(decisive_reason(of_t4) == &of_t4[1]);
   const std::vector<Reason> inner_first{shared_memory, hands_on, outer};
-  CHECK(telling_reason(inner_first) == &inner_first[0]);
+  CHECK(decisive_reason(inner_first) == &inner_first[0]);
   const std::vector<Reason> wrappers{hands_on, outer};
-  CHECK(telling_reason(wrappers) == &wrappers[0]);
+  CHECK(decisive_reason(wrappers) == &wrappers[0]);
   const std::vector<Reason> nobody_knows{{status, "the moon is full"}, shared_memory};
-  CHECK(telling_reason(nobody_knows) == &nobody_knows[0]);
-  CHECK(telling_reason({}) == nullptr);
+  CHECK(decisive_reason(nobody_knows) == &nobody_knows[0]);
+  CHECK(decisive_reason({}) == nullptr);
 }
 
 // ---- coverage
@@ -242,7 +242,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
     }
     REQUIRE(result.root_cause);
     INFO(result.root_cause->status << "; " << result.root_cause->reason);
-    CHECK(result.root_cause->category == name_of(expected));
+    CHECK(result.root_cause->category == expected);
     CHECK_FALSE(result.root_cause->reason.empty());
     const KnownReason* known = find_reason({result.root_cause->status, result.root_cause->reason});
     REQUIRE(known != nullptr);

@@ -81,7 +81,7 @@ WalkFindings forum_case() {
 }
 
 std::string category(const std::string& status, const std::string& reason) {
-  return cause_of({fallen("A", 0, 1, {"CUDNN_STATUS_" + status, reason})}).category;
+  return std::string(name_of(cause_of({fallen("A", 0, 1, {"CUDNN_STATUS_" + status, reason})}).category));
 }
 
 attention::AttentionSpec spec_of(const std::string& members) {
@@ -100,7 +100,7 @@ std::vector<std::string> changes(const attention::AttentionSpec& spec) {
 
 TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
   const RootCause cause = root_cause(forum_case());
-  CHECK(cause.category == "shared_memory");
+  CHECK(cause.category == Category::shared_memory);
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
   CHECK_THAT(
       cause.reason,
@@ -115,16 +115,16 @@ TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
 TEST_CASE("The order of findings does not matter", "[diagnose]") {
   WalkFindings findings = forum_case();
   std::reverse(findings.engine_configs.begin(), findings.engine_configs.end());
-  CHECK(root_cause(findings).category == "shared_memory");
+  CHECK(root_cause(findings).category == Category::shared_memory);
   CHECK(root_cause(findings).mode == "A");
 }
 
 TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
   CHECK(cause_of({fallen("FALLBACK", 0, 2, architecture), fallen("FALLBACK", 1, 7, pattern),
                   fallen("FALLBACK", 2, 0, shared_memory)})
-            .category == "shared_memory");
-  CHECK(cause_of({fallen("A", 0, 2, architecture), fallen("A", 1, 7, pattern)}).category == "graph_pattern");
-  CHECK(cause_of({fallen("A", 0, 7, pattern), fallen("A", 1, 0, head_dim)}).category == "head_dim");
+            .category == Category::shared_memory);
+  CHECK(cause_of({fallen("A", 0, 2, architecture), fallen("A", 1, 7, pattern)}).category == Category::graph_pattern);
+  CHECK(cause_of({fallen("A", 0, 7, pattern), fallen("A", 1, 0, head_dim)}).category == Category::head_dim);
 }
 
 TEST_CASE("Among equals mode A's engine counts before FALLBACK's", "[diagnose]") {
@@ -146,7 +146,7 @@ TEST_CASE("What a heuristic proposed counts before what a sweep found", "[diagno
 TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
   const RootCause cause =
       cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
-  CHECK(cause.category == "unknown");
+  CHECK(cause.category == Category::unknown);
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED");
   CHECK(cause.reason == "the moon is full at: moon == 1");
   CHECK(cause.explanation == "attnprobe's catalogue does not know this text of cuDNN.");
@@ -162,14 +162,14 @@ TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
       "The matmul should either be an entrance node or occur after the softmax and only allowed 2 at: true"};
   const RootCause cause = cause_of({fallen("FALLBACK", 0, 4, no_knob), fallen("FALLBACK", 1, 0, entrance)});
   CHECK(cause.engine == 0);
-  CHECK(cause.category == "graph_pattern");
+  CHECK(cause.category == Category::graph_pattern);
 }
 
 TEST_CASE("A plan that does not compile after a passed check is the cause", "[diagnose]") {
   const auto reasons = log::parse_reasons(fixture("plan-compilation-failed.txt"));
   const RootCause cause = cause_of(
       {fallen("A", 0, 1, shared_memory), failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", reasons)});
-  CHECK(cause.category == "compilation");
+  CHECK(cause.category == Category::compilation);
   CHECK(cause.engine == 2);
   CHECK_THAT(cause.reason, StartsWith("Encountered runtime kernel compilation failure"));
 }
@@ -182,7 +182,7 @@ TEST_CASE("A config that works is no cause", "[diagnose]") {
 
 TEST_CASE("A failed plan without reason lines keeps its status", "[diagnose]") {
   const RootCause cause = cause_of({failed_plan(2, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED", {})});
-  CHECK(cause.category == "compilation");
+  CHECK(cause.category == Category::compilation);
   CHECK(cause.status == "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED");
   CHECK(cause.engine == 2);
 }
@@ -192,7 +192,7 @@ TEST_CASE("A config that fell out without reason lines is still a candidate", "[
   config.check.status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
   config.reasons.clear();
   const RootCause cause = cause_of({config});
-  CHECK(cause.category == "shape");
+  CHECK(cause.category == Category::shape);
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHAPE");
   CHECK(cause.engine == 3);
 }
@@ -208,7 +208,7 @@ TEST_CASE("A GPU that does not suffice comes before an engine that knows the gra
   auto engine_to_blame = [&](const std::string& config, int sm) {
     const auto spec = attention::parse_configs(config, "test").at(0).spec;
     const RootCause cause = root_cause(findings, spec, 91900, sm);
-    CHECK(cause.category == (cause.engine == 0 ? "graph_pattern" : "arch_mismatch"));
+    CHECK(cause.category == (cause.engine == 0 ? Category::graph_pattern : Category::arch_mismatch));
     return cause.engine.value();
   };
   const std::string plain = R"({"pattern": "sdpa_composite", "heads": 2, "seqlen": 128, "head_dim": 128})";
@@ -226,7 +226,7 @@ TEST_CASE("A GPU that does not suffice comes before an engine that knows the gra
 TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
   WalkFindings findings;
   findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}}};
-  CHECK(root_cause(findings).category == "no_candidates");
+  CHECK(root_cause(findings).category == Category::no_candidates);
   findings.engines.resize(2);
   findings.engines[1].engine = 1;
   findings.engines[1].reasons = {architecture};
@@ -239,7 +239,7 @@ TEST_CASE("A mode whose query failed tells the cause", "[diagnose]") {
   findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}},
                     {"B", "CUDNN_STATUS_NOT_SUPPORTED", 0, 0, {}, {pattern, outer}}};
   const RootCause cause = root_cause(findings);
-  CHECK(cause.category == "graph_pattern");
+  CHECK(cause.category == Category::graph_pattern);
   CHECK(cause.mode == "B");
   CHECK(cause.reason == pattern.reason);
 }
@@ -250,7 +250,7 @@ TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
   findings.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
   findings.failure->cudnn.last_error = "aDesc != bDesc";
   const RootCause cause = root_cause(findings);
-  CHECK(cause.category == "invalid_graph");
+  CHECK(cause.category == Category::invalid_graph);
   CHECK(cause.status == "CUDNN_STATUS_BAD_PARAM");
   CHECK(cause.reason == "aDesc != bDesc");
   CHECK(cause.explanation == "cuDNN refuses the graph itself, at operation graph: finalizing the matmul");
@@ -273,7 +273,7 @@ TEST_CASE("A missing driver hides the rest", "[diagnose]") {
   add_captured(findings, "A", fixture("support-checks-no-driver.txt"));
   REQUIRE(findings.engine_configs.size() == 5);
   const RootCause cause = root_cause(findings);
-  CHECK(cause.category == "environment");
+  CHECK(cause.category == Category::environment);
   CHECK(cause.reason == "this->libcuda == nullptr");
   CHECK(speaks_of_environment(findings));
 }
@@ -286,7 +286,7 @@ TEST_CASE("A reason of the graph is none of the machine, whatever the status", "
       {status, "FP8 Flash Attention is not supported for sm_80 instructions or cuda TK < 12.0 at: this->is_fp8"});
   config.reasons.insert(config.reasons.begin() + 1, {status, "a call that nobody knows()"});
   CHECK_FALSE(speaks_of_environment(findings_of({config})));
-  CHECK(cause_of({config}).category == "arch_mismatch");
+  CHECK(cause_of({config}).category == Category::arch_mismatch);
   config.reasons = {{status, "a text that nobody knows"}};
   CHECK(speaks_of_environment(findings_of({config})));
 }

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
+#include "rules/framework_rules.hpp"
 #include "transformer_engine_calls.hpp"
 
 using namespace attnprobe;
@@ -240,4 +241,41 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
   CHECK_THAT(first_rule(fp8 + R"(, "scaling_mode": "mxfp8_1d_scaling")", h200), ContainsSubstring("recipe"));
   CHECK_THAT(first_rule(R"("qkv_dtype": "f32")", h200), ContainsSubstring("no backend for f32"));
   CHECK_THAT(first_rule(R"("attn_mask_type": "arbitrary")", h200), ContainsSubstring("arbitrary"));
+}
+
+TEST_CASE("Every rule of Transformer Engine refuses its example and not what lies beside it", "[te][rules]") {
+  const auto& rules = rules::framework_rules("transformer-engine");
+  // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 unless it says otherwise.
+  const auto refuses = [&](Json members, const std::string& id) {
+    const auto version = CudnnVersion::parse(members.value("cudnn", "9.19.0"));
+    const TransformerEngineDevice device{members.value("sm", 90), version.value()};
+    for (const char* name : {"cudnn", "sm"}) members.erase(name);
+    const std::string text = members.dump();
+    const auto found = refusals_of(rules, describe_call(query_with(text.substr(1, text.size() - 2)), device));
+    return std::any_of(found.begin(), found.end(), [&](const auto* rule) { return rule->id == id; });
+  };
+  for (const auto& rule : rules.refusals) {
+    INFO(rule.id);
+    CHECK(refuses(rule.examples.affected, rule.id));
+    for (const Json& change : rule.examples.unaffected) {
+      Json beside = rule.examples.affected;
+      beside.update(change);
+      INFO(beside.dump());
+      CHECK_FALSE(refuses(beside, rule.id));
+    }
+  }
+}
+
+TEST_CASE("A call is described by the keys that Transformer Engine's rules speak of", "[te][rules]") {
+  const Json call = describe_call(query_with(""), h200);
+  const auto& keys = rules::framework_rules("transformer-engine").keys;
+  CHECK(call.size() == keys.size());
+  for (const auto& key : keys) {
+    INFO(key.name);
+    REQUIRE(call.contains(key.name));
+    if (key.kind == rules::KeyKind::text)
+      CHECK(std::find(key.values.begin(), key.values.end(), call[key.name].get<std::string>()) != key.values.end());
+    else
+      CHECK((key.kind == rules::KeyKind::boolean ? call[key.name].is_boolean() : call[key.name].is_number()));
+  }
 }

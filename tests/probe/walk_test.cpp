@@ -31,7 +31,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(l40s.verdict == Verdict::unsupported);
   CHECK(mode_counts(l40s, "A") == "0/1");
   CHECK(mode_counts(l40s, "FALLBACK") == "0/8");
-  CHECK(l40s.root_cause->category == "shared_memory");
+  CHECK(l40s.root_cause->category == diagnose::Category::shared_memory);
   CHECK(l40s.root_cause->status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
   CHECK(contains(l40s.root_cause->reason, "exceeding the shared memory in the GPU"));
   CHECK(l40s.root_cause->engine == 0);
@@ -40,8 +40,8 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
   for (const size_t i : {1, 2, 3}) CHECK(results[i].verdict == Verdict::supported);
-  CHECK(results[4].root_cause->category == "shared_memory");
-  CHECK(results[5].root_cause->category == "arch_mismatch");
+  CHECK(results[4].root_cause->category == diagnose::Category::shared_memory);
+  CHECK(results[5].root_cause->category == diagnose::Category::arch_mismatch);
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("a config for which no heuristic offers anything has every engine and 
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.findings.swept);
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
-  CHECK(result.root_cause->category == "head_dim");
+  CHECK(result.root_cause->category == diagnose::Category::head_dim);
   CHECK(contains(result.root_cause->reason, "is not a multiple of 8"));
   REQUIRE(!result.root_cause->advice.empty());
   CHECK(contains(result.root_cause->advice[0], "padded with zeros to 72 and 72"));

@@ -319,6 +319,14 @@ TEST_CASE("explain: an unknown reason is shown as it is and called unknown", "[e
   CHECK_THAT(run.out, ContainsSubstring("root cause: unknown (engine 3 came furthest)"));
 }
 
+TEST_CASE("explain: what a pasted error stack does not say is left out", "[explain]") {
+  const Run run =
+      run_attnprobe("explain -", {}, "Error: CUDNN_STATUS_BAD_PARAM; Reason: the moon is not full at: moon != full\n");
+  CHECK_THAT(run.out, ContainsSubstring("cuDNN refuses the graph itself: cuDNN logged CUDNN_STATUS_BAD_PARAM"));
+  CHECK_FALSE(contains(run.out, "at ?"));
+  CHECK_FALSE(contains(run.out, "BACKEND_?_DESCRIPTOR"));
+}
+
 TEST_CASE("explain: an exception's text alone says what to do for more", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "

@@ -85,10 +85,10 @@ TEST_CASE("A condition that means nothing is an error", "[rules]") {
         "here: unknown operator \"mim\" of \"sm\" (did you mean \"min\"?)");
   CHECK(contains(refused_condition(R"({"pass": "backward"})"), "\"pass\" is never \"backward\""));
   CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"), "is never \"x\""));
-  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "is no number"));
+  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "is not a number"));
   CHECK(contains(refused_condition(R"({"causal": 1})"), "\"causal\" is a boolean, not 1"));
   CHECK(contains(refused_condition(R"({"sm": "90"})"), "\"sm\" is a number"));
-  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"), "\"causal\" is no number"));
+  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"), "\"causal\" is not a number"));
   CHECK(contains(refused_condition(R"({"sm": {"min": true}})"), "wants a number"));
   CHECK(contains(refused_condition(R"({"sm": {"equal_to": "pass"}})"), "another number"));
   CHECK(contains(refused_condition(R"({"sm": {"set": 1}})"), "true or false"));

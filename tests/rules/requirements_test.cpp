@@ -2,7 +2,9 @@
 // they stand beside cuDNN's answer without changing it.
 #include <set>
 
+#include "build/build.hpp"
 #include "rules/flat_problem.hpp"
+#include "rules/framework_rules.hpp"
 #include "version_rules.hpp"
 
 using namespace attnprobe;
@@ -49,7 +51,7 @@ std::string refusal(const Case& c) {
 TEST_CASE("The data of the version rules is sound, and every entry has a source", "[rules]") {
   CHECK(requirement_rules().size() > 40);
   CHECK(known_bug_rules().size() > 20);
-  CHECK(frontend_rules().size() > 90);
+  CHECK(frontend_rules().refusals.size() > 90);
   const auto sound = [](const Source& source) {
     const bool page = source.url.starts_with("https://"), command = source.url.starts_with("attnprobe ");
     CHECK_FALSE(source.text.empty());
@@ -68,11 +70,15 @@ TEST_CASE("The data of the version rules is sound, and every entry has a source"
     CHECK(rule.entry.advice.ends_with("."));
     CHECK(rule.examples.affected.is_object());
   }
-  for (const auto& rule : frontend_rules()) {
-    INFO(rule.entry.id);
-    sound(rule.entry.source);
-    CHECK(rule.entry.refuses);
+  for (const auto& [framework, version] : framework_versions()) {
+    const FrameworkRules& rules = framework_rules(framework, version);
+    INFO(framework << " " << version);
+    for (const auto& rule : rules.refusals) sound(rule.source);
+    for (const auto& need : rules.unified) sound(need.source);
+    for (const auto& fact : rules.facts) sound(fact.source);
+    for (const auto& rule : rules.forced_configs) sound(rule.source);
   }
+  for (const auto& rule : frontend_rules().refusals) CHECK(answer_of(rule).refuses);
 }
 
 TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
@@ -102,7 +108,8 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"), "wants a text"));
   CHECK(contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"), "one that is not"));
   CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json: "));
-  CHECK(contains(internal_error([] { parse_frontend_rules(R"({"comment": ""})"); }), "is missing"));
+  CHECK(contains(internal_error([] { parse_framework_rules(R"({"comment": ""})", "cudnn-frontend/1.json"); }),
+                 "is missing"));
 }
 
 // ---- every entry, where it applies and where not
@@ -152,9 +159,9 @@ TEST_CASE("Every known bug concerns its example and not what lies beside it", "[
 
 TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not beside it", "[rules]") {
   size_t reached = 0;
-  for (const auto& rule : frontend_rules()) {
+  for (const auto& rule : frontend_rules().refusals) {
     if (rule.examples.affected.is_null()) continue;
-    const std::string& id = rule.entry.id;
+    const std::string& id = rule.id;
     INFO(id);
     ++reached;
     CHECK(refusal(affected(rule.examples)) == id);
@@ -164,6 +171,20 @@ TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and 
     }
   }
   CHECK(reached > 90);
+}
+
+TEST_CASE("Every need of the unified operation keeps its example composite, and not what lies beside it", "[rules]") {
+  const auto choice = [](const Case& c) { return build::choose_as_frontend(c.spec, {c.cudnn, c.sm}); };
+  for (const auto& need : frontend_rules().unified) {
+    INFO(need.id);
+    const bool never = !need.cudnn_from.is_known();
+    const std::string reason = never ? "unified form has no " + need.feature
+                                     : "takes " + need.feature + " only from cuDNN " + need.cudnn_from.short_text();
+    const auto composite = choice(affected(need.examples));
+    CHECK(composite.spec.pattern == attention::Pattern::sdpa_composite);
+    CHECK(contains(composite.choice, reason));
+    for (const Case& other : unaffected(need.examples)) CHECK_FALSE(contains(choice(other).choice, reason));
+  }
 }
 
 TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[rules]") {
@@ -208,6 +229,50 @@ TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
         "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0 on sm_90");
   CHECK(sentence(R"({"dtype": "fp8_e4m3", "sm": 89})", "fp8") ==
         "fp8 attention needs cuDNN 9.1.0 and Hopper or newer; this is sm_89");
+}
+
+// ---- frameworks' files
+
+TEST_CASE("Rules of a framework are found by name and version", "[rules]") {
+  CHECK(framework_rules("cudnn-frontend", "1.23").version == "1.23.0");
+  CHECK(&framework_rules("cudnn-frontend", "1.23.0") == &frontend_rules());
+  CHECK(framework_rules("transformer-engine").framework == "transformer-engine");
+  CHECK(contains(internal_error([] { framework_rules("cudnn-frontend", "1.2"); }), "no rules of cudnn-frontend 1.2"));
+  CHECK(contains(internal_error([] { framework_rules("jacks"); }), "no rules of jacks"));
+  CHECK(contains(internal_error([] { frontend_rules().fact("nothing"); }), "no fact \"nothing\""));
+}
+
+TEST_CASE("A gate of any framework is one data file: keys, messages with values, lines or functions", "[rules]") {
+  const std::string file = R"({"comment": "", "framework": "f", "version": "2.1.0", "base_url": "https://x/",
+    "keys": {"heads": {"kind": "number", "help": "h"}, "form": {"kind": "text", "values": ["a", "b"], "help": "f"}},
+    "refusals": [{"file": "lib/gate.py", "function": "check", "when": {"form": "a"}, "rules": [
+      {"id": "r", "line": 12, "pass": "backward", "message": "{heads} heads in {form}", "when": {"heads": {"above": 8}},
+       "affected": {"heads": 9}, "unaffected": [{"heads": 8}]}]}]})";
+  const FrameworkRules rules = parse_framework_rules(file, "f/2.1.json");
+  REQUIRE(rules.refusals.size() == 1);
+  const FrameworkRule& rule = rules.refusals[0];
+  CHECK(rule.source.text == "f 2.1.0, gate.py, check line 12");
+  CHECK(rule.source.url == "https://x/lib/gate.py#L12");
+  CHECK(rule.pass == "backward");
+  const Json nine{{"heads", 9}, {"form", "a"}};
+  REQUIRE(refusals_of(rules, nine).size() == 1);
+  CHECK(message_for(rule, nine) == "9 heads in a");
+  CHECK(refusals_of(rules, {{"heads", 8}, {"form", "a"}}).empty());
+  CHECK(refusals_of(rules, {{"heads", 9}, {"form", "b"}}).empty());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = file;
+    text.replace(text.find(from), from.size(), to);
+    return internal_error([&] { parse_framework_rules(text, "f/2.1.json"); });
+  };
+  CHECK(with("9}", "9}") == "no error");
+  CHECK(contains(with("{heads} heads", "{head} heads"), "f/2.1.json, r: \"{head}\" is not a key"));
+  CHECK(contains(with(R"("form": "a")", R"("form": "c")"), "never \"c\""));
+  CHECK(contains(with(R"({"above": 8})", R"({"over": 8})"), "unknown operator"));
+  CHECK(contains(with(R"("pass": "backward")", R"("pass": "bprop")"), "forward or backward"));
+  CHECK(contains(with(R"("base_url": "https://x/")", R"("url": "https://x/")"), "a line wants"));
+  CHECK(contains(with(R"("kind": "number")", R"("kind": "integer")"), "unknown kind"));
+  CHECK(contains(with(R"("affected": {"heads": 9}, )", ""), "\"affected\" is missing"));
+  CHECK(contains(with(R"("refusals": [)", R"("refusal": [)"), "unknown member \"refusal\""));
 }
 
 // ---- beside cuDNN's answer

@@ -8,6 +8,7 @@
 
 #include "build/build.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
@@ -76,15 +77,17 @@ double bytes_of(const graph::Tensor& one, const TokenShare& share = {}) {
   return least_bytes({.tensors = {one}, .operations = {}, .score_operations = {}}, share);
 }
 
-const GpuLimits h100{
-    .sm = 90, .multiprocessors = 132, .sm_clock_mhz = 1830, .memory_clock_mhz = 2619, .memory_bus_bits = 5120};
+const GpuLimits h100{.multiprocessors = 132,
+                     .sm_clock_mhz = 1830,
+                     .memory_clock_mhz = 2619,
+                     .memory_bus_bits = 5120,
+                     .matmul_rates = gpu::matmul_rates("NVIDIA H100 80GB HBM3", 90)};
 
 double peak(int sm, int multiprocessors, double clock_mhz, DataType type, bool geforce = false) {
   GpuLimits gpu;
-  gpu.sm = sm;
+  gpu.matmul_rates = gpu::matmul_rates(geforce ? "NVIDIA GeForce" : "NVIDIA", sm);
   gpu.multiprocessors = multiprocessors;
   gpu.sm_clock_mhz = clock_mhz;
-  gpu.geforce = geforce;
   return peak_tflops(gpu, type).value_or(-1);
 }
 
@@ -233,6 +236,21 @@ TEST_CASE("Peaks are those of the datasheets", "[work]") {
   CHECK(peak(121, 48, 2540, DataType::f16) == near(125));               // GB10
 }
 
+TEST_CASE("Each GPU of the catalogue has the rates of its own board", "[work]") {
+  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4090", 89).at("f16") == 256);
+  CHECK(gpu::matmul_rates("NVIDIA L40S", 89).at("f16") == 512);
+  // GeForce boards that are not in the catalogue, of chips with and without one that is.
+  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4080", 89).at("fp8") == 512);
+  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 2080", 75).at("f16") == 256);
+  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 2080", 75).at("f32") == 64);
+  for (const auto& target : gpu::catalogue())
+    if (!target.matmul_rates.empty()) {
+      INFO(target.id);
+      CHECK(target.references.contains(target.rates_source));
+      CHECK(gpu::matmul_rates(target.properties.value("deviceName", ""), target.sm) == target.matmul_rates);
+    }
+}
+
 TEST_CASE("There is no peak for what is unknown or not there", "[work]") {
   CHECK(peak(70, 80, 1380, DataType::f16) == -1);
   CHECK(peak(75, 40, 1590, DataType::bf16) == -1);
@@ -277,7 +295,7 @@ TEST_CASE("The bound is where the roofs meet", "[work]") {
   CHECK(bound(294e6, h100) == "memory");
   CHECK(bound(296e6, h100) == "compute");
   GpuLimits unknown = h100;
-  unknown.sm = 70;
+  unknown.matmul_rates.clear();
   CHECK(bound(294e6, unknown).empty());
   unknown = h100;
   unknown.memory_bus_bits = 0;
@@ -287,7 +305,7 @@ TEST_CASE("The bound is where the roofs meet", "[work]") {
 TEST_CASE("Rates need no peak", "[work]") {
   probe::TimeFindings findings;
   findings.median_ms = 1;
-  add_rates(findings, 1e9, 1e6, {.sm = 70}, DataType::f16);
+  add_rates(findings, 1e9, 1e6, {}, DataType::f16);
   CHECK(findings.tflops.value() == Approx(1));
   CHECK(findings.gbytes_per_s.value() == Approx(1));
   CHECK_FALSE(findings.percent_of_peak);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "attention/fields.hpp"
+#include "build/frontend_wiring.hpp"
 #include "build/softmax.hpp"
 #include "graph/operation_table.hpp"
 
@@ -49,7 +50,7 @@ void drop_features(AttentionSpec& s, const build::BuildContext& context) {
     s.score_mod->grad = true;
   // The same operations, unless something stands between modifier and mask.
   if (s.score_mod && s.score_mod->kind == ScoreModifierKind::causal && !is_bprop(s) &&
-      s.pattern == Pattern::sdpa_composite && context.cudnn_version < build::first_with_single_operations &&
+      s.pattern == Pattern::sdpa_composite && context.cudnn_version < build::frontend_wiring().single_operations &&
       !s.softcap && !s.bias && !s.alibi && !s.mask.padding && !s.mask.window_right) {
     s.score_mod.reset();
     s.mask.window_right = 0;
@@ -103,7 +104,7 @@ Json told_by_graph(AttentionSpec s, const build::BuildContext& context) {
   const bool score_shaped =
       s.max_logit || s.sum_exp || s.sink || s.softcap || s.score_mod || s.bias || s.alibi || s.mask.has_diagonal() ||
       (s.dropout && s.dropout->dump) ||
-      (s.pass == Pass::fprop_train && context.cudnn_version >= build::first_with_single_operations);
+      (s.pass == Pass::fprop_train && context.cudnn_version >= build::frontend_wiring().single_operations);
   if (paged_k && paged_v && s.pattern == Pattern::sdpa_unified && !score_shaped)
     s.seqlen_kv = (s.seqlen_kv + s.paged->block_size - 1) / s.paged->block_size * s.paged->block_size;
   Json json = to_json(s);

@@ -45,7 +45,7 @@ TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what wa
     CHECK(contains(result.crash->how, "SIGSEGV"));
     CHECK(result.crash->stage == "mode FALLBACK");
     CHECK(result.findings.modes.size() == 2);  // A and B were answered
-    CHECK(result.root_cause->category == "crash");
+    CHECK(result.root_cause->category == diagnose::Category::crash);
   }
 }
 
@@ -66,7 +66,7 @@ TEST_CASE("a worker that dies in start-up says nothing about the graph: the envi
     CHECK(result.environment_broken);
     CHECK(contains(result.crash->how, "SIGSEGV"));
     CHECK(result.crash->stage == worker::start_stage);
-    CHECK(result.root_cause->category == "environment");
+    CHECK(result.root_cause->category == diagnose::Category::environment);
     CHECK(contains(result.root_cause->explanation, "died while it loaded cuDNN"));
     CHECK(contains(result.root_cause->explanation, "SIGSEGV"));
   }

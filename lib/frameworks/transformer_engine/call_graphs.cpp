@@ -37,7 +37,7 @@ int64_t bucket(int64_t value, int64_t least, int64_t largest_power, int64_t step
 // From these versions the frontend takes cumulative lengths, and TE then leaves the forward batch as it is.
 bool cumulative_lengths(const Query& query, const Device& device) {
   const bool dropout = query.is_training && query.dropout > 0;
-  return device.cudnn_version >= (is_fp8(query) ? CudnnVersion{9, 25, 0} : CudnnVersion{9, 24, 0}) && !dropout;
+  return has_fact(is_fp8(query) ? "cumulative_lengths_fp8" : "cumulative_lengths", device) && !dropout;
 }
 
 class Builder {
@@ -104,7 +104,7 @@ class Builder {
   void set_mask(attention::AttentionSpec& spec) {
     spec.mask.padding = pads(query_);
     // TE hands windows to FP8 graphs from 9.21 on only.
-    const bool windows = !is_fp8(query_) || device_.cudnn_version >= CudnnVersion{9, 21, 0};
+    const bool windows = !is_fp8(query_) || has_fact("fp8_windows", device_);
     if (query_.window_size_left >= 0 && windows) spec.mask.window_left = query_.window_size_left;
     if (query_.window_size_right >= 0 && windows) spec.mask.window_right = query_.window_size_right;
     const bool causal_like = causal(query_) || causal_bottom_right(query_);
@@ -368,7 +368,7 @@ bool is_fp8(const TransformerEngineQuery& query) {
 }
 
 bool packs_tokens(const TransformerEngineDevice& device) {
-  return device.cudnn_version >= CudnnVersion{9, 6, 0} && device.sm >= 90 && device.sm != 120;
+  return has_fact("packs_tokens", device);
 }
 
 TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& query,

@@ -120,9 +120,16 @@ struct TransformerEngineGraphs {
 TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& query,
                                                   const TransformerEngineDevice& device);
 
-/// Whether ragged tensors stand in the graph by their token count, as TE does from cuDNN 9.6 on sm90 and later except
-/// sm120; else by the longest sequence. The graphs of ragged calls differ between such devices.
+/// Whether a fact of lib/rules/transformer-engine holds on this device: "packs_tokens". Throws Error(internal) if there
+/// is none of that id.
+bool has_fact(std::string_view id, const TransformerEngineDevice& device);
+
+/// Whether ragged tensors stand in the graph by their token count; else by the longest sequence. The graphs of ragged
+/// calls differ between such devices.
 bool packs_tokens(const TransformerEngineDevice& device);
+
+/// The call as a flat object, with the keys that the conditions of lib/rules/transformer-engine speak of.
+Json describe_call(const TransformerEngineQuery& query, const TransformerEngineDevice& device);
 
 /// A rule of Transformer Engine's own, which says no before cuDNN is asked.
 struct TransformerEngineRefusal {
@@ -132,7 +139,7 @@ struct TransformerEngineRefusal {
 ATTNPROBE_JSON(TransformerEngineRefusal, pass, reason)
 
 /// All of them that this call breaks on this device, in the order in which TE asks. The call then also asks
-/// cudnn-frontend (diagnose/requirements.hpp has its rules) and cuDNN.
+/// cudnn-frontend (rules/framework_rules.hpp has its rules) and cuDNN.
 std::vector<TransformerEngineRefusal> transformer_engine_refusals(const TransformerEngineQuery& query,
                                                                   const TransformerEngineDevice& device);
 

@@ -44,7 +44,7 @@ void add_paragraph(std::string& out, const std::string& head, const std::string&
 
 void add_cause(std::string& out, const Explanation& explanation, const TextStyle& style) {
   const diagnose::RootCause& cause = *explanation.cause;
-  std::string head = "root cause: " + cause.category;
+  std::string head = fmt::format("root cause: {}", name_of(cause.category));
   if (cause.engine) head += fmt::format(" (engine {} came furthest)", *cause.engine);
   out += "   " + (style.colour ? fmt::format(fmt::emphasis::bold, "{}", head) : head) + "\n";
   add_paragraph(out, "cuDNN says", words_of(cause.status, cause.reason), style);
@@ -58,7 +58,7 @@ void add_reasons(std::string& out, const Explanation& explanation, const TextSty
   if (explanation.reasons.empty()) return;
   out += explanation.works ? "   these engine configs fell out\n" : "   every engine's reason, the furthest first\n";
   for (const auto& group : explanation.reasons) {
-    out += wrapped(fmt::format("- {}: {}", group.category, list_of(group.engines)), 5, style.width);
+    out += wrapped(fmt::format("- {}: {}", name_of(group.category), list_of(group.engines)), 5, style.width);
     if (explanation.cause && group.status == explanation.cause->status && group.reason == explanation.cause->reason) {
       out += wrapped("the root cause above", 9, style.width);
       continue;

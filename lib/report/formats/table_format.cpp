@@ -90,7 +90,7 @@ std::string cause_summary(const Result& result) {
   const std::string& reason = result.root_cause->reason;
   // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
   const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
-  return fmt::format("{}: {}", result.root_cause->category, words.empty() ? result.root_cause->explanation : words);
+  return fmt::format("{}: {}", name_of(result.root_cause->category), words.empty() ? result.root_cause->explanation : words);
 }
 
 std::string expectation_mark(const Result& result) {
@@ -99,7 +99,7 @@ std::string expectation_mark(const Result& result) {
 }
 
 std::string decisive_text(const std::vector<log::Reason>& traceback) {
-  const auto* decisive = diagnose::telling_reason(traceback);
+  const auto* decisive = diagnose::decisive_reason(traceback);
   return decisive == nullptr ? "" : decisive->reason;
 }
 
@@ -116,7 +116,7 @@ void add_modes(std::string& out, const Result& result) {
 
 std::string check_cell(const EngineConfigFindings& config) {
   if (config.check.supported) return "ok";
-  const auto* decisive = diagnose::telling_reason(config.reasons);
+  const auto* decisive = diagnose::decisive_reason(config.reasons);
   return short_status(decisive == nullptr ? config.check.status : decisive->status);
 }
 
@@ -184,7 +184,7 @@ void add_cause(std::string& out, const Result& result, const Results& alike, con
   if (cause.engine) where += fmt::format("engine {}", *cause.engine);
   if (cause.mode) where += fmt::format("{}proposed by mode {}", where.empty() ? "" : ", ", *cause.mode);
   out += "  " + writer.bold("root cause") +
-         fmt::format(": {}{}\n", cause.category, where.empty() ? "" : " (" + where + ")");
+         fmt::format(": {}{}\n", name_of(cause.category), where.empty() ? "" : " (" + where + ")");
   if (!cause.status.empty() || !cause.reason.empty())
     out += (cause.status.empty() ? "    what happened\n" : "    cuDNN says\n") +
            wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);

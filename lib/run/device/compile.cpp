@@ -1,11 +1,12 @@
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <nvrtc.h>
 
 #include <array>
 
+#include "base/dynamic_library.hpp"
 #include "base/enum_names.hpp"
 #include "base/error.hpp"
+#include "cudnn/cuda_libraries.hpp"
 #include "graph/modes.hpp"
 #include "run/device/cuda.hpp"
 
@@ -26,32 +27,17 @@ struct NvrtcApi {
   decltype(&::nvrtcGetProgramLog) log = nullptr;
 };
 
-// cudnn::Library has loaded the one that belongs to cuDNN, and the bare name finds it.
-void* open_nvrtc() {
-  constexpr std::array names{"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"};
-  for (const char* name : names)
-    if (void* library = dlopen(name, RTLD_NOW | RTLD_NOLOAD)) return library;
-  for (const char* name : names)
-    if (void* library = dlopen(name, RTLD_NOW)) return library;
-  throw Error(ErrorKind::environment,
-              "no NVRTC (libnvrtc.so), which compiles the kernels that check results: install the CUDA toolkit or "
-              "`pip install nvidia-cuda-nvrtc`");
-}
-
 NvrtcApi load_nvrtc() {
-  void* library = open_nvrtc();
+  const DynamicLibrary library = cudnn::load_nvrtc();
+  library.keep();
   NvrtcApi api;
-  auto bind = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr) throw Error(ErrorKind::environment, fmt::format("NVRTC has no {}", name));
-  };
-  bind("nvrtcCreateProgram", api.create);
-  bind("nvrtcDestroyProgram", api.destroy);
-  bind("nvrtcCompileProgram", api.compile);
-  bind("nvrtcGetCUBINSize", api.code_size);
-  bind("nvrtcGetCUBIN", api.code);
-  bind("nvrtcGetProgramLogSize", api.log_size);
-  bind("nvrtcGetProgramLog", api.log);
+  library.bind("nvrtcCreateProgram", api.create);
+  library.bind("nvrtcDestroyProgram", api.destroy);
+  library.bind("nvrtcCompileProgram", api.compile);
+  library.bind("nvrtcGetCUBINSize", api.code_size);
+  library.bind("nvrtcGetCUBIN", api.code);
+  library.bind("nvrtcGetProgramLogSize", api.log_size);
+  library.bind("nvrtcGetProgramLog", api.log);
   return api;
 }
 

@@ -1,11 +1,11 @@
 #include "run/device/cuda.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "base/dynamic_library.hpp"
 #include "base/error.hpp"
 #include "run/device/kernels.hpp"
 
@@ -20,14 +20,11 @@ constexpr unsigned block_size = 256;
 
 CudaApi load_api() {
   CudaApi api;
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr)
-    throw Error(ErrorKind::environment, fmt::format("no CUDA driver (libcuda.so.1): {}", dlerror()));
-#define ATTNPROBE_LOAD(name)                                                             \
-  api.name = reinterpret_cast<decltype(api.name)>(dlsym(library, ATTNPROBE_TEXT(name))); \
-  if (api.name == nullptr)                                                               \
-    throw Error(ErrorKind::environment,                                                  \
-                "the CUDA driver has no " ATTNPROBE_TEXT(name) ": it is older than CUDA 12, or a stub");
+  const DynamicLibrary library("libcuda.so.1");
+  if (!library) throw Error(ErrorKind::environment, fmt::format("no CUDA driver (libcuda.so.1): {}", loader_words()));
+  library.keep();
+#define ATTNPROBE_LOAD(name) \
+  library.bind(ATTNPROBE_TEXT(name), api.name, "the CUDA driver is older than CUDA 12, or a stub");
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_LOAD)
 #undef ATTNPROBE_LOAD
   return api;

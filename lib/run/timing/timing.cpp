@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "gpu/catalogue.hpp"
 #include "run/timing/statistics.hpp"
 
 namespace attnprobe::run {
@@ -248,13 +249,13 @@ void add_graph(probe::TimeFindings& findings, CudaDevice& device, Sampler& sampl
 GpuLimits limits_of(const CudaDevice& device) {
   constexpr double khz = 1e-3;
   GpuLimits limits;
-  limits.sm = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-              device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  const int sm = device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                 device.attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   limits.multiprocessors = device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
   limits.sm_clock_mhz = device.attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) * khz;
   limits.memory_clock_mhz = device.attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * khz;
   limits.memory_bus_bits = device.attribute(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
-  limits.geforce = device.name().find("GeForce") != std::string::npos;
+  limits.matmul_rates = gpu::matmul_rates(device.name(), sm);
   return limits;
 }
 

@@ -1,0 +1,34 @@
+// The libraries of CUDA that cuDNN and attnprobe load at run time: cuBLASLt, NVRTC and its builtins.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/dynamic_library.hpp"
+#include "base/version.hpp"
+
+namespace attnprobe::cudnn {
+
+/// `path` without its symbolic links, or as it is where it leads nowhere.
+std::filesystem::path resolved(const std::filesystem::path& path);
+
+/// Loads a library for the whole process, so that cuDNN's own dlopen of the bare name finds this one, and never unloads
+/// it. What is wrong with the file, or nothing.
+std::optional<std::string> open_file(const std::filesystem::path& path, DynamicLibrary& library);
+
+/// Loads those that a cuDNN in `folder` needs, built with CUDA `cuda_version` (cudnnGetCudartVersion: 13000). A sentence
+/// for each that it cannot do without and that does not load.
+std::vector<std::string> open_cuda_libraries(const std::filesystem::path& folder, CudnnVersion version,
+                                             int64_t cuda_version);
+
+/// Where NVRTC may be, best first: beside each cuDNN of find_libraries(""), by the loader's search, in the CUDA
+/// toolkit; CUDA 13's before CUDA 12's. A path without a folder is the loader's to find.
+std::vector<std::filesystem::path> nvrtc_places();
+
+/// NVRTC with its builtins: the one that this process has loaded already (that of the cuDNN in use), else the first of
+/// nvrtc_places(). Throws Error(environment) that says what to install.
+DynamicLibrary load_nvrtc();
+
+}  // namespace attnprobe::cudnn

@@ -1,0 +1,96 @@
+// What a reason of cuDNN's is about.
+#pragma once
+
+#include "../base/json_enum.hpp"
+
+namespace attnprobe::diagnose {
+
+/// What a reason is about.
+enum class Category {
+  arch_mismatch,    ///< the engine has no kernels for this GPU's compute capability
+  multi_gemm,       ///< the general fusion engine chains matmuls on some architectures only
+  shared_memory,    ///< more of it than the GPU has
+  graph_pattern,    ///< not one of the graphs that the engine knows
+  shape,            ///< dimensions that fit neither each other nor the engine
+  heads,            ///< numbers of heads of Q, K and V
+  head_dim,         ///< head dimensions
+  sequence_length,  ///< lengths of Q and of K and V
+  data_type,        ///< types of the tensors
+  layout,           ///< layouts and strides
+  alignment,        ///< strides or addresses that vector loads cannot take
+  mask,             ///< causal, window, block mask
+  bias,             ///< bias and its gradient
+  score_mod,        ///< softcap and other functions of the scores
+  sink,             ///< a logit that joins the softmax
+  padding,          ///< sequence lengths of a padded batch
+  ragged,           ///< sequences back to back
+  paged,            ///< K and V in pages
+  dropout,          ///< dropout
+  deterministic,    ///< the backward pass without atomics
+  engine_config,    ///< the knob value belongs to another kernel of the engine
+  version,          ///< of a later cuDNN
+  invalid_graph,    ///< cuDNN says BAD_PARAM: the graph is malformed
+  environment,      ///< the driver, the runtime, or a library that cuDNN needs is missing
+  compilation,      ///< the check passed and the kernel did not compile
+  internal_error,   ///< cuDNN or attnprobe failed
+  execution,        ///< a plan failed while it ran
+  no_candidates,    ///< no heuristic mode proposes anything
+  memory,           ///< the GPU's memory is too small for the tensors
+  cuda_error,       ///< a plan ended in an error of CUDA's
+  cudnn_error,      ///< or of cuDNN's
+  not_run,          ///< the worker could not be prepared to run it
+  wrong_result,     ///< plans ran and none computes what the graph says
+  crash,            ///< the worker process died
+  timeout,          ///< the worker process hung
+  unknown,          ///< a text that the catalogue does not know
+};
+
+}  // namespace attnprobe::diagnose
+
+namespace attnprobe {
+template <>
+struct EnumNames<diagnose::Category> {
+  static constexpr std::array<std::pair<diagnose::Category, std::string_view>, 36> table{{
+      {diagnose::Category::arch_mismatch, "arch_mismatch"},
+      {diagnose::Category::multi_gemm, "multi_gemm"},
+      {diagnose::Category::shared_memory, "shared_memory"},
+      {diagnose::Category::graph_pattern, "graph_pattern"},
+      {diagnose::Category::shape, "shape"},
+      {diagnose::Category::heads, "heads"},
+      {diagnose::Category::head_dim, "head_dim"},
+      {diagnose::Category::sequence_length, "sequence_length"},
+      {diagnose::Category::data_type, "data_type"},
+      {diagnose::Category::layout, "layout"},
+      {diagnose::Category::alignment, "alignment"},
+      {diagnose::Category::mask, "mask"},
+      {diagnose::Category::bias, "bias"},
+      {diagnose::Category::score_mod, "score_mod"},
+      {diagnose::Category::sink, "sink"},
+      {diagnose::Category::padding, "padding"},
+      {diagnose::Category::ragged, "ragged"},
+      {diagnose::Category::paged, "paged"},
+      {diagnose::Category::dropout, "dropout"},
+      {diagnose::Category::deterministic, "deterministic"},
+      {diagnose::Category::engine_config, "engine_config"},
+      {diagnose::Category::version, "version"},
+      {diagnose::Category::invalid_graph, "invalid_graph"},
+      {diagnose::Category::environment, "environment"},
+      {diagnose::Category::compilation, "compilation"},
+      {diagnose::Category::internal_error, "internal_error"},
+      {diagnose::Category::execution, "execution"},
+      {diagnose::Category::no_candidates, "no_candidates"},
+      {diagnose::Category::memory, "memory"},
+      {diagnose::Category::cuda_error, "cuda_error"},
+      {diagnose::Category::cudnn_error, "cudnn_error"},
+      {diagnose::Category::not_run, "not_run"},
+      {diagnose::Category::wrong_result, "wrong_result"},
+      {diagnose::Category::crash, "crash"},
+      {diagnose::Category::timeout, "timeout"},
+      {diagnose::Category::unknown, "unknown"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::diagnose {
+ATTNPROBE_JSON_ENUM(Category)
+}  // namespace attnprobe::diagnose
