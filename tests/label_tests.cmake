@@ -24,7 +24,11 @@ endfunction()
 
 set(stems "")
 foreach(source IN LISTS SOURCES)
-  string(REGEX MATCH "^[^/]+" room "${source}")
+  string(REGEX MATCH "^[^/]+/" room "${source}")
+  string(REGEX REPLACE "^$|/" "" room "${room}")
+  if(room STREQUAL "")
+    set(room library)  # attnprobe.hpp, of all rooms
+  endif()
   get_filename_component(stem "${source}" NAME_WE)
   if(stem IN_LIST stems)
     message(FATAL_ERROR "two test files have the name ${stem}, which labels are found by")

@@ -8,8 +8,8 @@
 namespace attnprobe::replay {
 namespace {
 
-// What an engine config that fell out says: its telling line, else its status alone.
-probe::Reason telling(const std::vector<probe::Reason>& traceback, const std::string& status) {
+// What an engine config that was rejected says: its decisive line, else its status alone.
+probe::Reason decisive(const std::vector<probe::Reason>& traceback, const std::string& status) {
   const probe::Reason* reason = diagnose::telling_reason(traceback);
   return reason != nullptr ? *reason : probe::Reason{status, ""};
 }
@@ -61,9 +61,9 @@ Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognis
   for (const auto& config : logged.findings.engine_configs) {
     const std::string engine = probe::config_name(config.engine, config.knobs);
     if (!config.check.supported)
-      add(explanation.reasons, telling(config.reasons, config.check.status), engine);
+      add(explanation.reasons, decisive(config.reasons, config.check.status), engine);
     else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS")
-      add(explanation.reasons, telling(config.plan->reasons, config.plan->status), engine + " (its plan)");
+      add(explanation.reasons, decisive(config.plan->reasons, config.plan->status), engine + " (its plan)");
     else
       explanation.viable.push_back(engine);
   }
