@@ -24,10 +24,9 @@ endfunction()
 
 set(stems "")
 foreach(source IN LISTS SOURCES)
-  string(REGEX MATCH "^[^/]+/" room "${source}")
-  string(REGEX REPLACE "^$|/" "" room "${room}")
-  if(room STREQUAL "")
-    set(room library)  # attnprobe.hpp, of all rooms
+  set(room library)  # attnprobe.hpp, which is all rooms'
+  if(source MATCHES "^([^/]+)/")
+    set(room "${CMAKE_MATCH_1}")
   endif()
   get_filename_component(stem "${source}" NAME_WE)
   if(stem IN_LIST stems)
