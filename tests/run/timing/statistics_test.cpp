@@ -123,7 +123,7 @@ TEST_CASE("Noise is the standard deviation of a sample over the mean", "[timing]
   CHECK(rule_after({1, 2, 3, 4, 5}).noise().value() == Approx(std::sqrt(2.5) / 3));
 }
 
-TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates; growing noise does not", "[timing]") {
+TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates, growing noise does not", "[timing]") {
   StoppingRule rule({});
   size_t samples = 0;
   while (!rule.done(0) && samples < 1000) rule.add(alternating(samples++, 0.1));
@@ -224,7 +224,8 @@ TEST_CASE("Clocks are not judged where they or the reference are unknown", "[tim
   Script unknown{{{50, 0, 0}}}, no_reference{{{50, 0, 100}}}, strict{{{50, 0, 1900}}};
   CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == probe::TimeStatus::ok);
   CHECK(no_reference.measured().status == probe::TimeStatus::ok);
-  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status == probe::TimeStatus::no_accepted_samples);
+  CHECK(strict.measured({.reference_clock_mhz = 2000, .throttle_fraction = 0.96}).status ==
+        probe::TimeStatus::no_accepted_samples);
 }
 
 TEST_CASE("A GPU that is always throttled ends in a status, in time", "[timing]") {
