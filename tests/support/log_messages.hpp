@@ -11,7 +11,7 @@ namespace attnprobe::test {
 /// The messages of a log file's text, in order.
 std::vector<importers::LogCall> log_messages(const std::string& text);
 
-/// The graphs that a LogGraphReader finds, without those inside single SDPA operations.
+/// The graphs that a LogGraphReader finds, without those inside unified SDPA operations.
 std::vector<importers::ImportedGraph> logged_graphs(const std::vector<importers::LogCall>& messages);
 
 }  // namespace attnprobe::test

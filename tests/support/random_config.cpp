@@ -288,7 +288,7 @@ class RandomConfig {
     if (bare_ || !draw_.chance(fp8_ || unified_ ? 4 : 10)) return;
     const double probability = draw_.one_of<double>({0.1, 0.2, 0.5});
     Json dropout = {{"probability", probability}};
-    if (draw_.chance(25) && !unified_) {  // the single operation takes no mask of the caller's
+    if (draw_.chance(25) && !unified_) {  // the unified operation takes no mask of the caller's
       dropout["form"] = "mask";
     } else {
       if (draw_.chance(15)) dropout["seed"] = "i32";
