@@ -26,7 +26,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
 
-/// Of a comma list of modes. Throws Error(usage) for what is none.
+/// Of a comma list of modes. Throws Error(usage) for what is not one.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
 /// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs; and what running plans takes. Plans are

@@ -36,14 +36,14 @@ std::set<report::ChangeKind> grave_kinds(const std::string& list) {
     }
     if (word != "any" && word != "regression") {
       allowed.insert(allowed.end(), {"regression", "any", "none"});
-      throw Error(ErrorKind::usage, fmt::format("--fail-on: \"{}\" is no kind of change{}; allowed: {}", word,
+      throw Error(ErrorKind::usage, fmt::format("--fail-on: \"{}\" is not a kind of change{}; allowed: {}", word,
                                                 did_you_mean(word, allowed), quoted_list(allowed)));
     }
   }
   return kinds;
 }
 
-// Those that are no regression.
+// Those that are not a regression.
 std::string other_kinds() {
   auto kinds = names_of<report::ChangeKind>();
   std::erase_if(kinds,

@@ -31,7 +31,7 @@ std::vector<size_t> read_numbers(const std::string& text, size_t count) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc() || end != word.data() + word.size() || number == 0 || number > count)
       throw Error(ErrorKind::usage,
-                  fmt::format("--graph: \"{}\" is no graph of this file; allowed: 1 to {}", word, count));
+                  fmt::format("--graph: \"{}\" is not a graph of this file; allowed: 1 to {}", word, count));
     numbers.push_back(number);
   }
   return numbers;

@@ -45,9 +45,16 @@ struct Answer {
   std::string reproduce;                                    ///< the command that asks this again
 };
 
+/// As `attnprobe` walks where no option is given.
+inline probe::WalkOptions usual_walk() {
+  probe::WalkOptions walk;
+  walk.plans = probe::Plans::automatic;
+  return walk;
+}
+
 struct Options {
   std::string cudnn;  ///< a libcudnn.so.9, a folder that holds one, or a version ("9.14"); "": as `attnprobe` finds it
-  probe::WalkOptions walk{.plans = probe::Plans::automatic};
+  probe::WalkOptions walk = usual_walk();
   run::RunOptions run;                      ///< where plans are run
   double timeout_seconds = 120;             ///< for one config on one target, and for each of its plans
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Runs every `$ attnprobe …` line of the README's console blocks and compares what it prints with what the README says.
+"""Runs every `$ attnprobe …` line of a page's console blocks and compares what it prints with what the page says.
 
-A line "…" in the README stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a
-cuDNN other than the one that the README was written with, only the exit codes count.
+  tests/check_readme.py README.md build/attnprobe
+
+A line "…" on the page stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a cuDNN other
+than the one that the page was written with, only the exit codes count. A C++ program on the page is tests/consumer/main.cpp.
 """
 import os
 import pathlib
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 WRITTEN_WITH = "9.19.0"
 
 
@@ -44,17 +47,17 @@ def matches(expected, actual):
 
 
 def main():
-    readme, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    page, program = pathlib.Path(sys.argv[1]), sys.argv[2]
     doctor = subprocess.run([program, "doctor"], capture_output=True, text=True).stdout
     same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
     has_gpu = re.search(r"ok +GPU ", doctor) is not None
     failed = count = 0
     cache = tempfile.mkdtemp()  # the home folder is not the test's
-    for command, expected in examples(readme.read_text()):
+    for command, expected in examples(page.read_text()):
         if not command.startswith("attnprobe"):
             continue
         count += 1
-        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=readme.parent, capture_output=True, text=True,
+        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=ROOT, capture_output=True, text=True,
                              env=dict(os.environ, XDG_CACHE_HOME=cache))
         refused = any(line.startswith("attnprobe: error: ") for line in expected)
         if (run.returncode == 2) != refused or run.returncode == 4:
@@ -66,7 +69,12 @@ def main():
         want = [n for n in map(normalised, expected) if n]
         got = [n for n in map(normalised, (run.stdout + run.stderr).splitlines()) if n]
         if want and not matches(want, got):
-            print(f"FAILED: {command}\n  the README says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
+            print(f"FAILED: {command}\n  the page says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
+            failed += 1
+    for source in re.findall(r"```cpp\n(.*?)```", page.read_text(), re.S):
+        count += 1
+        if source != (ROOT / "tests/consumer/main.cpp").read_text():
+            print(f"FAILED: the program on {page.name} is not tests/consumer/main.cpp")
             failed += 1
     print(f"{count} examples, {failed} failed")
     return 1 if failed or not count else 0

@@ -179,7 +179,7 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
   return findings;
 }
 
-// The request of the next question's walk; "" where there is none to be made.
+// The request of the next question's walk; "" where none is to be made.
 std::string TargetRun::announcement() try {
   if (next_ == nullptr) return "";
   const build::BuiltGraph built = build_graph(*next_);
@@ -269,7 +269,7 @@ void TargetRun::probe_alternatives(Result& result) {
                         reproduce_command(question_command(alternative.spec, options_), target_, cudnn_word_)));
     }
   } catch (const worker::WorkerLost&) {
-    client_.reset();  // the alternative is no good; the verdict stands
+    client_.reset();  // the alternative does not help; the verdict stands
   }
   auto& advice = result.root_cause->advice;
   advice.insert(advice.begin(), verified.begin(), verified.end());

@@ -67,7 +67,7 @@ std::string packed(const std::string& text) {
   return result;
 }
 
-// Empty for what is none of packed()'s.
+// Empty for what packed() did not make.
 std::string unpacked(const std::string& bytes) {
   constexpr uint64_t longest = uint64_t{1} << 31;
   uint64_t length = 0;

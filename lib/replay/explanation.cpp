@@ -9,7 +9,7 @@
 namespace attnprobe::replay {
 namespace {
 
-// What an engine config that fell out says: its decisive line, else its status alone.
+// What an engine config that was rejected says: its decisive line, else its status alone.
 probe::Reason decisive(const std::vector<probe::Reason>& traceback, const std::string& status) {
   const probe::Reason* reason = diagnose::decisive_reason(traceback);
   return reason != nullptr ? *reason : probe::Reason{status, ""};

@@ -52,7 +52,7 @@ class LogReader::State {
   struct Thread {
     std::optional<size_t> graph;  // in the history
     bool graph_seen = false;      // as JSON, since its finalize began
-    bool is_part = false;         // it is the graph of the scores inside a single SDPA operation
+    bool is_part = false;         // it is the graph of the scores inside a unified SDPA operation
     std::optional<importers::ImportedGraph> from_calls;
     std::string finalizing;  // the descriptor
     std::vector<std::string> tree;
@@ -61,7 +61,7 @@ class LogReader::State {
     std::string mode = "?";
     bool fetching = false;
     int64_t requested = 0;
-    std::vector<EngineConfigLog> candidates, fallen;
+    std::vector<EngineConfigLog> candidates, rejected;
   };
 
   void take(const LogEntry& entry) {
@@ -307,9 +307,9 @@ class LogReader::State {
 
   void take_checks(Thread& thread, const LogEntry& entry) {
     for (auto& config : log::parse_engine_configs(joined(entry.lines))) {
-      if (!log::has_config(thread.fallen, config)) thread.fallen.push_back(std::move(config));
+      if (!log::has_config(thread.rejected, config)) thread.rejected.push_back(std::move(config));
     }
-    if (thread.fallen.empty() || thread.fetching) return;
+    if (thread.rejected.empty() || thread.fetching) return;
     // A log of warnings alone shows no call, but this is what it ended with.
     current(thread, entry);
     thread.fetching = true;
@@ -322,17 +322,17 @@ class LogReader::State {
     probe::ModeFindings mode;
     mode.mode = thread.mode;
     mode.status = status;
-    // Before 9.19 the log does not list the candidates, only what the program asked for and what fell out.
+    // Before 9.19 the log does not list the candidates, only what the program asked for and what was rejected.
     const auto listed = static_cast<int64_t>(thread.candidates.size());
-    const auto fallen = static_cast<int64_t>(thread.fallen.size());
-    mode.candidates = std::max({listed, thread.requested, fallen});
-    mode.viable = log::family_of(status) == log::StatusFamily::success ? mode.candidates - fallen : 0;
+    const auto rejected = static_cast<int64_t>(thread.rejected.size());
+    mode.candidates = std::max({listed, thread.requested, rejected});
+    mode.viable = log::family_of(status) == log::StatusFamily::success ? mode.candidates - rejected : 0;
     for (size_t i = 0; i < thread.candidates.size(); ++i) {
       probe::EngineConfigFindings& config = engine_config(graph, thread.candidates[i]);
       note_mode(config, mode.mode, static_cast<int64_t>(i));
-      if (!log::has_config(thread.fallen, thread.candidates[i])) config.check = {true, std::string(success)};
+      if (!log::has_config(thread.rejected, thread.candidates[i])) config.check = {true, std::string(success)};
     }
-    for (const auto& logged : thread.fallen) {
+    for (const auto& logged : thread.rejected) {
       probe::EngineConfigFindings& config = engine_config(graph, logged);
       note_mode(config, mode.mode, std::nullopt);
       config.check = {false, logged.reasons.empty() ? "CUDNN_STATUS_NOT_SUPPORTED" : logged.reasons.back().status};
@@ -345,7 +345,7 @@ class LogReader::State {
     thread.fetching = false;
     thread.requested = 0;
     thread.candidates.clear();
-    thread.fallen.clear();
+    thread.rejected.clear();
   }
 
   // ---- execution

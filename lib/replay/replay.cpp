@@ -33,7 +33,7 @@ class Document {
       text_.clear();
   }
 
-  // Null if it is none. Throws for a serialized graph that is damaged.
+  // Null if it is not one. Throws for a serialized graph that is damaged.
   Json json() const {
     if (!may_be_ || text_.empty()) return nullptr;
     if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);

@@ -44,7 +44,7 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
 void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client, const StartWorker& start,
          const run::RunOptions& options) {
   if (config.plan && !probe::is_built(config)) return;  // a builder was told why
-  // That no fresh worker starts is no fault of this plan's.
+  // That no fresh worker starts is not this plan's fault.
   if (!client) client = start();
   if (!config.plan) build(config, graph, client);
   if (!client || !probe::is_built(config)) return;

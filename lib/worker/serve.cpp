@@ -106,7 +106,7 @@ class Server {
       throw;
     } catch (const std::exception& e) {
       // Through cuDNN's C functions (9.19: a format_error): any other program would have died of it, and what it left
-      // half done is no ground for further answers.
+      // half done is not a ground for further answers.
       fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
       std::abort();
     }

@@ -240,6 +240,40 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   CHECK(reported < 12);
 }
 
+TEST_CASE("too little memory on the GPU has one exit code in a probe and in a matrix", "[matrix]") {
+  const MatrixFolder folder(R"({"name": "a", "heads": 2, "seqlen": 64, "head_dim": 64})");
+  const Environment too_small{{"ATTNPROBE_TEST_PLANS", "out_of_memory"}};
+  const std::string options = " --target h200 --plans run --quick --timing none";
+  CHECK(run_attnprobe("--config " + folder.path("matrix.json") + options, too_small).exit_code == 3);
+  const Run matrix = run_attnprobe(
+      "matrix " + folder.path("matrix.json") + " --no-cache --out " + folder.path("out") + options, too_small);
+  INFO(matrix.err);
+  CHECK(matrix.exit_code == 3);
+}
+
+TEST_CASE("many configs on one target have as many workers as jobs, and results in their order", "[matrix]") {
+  std::atomic<size_t> done{0};
+  campaign::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.sweep_where_none = false;
+  options.jobs = 3;
+  const auto questions = campaign::questions_of(attention::parse_configs(
+      R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24],
+          "seqlen": 256, "head_dim": 64})",
+      "test"));
+  const auto count = [&](const campaign::Result&, size_t, size_t number) { CHECK(number == ++done); };
+  const auto campaign = campaign::run_campaign(questions, {*gpu::find("h200")}, options, count);
+  CHECK(done == 24);
+  REQUIRE(campaign.results.size() == 24);
+  for (size_t i = 0; i < campaign.results.size(); ++i)
+    CHECK(campaign.results[i].config.spec.batch == static_cast<int64_t>(i) + 1);
+  CHECK(campaign.library->path == campaign.results[0].cudnn_path);
+  // Without a callback, and with one that throws.
+  CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, options).results.size() == 1);
+  const auto refuse = [](const campaign::Result&, size_t, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
+  CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, options, refuse), "the disk is full");
+}
+
 TEST_CASE("bad input to a matrix is named", "[matrix]") {
   const MatrixFolder folder(R"({"targets": ["h200", 7], "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
   const auto refusal = [&](const std::string& arguments) {

@@ -130,7 +130,7 @@ TEST_CASE("a line without end does not fill the memory", "[log]") {
   CHECK(splitter.lines() == 1);
 }
 
-TEST_CASE("gzip and xz are seen by their first bytes; what is left of a cut file is given", "[input]") {
+TEST_CASE("gzip and xz are seen by their first bytes, what is left of a cut file is given", "[input]") {
   const TemporaryFolder folder;
   const std::string text(300'000, 'a');
   const auto gz = folder.path() / "log.gz";

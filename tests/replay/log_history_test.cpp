@@ -93,7 +93,7 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
         "engine 8 KERNEL_CFG=35, engine 9 KERNEL_CFG=7 fell out, engine 8 KERNEL_CFG=3");
 }
 
-TEST_CASE("a log twice is the same graph twice; two logs are two graphs in order", "[log]") {
+TEST_CASE("a log twice is the same graph twice, two logs are two graphs in order", "[log]") {
   const std::string one = text_of(pytorch), other = text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz");
   const LogHistory twice = history_of(one + one);
   REQUIRE(twice.graphs.size() == 1);

@@ -162,7 +162,7 @@ TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]
   for (const char* part :
        {"1 operation graph in 1385 entries of cuDNN's log", "1. sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal",
         "line 9618, cuDNN 9.19.0, NVIDIA H200 (sm_90)", "mode A proposed 5 engine configs, 4 viable",
-        "engine 2 KERNEL_CFG=32  fell out: CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
+        "engine 2 KERNEL_CFG=32  rejected: CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
         "engine 2 KERNEL_CFG=7   executed once",
         "the same graph: attnprobe --pattern sdpa_composite --pass fprop --batch 4",
         "- scale: the graph does not hold its value"})
@@ -357,5 +357,5 @@ TEST_CASE("files that hold no graph are usage errors that say how to get a log",
     CHECK_THAT(run.err, ContainsSubstring(message));
   }
   CHECK_THAT(run_attnprobe("replay " + pytorch + " --graph 2").err,
-             ContainsSubstring("--graph: \"2\" is no graph of this file; allowed: 1 to 1"));
+             ContainsSubstring("--graph: \"2\" is not a graph of this file; allowed: 1 to 1"));
 }

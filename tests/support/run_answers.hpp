@@ -1,5 +1,5 @@
 // Plans that run, on a machine without a GPU: the interpreter of graphs stands in for it, and computes or dies as told
-// (lib/worker/test_plans.hpp, lib/worker/serve.cpp). Everything else is the product's own.
+// (lib/worker/test_faults.hpp). Everything else is the product's own.
 #pragma once
 
 #include <fmt/format.h>

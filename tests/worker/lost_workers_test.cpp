@@ -1,4 +1,6 @@
 // What plans do to the process that builds or runs them, without a GPU: each costs itself alone.
+#include <sstream>
+
 #include "run_answers.hpp"
 
 using namespace attnprobe;
@@ -58,7 +60,7 @@ Json interrupted(const std::string& plans, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("a worker lost while it runs a plan costs that run; a fresh one goes on", "[run]") {
+TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes on", "[run]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
@@ -75,7 +77,7 @@ TEST_CASE("a worker lost while it runs a plan costs that run; a fresh one goes o
   }
 }
 
-TEST_CASE("a worker lost while it builds a plan to run costs that plan; a fresh one goes on", "[run]") {
+TEST_CASE("a worker lost while it builds a plan to run costs that plan, a fresh one goes on", "[run]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
@@ -113,6 +115,21 @@ TEST_CASE("what plans were seen to do stands, whatever becomes of the search for
     REQUIRE(config["run"].is_object());
     CHECK(config["run"]["status"] == "wrong_result");
   }
+}
+
+TEST_CASE("a row of the table says the whole of what a lost worker was at", "[run]") {
+  const Run run = run_attnprobe(small_problem + "--target h200,h100 --mode FALLBACK --quick --plans build",
+                                {{"ATTNPROBE_TEST_FAULT", "segfault@plan of engine *"}});
+  INFO(run.out << run.err);
+  CHECK(run.exit_code == 4);
+  size_t rows = 0;
+  std::istringstream lines(run.out);
+  for (std::string line; std::getline(lines, line);)
+    if (contains(line, "sm_90")) {
+      ++rows;
+      CHECK(contains(line, "crash: signal 11 (SIGSEGV, Segmentation fault); it was at: plan of engine "));
+    }
+  CHECK(rows == 2);
 }
 
 // ---- several workers build

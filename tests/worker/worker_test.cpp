@@ -1,10 +1,14 @@
 // What happens when cuDNN takes its process down: one cell is lost, and says how.
+#include <sys/resource.h>
+
 #include <cstdlib>
+#include <filesystem>
 
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
 #include "worker/client.hpp"
+#include "worker/process.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::test;
@@ -13,7 +17,7 @@ using campaign::Verdict;
 
 namespace {
 
-// Workers inherit the environment; the fault strikes at a named stage (lib/worker/serve.cpp).
+// Workers inherit the environment; the fault strikes at a named stage (lib/worker/test_faults.hpp).
 class Fault {
  public:
   explicit Fault(const char* fault) { setenv("ATTNPROBE_TEST_FAULT", fault, 1); }
@@ -97,4 +101,28 @@ TEST_CASE("inspecting the driver works where there is none", "[worker]") {
   const auto driver = worker::Client(worker::Client::Seconds(30)).inspect_driver();
   if (driver.gpus.empty()) CHECK(!driver.problem.empty());
   for (const auto& gpu : driver.gpus) CHECK(gpu.sm > 0);
+}
+
+TEST_CASE("a process that cannot be started leaves no descriptor open", "[worker]") {
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  };
+  const auto before = open_descriptors();
+  rlimit usual{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
+  // Each descriptor that a start needs is refused once.
+  for (rlim_t spare = 0; spare < 7; ++spare) {
+    rlimit few = usual;
+    few.rlim_cur = static_cast<rlim_t>(before) + spare;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    try {
+      const worker::Process process({"/bin/true"}, {});
+    } catch (const Error& e) {
+      CHECK(contains(e.what(), "cannot start a worker process: "));
+    }
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &usual) == 0);
+    CHECK(open_descriptors() == before);
+  }
+  CHECK_THROWS_WITH(worker::Process({"/nowhere"}, {}), test::ContainsSubstring("/nowhere: No such file"));
+  CHECK(open_descriptors() == before);
 }

@@ -56,7 +56,8 @@ void add_cause(std::string& out, const Explanation& explanation, const TextStyle
 
 void add_reasons(std::string& out, const Explanation& explanation, const TextStyle& style) {
   if (explanation.reasons.empty()) return;
-  out += explanation.works ? "   these engine configs fell out\n" : "   every engine's reason, the furthest first\n";
+  out +=
+      explanation.works ? "   these engine configs were rejected\n" : "   every engine's reason, the furthest first\n";
   for (const auto& group : explanation.reasons) {
     out += wrapped(fmt::format("- {}: {}", name_of(group.category), list_of(group.engines)), 5, style.width);
     if (explanation.cause && group.status == explanation.cause->status && group.reason == explanation.cause->reason) {

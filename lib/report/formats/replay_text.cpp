@@ -50,7 +50,7 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
     std::string what;
     if (!config.check.supported) {
       const auto reason = probe::innermost_reason(config);
-      what = fmt::format("fell out: {}{}{}", reason.status, reason.reason.empty() ? "" : ": ", reason.reason);
+      what = fmt::format("rejected: {}{}{}", reason.status, reason.reason.empty() ? "" : ": ", reason.reason);
     } else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS") {
       what = fmt::format("plan failed: {}{}", config.plan->status,
                          config.plan->reasons.empty() ? "" : ": " + config.plan->reasons.front().reason);

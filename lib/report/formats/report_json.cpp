@@ -8,6 +8,18 @@
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
 
+namespace attnprobe {
+namespace report {
+/// How far engine configs were taken.
+enum class Stage { check, plan, run };
+}  // namespace report
+template <>
+struct EnumNames<report::Stage> {
+  static constexpr std::array<std::pair<report::Stage, std::string_view>, 3> table{
+      {{report::Stage::check, "check"}, {report::Stage::plan, "plan"}, {report::Stage::run, "run"}}};
+};
+}  // namespace attnprobe
+
 namespace attnprobe::report {
 namespace {
 
@@ -85,9 +97,9 @@ Json failure_schema() {
 }
 
 Json stages_json(const probe::WalkFindings& findings) {
-  Json stages = Json{"check"};
-  if (findings.plans_built) stages.push_back("plan");
-  if (findings.plans_run) stages.push_back("run");
+  Json stages = Json::array({name_of(Stage::check)});
+  if (findings.plans_built) stages.push_back(name_of(Stage::plan));
+  if (findings.plans_run) stages.push_back(name_of(Stage::run));
   return stages;
 }
 
@@ -153,7 +165,7 @@ const std::vector<ResultMember>& result_members() {
                           "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
        },
        [](const Result& r, Json& j) { put(j["frontend"], r.frontend); }},
-      {"stages", false, [] { return array_of(type("string")); },
+      {"stages", false, [] { return array_of(one_of<Stage>()); },
        [](const Result& r, Json& j) { j["stages"] = stages_json(r.findings); }},
       {"failure", false, [] { return or_null(failure_schema()); },
        [](const Result& r, Json& j) { put(j["failure"], r.findings.failure); }},

@@ -102,7 +102,7 @@ void CellLog::read() {
   if (!in || !std::getline(in, line)) refuse(file_, fmt::format("cannot be read: {}", std::strerror(errno)));
   const Json header = Json::parse(line, nullptr, false);
   if (!header.is_object() || header.value("schema", "") != schema)
-    refuse(file_, fmt::format("line 1 is no header of a matrix's cells (\"schema\": \"{}\")", schema));
+    refuse(file_, fmt::format("line 1 is not the header of a matrix's cells (\"schema\": \"{}\")", schema));
   try {
     axes_ = header.at("axes").get<MatrixAxes>();
   } catch (const Json::exception& e) {
@@ -115,7 +115,7 @@ void CellLog::read() {
     const auto found = place_of(line);
     if (!found || found->first.config >= axes_.configs.size() || found->first.target >= axes_.targets.size() ||
         found->first.cudnn >= axes_.cudnns.size())
-      refuse(file_, fmt::format("line {} is no cell of this matrix", number));
+      refuse(file_, fmt::format("line {} is not a cell of this matrix", number));
     offsets_[found->first] = whole;
     whole = in.tellg();
   }

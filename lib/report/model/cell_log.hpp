@@ -42,7 +42,7 @@ class CellLog {
   /// A new file; with `resume`, what is there is gone on with, its last line dropped if it is not whole. Throws
   /// Error(usage) if the file cannot be written, or is another matrix's.
   CellLog(std::filesystem::path file, MatrixAxes axes, bool resume);
-  /// One that is there, to be read. Throws Error(usage) naming file and line for what is no such file.
+  /// One that is there, to be read. Throws Error(usage) naming file and line for what is not such a file.
   explicit CellLog(std::filesystem::path file);
 
   const MatrixAxes& axes() const { return axes_; }

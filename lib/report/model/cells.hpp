@@ -113,7 +113,7 @@ ReportPlaces places_of_report(const Json& report);
 /// Of a whole report (schema attnprobe/report/1).
 CellTable cells_of_report(const Json& report);
 
-/// A JSON document from a file. Throws Error(usage) if it is no report.
+/// A JSON document from a file. Throws Error(usage) if it is not a report.
 Json load_report(const std::filesystem::path& file);
 
 /// Whether "9.14.0" is meant by a word such as "9.14.0", "9.14" or "9"; "" means any.

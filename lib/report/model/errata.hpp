@@ -20,7 +20,7 @@ enum class TagForm { names, underscores };
 
 /// The tag of this graph in cudnn-frontend, OperationGraph::getTag():
 /// "Matmul_MUL_Reduction_SUB_…_Matmul_", or as many underscores. Operations that cudnn-frontend adds as
-/// raw descriptors leave no trace in it (the single SDPA operation, softmax, band masks, block scales),
+/// raw descriptors leave no trace in it (the unified SDPA operation, softmax, band masks, block scales),
 /// so the tag of a graph with nothing else is "". A load of a paged cache has no name in either form.
 std::string tag_of(const graph::OpGraph& graph, TagForm form);
 

@@ -123,7 +123,7 @@ TEST_CASE("Noise is the standard deviation of a sample over the mean", "[timing]
   CHECK(rule_after({1, 2, 3, 4, 5}).noise().value() == Approx(std::sqrt(2.5) / 3));
 }
 
-TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates; growing noise does not", "[timing]") {
+TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates, growing noise does not", "[timing]") {
   StoppingRule rule({});
   size_t samples = 0;
   while (!rule.done(0) && samples < 1000) rule.add(alternating(samples++, 0.1));

@@ -1,0 +1,33 @@
+// The library as a program uses it: one header, one call.
+#include "attnprobe.hpp"
+
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+
+TEST_CASE("ask() gives an answer for each config on each target, with or without a callback", "[api]") {
+  const auto configs = attention::parse_configs(
+      R"([{"name": "a", "heads": 8, "seqlen": 256, "head_dim": 64}, {"name": "b", "heads": 8, "seqlen": 256, "head_dim": 128}])",
+      "test");
+  Options options;
+  options.walk.sweep_where_none = false;
+  const auto answers = ask(configs, find_targets("h200,t4"), options);
+  REQUIRE(answers.size() == 4);
+  CHECK(answers[0].config == "a");
+  CHECK(answers[0].target == "h200");
+  CHECK(answers[0].verdict == Verdict::supported);
+  CHECK_FALSE(answers[0].engine_configs.empty());
+  CHECK(answers[0].met);
+  CHECK(answers[1].target == "t4");
+  CHECK(answers[1].verdict == Verdict::unsupported);
+  CHECK(answers[1].root_cause->category == "arch_mismatch");
+  CHECK(answers[3].config == "b");
+  std::vector<std::string> told;
+  options.on_answer = [&](const Answer& answer) { told.push_back(answer.reproduce); };
+  CHECK(ask(configs, find_targets("h200"), options).size() == 2);
+  CHECK(told.size() == 2);
+  options.on_answer = [](const Answer&) { throw Error(ErrorKind::usage, "enough"); };
+  CHECK_THROWS_WITH(ask(configs, find_targets("h200,t4"), options), "enough");
+  CHECK_THROWS_AS(find_targets("h300"), Error);
+}
