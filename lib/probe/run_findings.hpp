@@ -122,28 +122,3 @@ ATTNPROBE_JSON(TimeFindings, status, method, profile, median_ms, min_ms, mean_ms
                graph_status, tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth, bound, advice, raw_ms)
 
 }  // namespace attnprobe::probe
-
-namespace attnprobe {
-template <>
-struct EnumNames<probe::RunStatus> {
-  static constexpr std::array<std::pair<probe::RunStatus, std::string_view>, 9> table{{
-      {probe::RunStatus::ok, "ok"},
-      {probe::RunStatus::wrong_result, "wrong_result"},
-      {probe::RunStatus::not_verified, "not_verified"},
-      {probe::RunStatus::out_of_memory, "out_of_memory"},
-      {probe::RunStatus::cuda_error, "cuda_error"},
-      {probe::RunStatus::cudnn_error, "cudnn_error"},
-      {probe::RunStatus::crashed, "crashed"},
-      {probe::RunStatus::timeout, "timeout"},
-      {probe::RunStatus::not_run, "not_run"},
-  }};
-};
-template <>
-struct EnumNames<probe::TimeStatus> {
-  static constexpr std::array<std::pair<probe::TimeStatus, std::string_view>, 3> table{{
-      {probe::TimeStatus::ok, "ok"},
-      {probe::TimeStatus::unstable, "unstable"},
-      {probe::TimeStatus::no_accepted_samples, "no_accepted_samples"},
-  }};
-};
-}  // namespace attnprobe
