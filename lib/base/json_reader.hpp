@@ -61,6 +61,9 @@ class JsonView {
   /// "<where>: <value> is not a known value; allowed: "a", "b" (did you mean "b"?)".
   [[noreturn]] void fail_unless_one_of(const std::vector<std::string>& allowed) const;
 
+  /// "<where>/<key>: unknown key "kay" (did you mean "key"?); allowed: …".
+  [[noreturn]] void fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const;
+
   /// Whether this is an object with the key, whatever its value.
   bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
   /// Throws where this is not an object or has no such key.

@@ -95,7 +95,7 @@ DriverInfo inspect_driver() {
       !bind(library, "cuDeviceGetName", api.name) || !bind(library, "cuDeviceGetAttribute", api.attribute) ||
       !bind(library, "cuDeviceTotalMem_v2", api.memory) || !bind(library, "cuDeviceGetUuid", api.uuid) ||
       !bind(library, "cuGetErrorString", api.error_string)) {
-    info.problem = fmt::format("{} is no CUDA driver: it lacks driver functions", info.path);
+    info.problem = fmt::format("{} is not a CUDA driver: it lacks driver functions", info.path);
     return info;
   }
   api.version(&info.version);

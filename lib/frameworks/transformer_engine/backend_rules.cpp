@@ -19,7 +19,7 @@ class Rules {
   Rules(const Query& query, const Device& device) : query_(query), device_(device) {}
 
   std::vector<TransformerEngineRefusal> run() {
-    no_if(query_.attn_mask_type == NvteMask::arbitrary, "an arbitrary mask is no mask type of the call");
+    no_if(query_.attn_mask_type == NvteMask::arbitrary, "an arbitrary mask is not a mask type of the call");
     no_if(query_.q_dtype != query_.kv_dtype, "Q and KV must have one data type");
     const bool ragged = ragged_q(query_) || ragged_kv(query_);
     no_if(ragged && !pads(query_), "THD needs one of the padding masks");
