@@ -1,6 +1,5 @@
 // attnprobe matrix: configs × GPUs × cuDNN versions.
 #include <fmt/format.h>
-#include <glob.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -8,8 +7,8 @@
 #include <set>
 
 #include "ask.hpp"
+#include "attention/matrix_document.hpp"
 #include "base/error.hpp"
-#include "base/input.hpp"
 #include "base/text.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
@@ -34,62 +33,6 @@ struct MatrixOptions {
   bool resume = false, no_cache = false;
   campaign::CampaignOptions campaign;
 };
-
-// What the files name.
-struct MatrixFiles {
-  std::vector<attention::AttentionConfig> configs;
-  std::vector<std::string> targets, cudnns;
-};
-
-std::vector<std::string> words_of(const Json& document, const char* key, const std::string& file) {
-  std::vector<std::string> words;
-  if (!document.contains(key)) return words;
-  const Json& value = document[key];
-  const Json list = value.is_array() ? value : Json::array({value});
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_string())
-      throw Error(ErrorKind::usage, fmt::format("{}: /{}{}: {} is not text", file, key,
-                                                value.is_array() ? fmt::format("/{}", i) : "", json_text(list[i])));
-    words.push_back(list[i]);
-  }
-  return words;
-}
-
-// Files that match, in order of their names; the pattern itself if it is none.
-std::vector<std::string> matching_files(const std::string& pattern) {
-  if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
-  glob_t found{};
-  std::vector<std::string> files;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-  globfree(&found);
-  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}: no file matches", pattern));
-  return files;
-}
-
-void append(std::vector<std::string>& all, const std::vector<std::string>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-}
-
-// A config document; one with "targets", "cudnn" or "config_files" names the other axes and further documents.
-void read_file(const std::string& file, MatrixFiles& files) {
-  std::string text;
-  read_input(file, [&](std::string_view piece) { text += piece; });
-  const Json document = Json::parse(text, nullptr, false, true);
-  auto add_configs = [&](const std::string& content) {
-    for (auto& config : attention::parse_configs(content, input_name(file))) files.configs.push_back(std::move(config));
-  };
-  const bool names_axes = document.is_object() && (document.contains("targets") || document.contains("cudnn") ||
-                                                   document.contains("config_files"));
-  if (!names_axes) return add_configs(text);
-  append(files.targets, words_of(document, "targets", input_name(file)));
-  append(files.cudnns, words_of(document, "cudnn", input_name(file)));
-  for (const auto& pattern : words_of(document, "config_files", input_name(file)))
-    for (const auto& other : matching_files((fs::path(file).parent_path() / pattern).string())) read_file(other, files);
-  Json configs = document;
-  for (const char* axis : {"targets", "cudnn", "config_files"}) configs.erase(axis);
-  if (configs.contains("configs") || !document.contains("config_files")) add_configs(json_text(configs));
-}
 
 void check_names(const std::vector<attention::AttentionConfig>& configs) {
   std::set<std::string> seen;
@@ -175,10 +118,7 @@ int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix,
 
 int matrix(MatrixOptions options) {
   read_modes(options.modes, options.campaign.walk);
-  MatrixFiles files;
-  for (const auto& pattern : options.files)
-    for (const auto& file : matching_files(pattern)) read_file(file, files);
-  if (files.configs.empty()) throw Error(ErrorKind::usage, "no config in these files");
+  const attention::MatrixDocument files = attention::load_matrix_documents(options.files);
   check_names(files.configs);
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;

@@ -119,7 +119,8 @@ int probe(const ProbeOptions& options) {
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProbeOptions>();
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
-  command->add_option("--config", options->config_files, "JSON configs; - is standard input")->group("What is asked");
+  command->add_option("--config", options->config_files, "JSON configs, gzip and xz too; - is standard input")
+      ->group("What is asked");
   command
       ->add_option(
           "--te", options->transformer_engine,
@@ -134,7 +135,7 @@ void add_probe(CLI::App& app, Run& run) {
                 [options, name = field.name](const std::string& text) {
                   options->overrides.push_back(attention::parse_override(name, text.empty() ? "true" : text));
                 },
-                field.help)
+                help_line(field))
             ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
     // A boolean's option alone is true.
     if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);

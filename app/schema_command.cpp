@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <memory>
+
 #include "attention/config.hpp"
+#include "attention/fields.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "report/formats/report.hpp"
@@ -10,16 +13,22 @@ namespace attnprobe::app {
 void add_schema(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("schema", "Print the JSON Schema of configs or reports");
   command->require_subcommand(1);
-  auto print = [&run](Json (*schema)()) {
-    return [&run, schema] {
-      run = [schema] {
-        fmt::print("{}\n", schema().dump(2));
-        return static_cast<int>(all_met);
-      };
+  auto* config = command->add_subcommand("config", "of attention configs");
+  const auto format = std::make_shared<std::string>("json");
+  config->add_option("--format", *format, "json: the schema; md: the fields as Markdown tables, for people")
+      ->check(CLI::IsMember({"json", "md"}));
+  config->callback([format, &run] {
+    run = [format] {
+      fmt::print("{}", *format == "md" ? attention::config_markdown() : attention::config_schema().dump(2) + "\n");
+      return static_cast<int>(all_met);
     };
-  };
-  command->add_subcommand("config", "of attention configs")->callback(print(attention::config_schema));
-  command->add_subcommand("report", "of reports")->callback(print(report::report_schema));
+  });
+  command->add_subcommand("report", "of reports")->callback([&run] {
+    run = [] {
+      fmt::print("{}\n", report::report_schema().dump(2));
+      return static_cast<int>(all_met);
+    };
+  });
 }
 
 }  // namespace attnprobe::app

@@ -1,13 +1,12 @@
 // From JSON text and options to AttentionSpecs: defaults, cross products, overrides, validation.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../base/json_reader.hpp"
 #include "spec.hpp"
-#include "../base/json.hpp"
 
 namespace attnprobe::attention {
 
@@ -39,7 +38,10 @@ Override parse_override(const std::string& field, const std::string& text);
 std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std::string& file_name,
                                            const std::vector<Override>& overrides = {});
 
-/// The same from a file; "-" is standard input.
+/// The same of a document that was read already, or of a part of it.
+std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides = {});
+
+/// The same from a file, which may be compressed (gzip, xz); "-" is standard input.
 std::vector<AttentionConfig> load_configs(const std::string& path, const std::vector<Override>& overrides = {});
 
 /// Configs made of options alone.

@@ -1,43 +1,57 @@
-// The fields of an attention config: one table that parsing, command-line options, the JSON Schema and the normalised
-// form in reports all come from.
+// The fields of an attention config: a row each, from which parsing, command-line options, the normalised form in
+// reports, the words for people, the JSON Schema and docs/config.md come.
 #pragma once
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "attention/spec.hpp"
-#include "base/json.hpp"
+#include "base/json_reader.hpp"
 
 namespace attnprobe::attention {
 
-/// A value that a field does not take. `pointer` is the place below the field ("/alignment"), usually "".
-class FieldError : public std::runtime_error {
- public:
-  FieldError(std::string pointer, const std::string& message)
-      : std::runtime_error(message), pointer_(std::move(pointer)) {}
-  explicit FieldError(const std::string& message) : FieldError("", message) {}
-  const std::string& pointer() const { return pointer_; }
-
- private:
-  std::string pointer_;
+/// A member of the object that a field may be, for the docs.
+struct MemberDoc {
+  std::string name = {}, help = {};
+  Json schema = {};
+  Json otherwise = {};  ///< where it is absent; null: nothing
+  bool required = false;
 };
 
 struct Field {
-  std::string name;  ///< JSON key; the option is the same with dashes: heads_kv, --heads-kv
-  std::string help;  ///< one line, for --help and the schema
-  Json schema;       ///< JSON Schema of one value (arrays of values are the cross product)
-  std::function<void(AttentionSpec&, const Json&)> set;  ///< throws FieldError
-  bool is_text = false;                                  ///< free text: no comma lists, no cross product
+  std::string name = {};  ///< JSON key; the option is the same with dashes: heads_kv, --heads-kv
+  std::string help = {};  ///< what it is, on one line; what is allowed comes from `values` or the schema
+  Json schema = {};       ///< JSON Schema of one value (arrays of values are the cross product)
+  std::function<void(AttentionSpec&, const JsonView&)> set = {};  ///< throws Error(usage) at the place
+  /// The value that gives what the spec has; null: it need not be written.
+  std::function<Json(const AttentionSpec&)> get = [](const AttentionSpec&) { return Json(); };
+  /// Whether the others, with what they leave to default, do not give this value already: then it is an option of the
+  /// command that asks the same.
+  std::function<bool(const AttentionSpec&)> given = {};
+  /// The value as an option writes it; none: as get does.
+  std::function<Json(const AttentionSpec&)> brief = {};
+  /// What describe() says of it, "" for nothing.
+  std::function<std::string(const AttentionSpec&)> words = [](const AttentionSpec&) { return std::string(); };
+  /// Whether the spec uses it as only flash attention can (patterns sdpa*).
+  std::function<bool(const AttentionSpec&)> needs_flash = [](const AttentionSpec&) { return false; };
+  std::string values = {};              ///< what is allowed, in Markdown, where the schema does not say it as well
+  std::string otherwise = {};           ///< Markdown: what holds where the field is absent; "": as get says of no spec
+  std::string notes = {};               ///< Markdown: more sentences for docs/config.md
+  std::string example = {};             ///< a value as JSON text
+  std::vector<MemberDoc> members = {};  ///< of its object form
+  bool is_text = false;                 ///< free text: no comma lists, no cross product
+  /// The fields that this shorthand sets.
+  std::vector<std::string> stands_for = {};
   /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout` names O.
-  std::function<std::vector<std::string>(const Json&)> sets_also = [](const Json&) {
-    return std::vector<std::string>();
-  };
+  std::function<std::vector<std::string>(const Json&)> sets_also = {};
 };
 
-/// All fields, shorthands before what they stand for.
+/// All fields, in the order in which configs are written; shorthands before what they stand for.
 const std::vector<Field>& fields();
+
+/// Its description for --help and the JSON Schema: what it is, what is allowed and what holds without it.
+std::string help_line(const Field& field);
 
 /// "heads_kv" -> "--heads-kv".
 std::string option_of(const std::string& field_name);
@@ -45,15 +59,18 @@ std::string option_of(const std::string& field_name);
 /// The config that gives exactly this spec, every choice spelt out.
 Json to_json(const AttentionSpec& spec);
 
-/// Options that give this spec on the command line (but for name, source
-/// and expectation), as words of a shell command line, quoted where needed.
+/// Options that give this spec on the command line (but for name, source and expectation), as words of a shell command
+/// line, quoted where needed; what is the default is left out.
 std::string to_options(const AttentionSpec& spec);
 
-/// Contradictions between fields, the first one found as field name and
-/// message; "" if there is none. What cuDNN itself refuses is left to cuDNN.
+/// The fields as Markdown tables: what docs/config.md has between its markers.
+std::string config_markdown();
+
+/// A contradiction between fields, reported at one of them.
 struct Contradiction {
   std::string field, message;
 };
+/// Those of a spec. What cuDNN itself refuses is left to cuDNN.
 std::vector<Contradiction> contradictions(const AttentionSpec& spec);
 
 }  // namespace attnprobe::attention

@@ -3,12 +3,16 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace attnprobe::attention {
+
+/// The largest extent of a config: cuDNN's kernels count in 32 bits.
+constexpr int64_t max_extent = std::numeric_limits<int32_t>::max();
 
 /// Extents of one of Q, K, V, O in logical order.
 struct TensorShape {
@@ -23,7 +27,7 @@ using Strides = std::array<int64_t, 4>;
 /// where several tensors of one extent are interleaved ("bs3hd": Q, K and V of a token side by side, as Transformer
 /// Engine's NVTE_BS3HD). "t" in place of "b" and "s" is a ragged tensor, whose sequences stand back to back: its
 /// strides are those of a padded batch, "thd" as "bshd" (ragged offsets replace the batch stride at run time).
-/// std::nullopt if `axes` is no such order.
+/// std::nullopt if `axes` is not such an order.
 std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shape);
 
 /// One name for three tensors, as Transformer Engine writes NVTE_QKV_Layout: "bshd", "bs3hd" (one group: all of Q, K,

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "layout.hpp"
 #include "../base/data_type.hpp"
+#include "layout.hpp"
+#include "mask.hpp"
 
 namespace attnprobe::attention {
 
@@ -16,31 +17,13 @@ namespace attnprobe::attention {
 enum class Pattern {
   sdpa,            ///< what cudnn-frontend would build for this cuDNN: composite or unified
   sdpa_composite,  ///< flash attention from primitive operations
-  sdpa_unified,    ///< cuDNN's single SDPA operation
+  sdpa_unified,    ///< cuDNN's unified SDPA operation
   mha,             ///< legacy small-sequence "Fused Attention fprop/bprop" of the backend documentation
   two_matmul,      ///< O = (Q Kᵀ) V with nothing between
 };
 
 /// fprop_train: the forward pass with what the backward pass needs; bprop: the backward pass itself.
 enum class Pass { fprop, fprop_train, bprop };
-
-enum class Alignment { top_left, bottom_right };
-
-/// Which scores count. A query at row r sees the keys c with diagonal(r) - window_left <= c <= diagonal(r) +
-/// window_right, as flash-attention and Transformer Engine count windows: causal is window_right = 0, and a sliding
-/// window of W tokens is window_left = W - 1.
-struct Mask {
-  std::optional<int64_t> window_left, window_right;
-  Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
-  bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
-  /// bprop: padded scores are hidden after the statistics have been subtracted, not before. JAX 0.11's graphs are wired
-  /// so (measured on the H200); cudnn-frontend 1.23 hides them before.
-  bool padding_after_stats = false;
-  std::vector<int64_t> seqlens_q,
-      seqlens_kv;  ///< those lengths; empty: none given (they matter only to running)
-
-  bool has_diagonal() const { return window_left || window_right; }
-};
 
 /// The scale as a host value in the graph, as a one-element tensor in device memory, or no scale at all.
 enum class ScaleForm { by_value, tensor, none };
@@ -196,12 +179,6 @@ std::array<int64_t, 4> bias_dims(const AttentionSpec& spec);
 /// One line for people: "sdpa fprop b4 h12 s512 d64 f16 padding".
 std::string describe(const AttentionSpec& spec);
 
-/// A mask by its name in configs, if it has one ("causal", "padding_causal", …).
-std::optional<std::string> mask_name(const Mask& mask);
-
-/// The named masks.
-const std::vector<std::pair<std::string, Mask>>& named_masks();
-
 }  // namespace attnprobe::attention
 
 namespace attnprobe {
@@ -223,14 +200,6 @@ struct EnumNames<attention::Pass> {
       {attention::Pass::fprop, "fprop"},
       {attention::Pass::fprop_train, "fprop_train"},
       {attention::Pass::bprop, "bprop"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::Alignment> {
-  static constexpr std::array<std::pair<attention::Alignment, std::string_view>, 2> table{{
-      {attention::Alignment::top_left, "top_left"},
-      {attention::Alignment::bottom_right, "bottom_right"},
   }};
 };
 

@@ -168,7 +168,7 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   if (problem != nullptr) *problem = wrong;
 }
 
-std::string read_text(const std::string& file) {
+std::string input_text(const std::string& file) {
   std::string text, problem;
   read_input(
       file, [&](std::string_view bytes) { text += bytes; }, &problem);

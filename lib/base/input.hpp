@@ -19,6 +19,6 @@ void read_input(const std::string& file, const std::function<void(std::string_vi
                 std::string* problem = nullptr);
 
 /// The whole content, decompressed likewise. Throws Error(usage) also for a compressed file that is cut off.
-std::string read_text(const std::string& file);
+std::string input_text(const std::string& file);
 
 }  // namespace attnprobe

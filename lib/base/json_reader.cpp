@@ -99,8 +99,10 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   std::string pointer() const {
     std::string pointer;
-    for (size_t i = 0; i + 1 < open_.size(); ++i)
-      pointer += "/" + (open_[i]->is_array() ? std::to_string(open_[i]->size() - 1) : pointer_part(keys_[i]));
+    for (size_t i = 0; i + 1 < open_.size(); ++i) {
+      pointer += '/';
+      pointer += open_[i]->is_array() ? std::to_string(open_[i]->size() - 1) : pointer_part(keys_[i]);
+    }
     return pointer;
   }
 
@@ -126,7 +128,7 @@ Json parse_json(std::string_view text, const JsonSource& source, const JsonRules
 }
 
 Json load_json(const std::string& file, const JsonRules& rules) {
-  return parse_json(read_text(file), {input_name(file)}, rules);
+  return parse_json(input_text(file), {input_name(file)}, rules);
 }
 
 std::string JsonView::where() const {
@@ -195,13 +197,14 @@ std::vector<JsonView> JsonView::values() const {
   return all;
 }
 
+void JsonView::fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const {
+  at(key).fail(fmt::format("unknown key \"{}\"{}; allowed: {}", key, did_you_mean(key, allowed), quoted_list(allowed)));
+}
+
 void JsonView::only_keys(const std::vector<std::string>& allowed) const {
   if (!value_->is_object()) fail_unless_it_is("an object");
   for (const auto& [key, value] : value_->items())
-    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-      below(value, pointer_part(key))
-          .fail(
-              fmt::format("unknown key \"{}\"{}; allowed: {}", key, did_you_mean(key, allowed), quoted_list(allowed)));
+    if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) fail_unknown(key, allowed);
 }
 
 int64_t JsonView::integer(int64_t low, int64_t high) const {

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/enum_names.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "enum_names.hpp"
+#include "error.hpp"
+#include "json.hpp"
 
 namespace attnprobe {
 
@@ -60,6 +60,9 @@ class JsonView {
   [[noreturn]] void fail_out_of_range(const std::string& range) const;
   /// "<where>: <value> is not a known value; allowed: "a", "b" (did you mean "b"?)".
   [[noreturn]] void fail_unless_one_of(const std::vector<std::string>& allowed) const;
+
+  /// "<where>/<key>: unknown key "kay" (did you mean "key"?); allowed: …".
+  [[noreturn]] void fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const;
 
   /// Whether this is an object with the key, whatever its value.
   bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }

@@ -24,7 +24,8 @@ std::vector<std::string> known_names() {
 }
 
 bool is_file(const std::string& word) {
-  return word.find('/') != std::string::npos || (word.size() > 5 && word.compare(word.size() - 5, 5, ".json") == 0);
+  const auto ends = [&](const char* ending) { return word.ends_with(ending); };
+  return word.find('/') != std::string::npos || ends(".json") || ends(".json.gz") || ends(".json.xz");
 }
 
 std::vector<Target> selected(const std::string& word) {
@@ -40,7 +41,7 @@ std::vector<Target> selected(const std::string& word) {
   throw Error(
       ErrorKind::usage,
       fmt::format(
-          "--target: \"{}\" is no target{}; allowed: device:0, device:all, all, representative, an id of `attnprobe "
+          "--target: \"{}\" is not a target{}; allowed: device:0, device:all, all, representative, an id of `attnprobe "
           "targets list`, or a .json file",
           word, did_you_mean(word, known_names())));
 }

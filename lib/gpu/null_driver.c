@@ -136,7 +136,7 @@ static CUresult no_device(void) {
   return CUDA_ERROR_NO_DEVICE;
 }
 
-// To cuDNN a libcuda that lacks one name is no libcuda ("cannot load libcuda"): these are the names that 9.8 to 9.28
+// To cuDNN a libcuda that lacks one name is not one ("cannot load libcuda"): these are the names that 9.8 to 9.28
 // were seen to bind, and more of their kind for the versions to come.
 // clang-format off
 #define REFUSED(X) \

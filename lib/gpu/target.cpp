@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
-#include "base/error.hpp"
+#include "base/input.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::gpu {
@@ -18,89 +17,78 @@ constexpr const char* schema_name = "attnprobe/target/1";
 // silence and then computes with zeros.
 constexpr const char* required_properties[] = {"deviceVer", "multiProcessorCount", "maxSharedMemoryPerBlockOptin"};
 
-[[noreturn]] void fail(const std::string& file, const std::string& pointer, const std::string& message) {
-  throw Error(ErrorKind::usage, fmt::format("{}: {}{}{}", file, pointer, pointer.empty() ? "" : ": ", message));
-}
-
-template <class T>
-T field(const Json& json, const std::string& file, const std::string& pointer, const char* key, const T& otherwise) {
-  if (!json.contains(key)) return otherwise;
-  try {
-    return json[key].get<T>();
-  } catch (const Json::exception&) {
-    fail(file, fmt::format("{}/{}", pointer, key), json_text(json[key]) + " has the wrong type");
-  }
-}
-
-void check_properties(const Json& properties, const std::string& file, const std::string& pointer) {
-  if (!properties.is_object()) fail(file, pointer, "expected the object of a device property JSON");
+void check_properties(const JsonView& properties) {
+  if (!properties.json().is_object()) properties.fail_unless_it_is("the object of a device property JSON");
   for (const char* key : required_properties) {
-    if (!properties.contains(key)) fail(file, pointer, fmt::format("the key \"{}\" is missing", key));
-    if (!properties[key].is_number_integer() || properties[key].get<int64_t>() <= 0)
-      fail(file, fmt::format("{}/{}", pointer, key), json_text(properties[key]) + " is not a positive integer");
+    const JsonView property = properties.at(key);
+    if (!property.json().is_number_integer() || property.json().get<int64_t>() <= 0)
+      property.fail_unless_it_is("a positive integer");
   }
-  for (const auto& [key, value] : properties.items()) {
+  for (const auto& property : properties.values()) {
+    const Json& value = property.json();
     const bool extents = value.is_array() && value.size() == 3 &&
                          std::all_of(value.begin(), value.end(), [](const Json& v) { return v.is_number_integer(); });
     if (!value.is_number_integer() && !value.is_string() && !extents)
-      fail(file, fmt::format("{}/{}", pointer, key),
-           json_text(value) + " is neither an integer, a text nor three integers");
+      property.fail(property.shown() + " is neither an integer, a text nor three integers");
   }
 }
 
-void read_matmul_rates(const Json& json, const std::string& file, Target& target) {
-  constexpr const char* name = "matmul_rates";
-  if (!json.contains(name)) return;
-  if (!json[name].is_object()) fail(file, fmt::format("/{}", name), "expected an object");
-  for (const auto& [key, value] : json[name].items()) {
-    const std::string pointer = fmt::format("/{}/{}", name, key);
-    const bool is_rate = key == "f16" || key == "bf16" || key == "fp8" || key == "f32";
-    if (key == "source" && value.is_string())
-      target.rates_source = value;
-    else if (is_rate && value.is_number_integer() && value.get<int64_t>() > 0)
-      target.matmul_rates[key] = value.get<int>();
-    else if (is_rate)
-      fail(file, pointer, json_text(value) + " is not a positive integer");
-    else
-      fail(file, pointer, "unknown; allowed: f16, bf16, fp8, f32 and a text as source");
-  }
+void read_matmul_rates(const JsonView& rates, Target& target) {
+  JsonObject object(rates);
+  for (const char* type : {"f16", "bf16", "fp8", "f32"})
+    if (const auto rate = object.find(type))
+      target.matmul_rates[type] = static_cast<int>(rate->integer(1, std::numeric_limits<int>::max()));
+  if (const auto source = object.find("source")) target.rates_source = source->text();
+  object.finish();
+}
+
+// "gpus/mine.json.xz" -> "mine"
+std::string stem_of(std::filesystem::path file) {
+  if (file.extension() == ".gz" || file.extension() == ".xz") file = file.stem();
+  return file.stem();
+}
+
+Json object_or_empty(const std::optional<JsonView>& view) {
+  if (!view) return Json::object();
+  if (!view->json().is_object()) view->fail_unless_it_is("an object");
+  return view->json();
 }
 
 }  // namespace
 
 Target parse_target(std::string_view text, const std::string& file_name) {
-  const Json json = Json::parse(text, nullptr, false, true);
-  if (json.is_discarded() || !json.is_object()) fail(file_name, "", "not a JSON object");
+  const JsonSource source{file_name};
+  const Json json = parse_json(text, source);
+  JsonObject object(JsonView(json, source));
   Target t;
   t.file = file_name;
-  const bool bare = !json.contains("schema");
-  if (!bare && json["schema"] != schema_name)
-    fail(file_name, "/schema", fmt::format("{} is not known; allowed: \"{}\"", json_text(json["schema"]), schema_name));
-  if (!bare && !json.contains("properties")) fail(file_name, "", "the key \"properties\" is missing");
-  t.properties = bare ? json : json["properties"];
-  check_properties(t.properties, file_name, bare ? "" : "/properties");
-  t.sm = static_cast<int>(t.properties["deviceVer"].get<int64_t>() / 10);
-  const std::string stem = std::filesystem::path(file_name).stem();
-  t.name = field<std::string>(t.properties, file_name, bare ? "" : "/properties", "deviceName", stem);
-  t.id = stem;
-  if (bare) return t;
-  t.id = field<std::string>(json, file_name, "", "id", stem);
-  t.name = field<std::string>(json, file_name, "", "name", t.name);
-  t.aliases = field<std::vector<std::string>>(json, file_name, "", "aliases", {});
-  t.architecture = field<std::string>(json, file_name, "", "architecture", "");
-  t.representative = field<bool>(json, file_name, "", "representative", false);
-  read_matmul_rates(json, file_name, t);
-  t.sources = json.value("sources", Json::object());
-  t.references = json.value("references", Json::object());
-  if (const int sm = field<int>(json, file_name, "", "sm", t.sm); sm != t.sm)
-    fail(file_name, "/sm", fmt::format("{} contradicts deviceVer {}", sm, json_text(t.properties["deviceVer"])));
+  const auto schema = object.find("schema");
+  if (schema) schema->word({schema_name});
+  const JsonView properties = schema ? object.take("properties") : object.place();
+  check_properties(properties);
+  t.properties = properties.json();
+  const int64_t device_version = properties.at("deviceVer").integer(1, 100'000);
+  t.sm = static_cast<int>(device_version / 10);
+  t.id = stem_of(file_name);
+  const auto name = properties.find("deviceName");
+  t.name = name ? name->text() : t.id;
+  if (!schema) return t;
+  if (const auto given = object.find("id")) t.id = given->text();
+  if (const auto given = object.find("name")) t.name = given->text();
+  if (const auto given = object.find("aliases")) t.aliases = given->texts();
+  if (const auto given = object.find("architecture")) t.architecture = given->text();
+  if (const auto given = object.find("representative")) t.representative = given->boolean();
+  if (const auto given = object.find("matmul_rates")) read_matmul_rates(*given, t);
+  t.sources = object_or_empty(object.find("sources"));
+  t.references = object_or_empty(object.find("references"));
+  if (const auto sm = object.find("sm"); sm && sm->integer() != t.sm)
+    sm->fail(fmt::format("{} contradicts deviceVer {}", sm->shown(), device_version));
+  object.finish();
   return t;
 }
 
 Target load_target(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) fail(path, "", "cannot be read as a target file");
-  return parse_target(std::string(std::istreambuf_iterator<char>(file), {}), path);
+  return parse_target(input_text(path), path);
 }
 
 Json to_json(const Target& t) {

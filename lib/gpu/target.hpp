@@ -35,8 +35,9 @@ struct Target {
 };
 
 /// Reads the catalogue's form ({"schema": "attnprobe/target/1", …}) or a bare property JSON as cuDNN gives it. The id
-/// of the latter is the file's name. Throws Error(usage) naming file, JSON pointer, value and what is allowed.
+/// of the latter is the file's name without endings. Throws Error(usage) naming file, JSON pointer, value and what is allowed.
 Target parse_target(std::string_view text, const std::string& file_name);
+/// The same from a file, which may be compressed (gzip, xz).
 Target load_target(const std::filesystem::path& path);
 
 /// The catalogue's form.

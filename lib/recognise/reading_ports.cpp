@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "attention/json_values.hpp"
 #include "recognise/reading.hpp"
 
 namespace attnprobe::recognise {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/input.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cudnn/library_info.hpp"
@@ -37,8 +38,8 @@ class Document {
   Json json() const {
     if (!may_be_ || text_.empty()) return nullptr;
     if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);
-    Json json = Json::parse(text_, nullptr, false, true);
-    return json.is_discarded() ? Json() : json;
+    if (!Json::accept(text_, true)) return nullptr;
+    return parse_json(text_, {"its JSON"});
   }
 
  private:

@@ -2,6 +2,7 @@
 #include "attention/config.hpp"
 
 #include "catch.hpp"
+#include "support.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::attention;
@@ -97,13 +98,21 @@ TEST_CASE("Training wants statistics", "[config]") {
   CHECK(wants_stats(one(config(R"("stats": true)"))));
 }
 
+TEST_CASE("A config file may be compressed", "[config]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("a.json", config(R"("name": "from-file")")).string();
+  REQUIRE(shell("gzip -k " + path + " && xz -k " + path).exit_code == 0);
+  for (const char* ending : {".gz", ".xz"}) CHECK(names(load_configs(path + ending)) == Names{"from-file"});
+}
+
 TEST_CASE("A config file is read, and one that is not there is named", "[config]") {
   const TemporaryFolder folder;
   const auto path = folder.file("a.json", config(R"("name": "from-file")")).string();
   CHECK(names(load_configs(path)) == Names{"from-file"});
-  CHECK(usage_error([] { load_configs("nowhere.json"); }) == "nowhere.json: cannot be read as a config file");
+  CHECK(usage_error([] { load_configs("nowhere.json"); }) ==
+        "nowhere.json: cannot be opened: No such file or directory");
   CHECK(usage_error([&] { load_configs(folder.path()); }) ==
-        folder.path().string() + ": cannot be read as a config file");
+        folder.path().string() + ": cannot be read: Is a directory");
 }
 
 // ---- shorthands
@@ -240,7 +249,11 @@ TEST_CASE("Free text stays text on the command line", "[config][options]") {
 }
 
 TEST_CASE("Broken JSON in an option is refused", "[config][options]") {
-  CHECK(usage_error([] { parse_override("mask", "{\"causal\""); }) == "--mask: {\"causal\" is not valid JSON");
+  CHECK(usage_error([] { parse_override("mask", "{\"causal\""); }) ==
+        "--mask: {\"causal\" is not valid JSON: syntax error "
+        "while parsing object separator - unexpected end of input; expected ':'");
+  CHECK(usage_error([] { parse_override("mask", R"({"causal": true, "causal": false})"); }) ==
+        "--mask at /causal: the key \"causal\" appears twice in one object");
 }
 
 TEST_CASE("Errors of options name the option", "[config][options]") {
@@ -281,8 +294,9 @@ TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
 }
 
 TEST_CASE("An unknown key beside the configs is refused", "[config][errors]") {
-  CHECK(refusal(R"({"configs": [{}], "default": {}})") ==
-        R"(bert.json: /default: unknown key "default"; allowed beside "configs": "defaults")");
+  CHECK(
+      refusal(R"({"configs": [{}], "default": {}})") ==
+      R"(bert.json: /default: unknown key "default" (did you mean "defaults"?); allowed: "configs", "defaults", "$schema")");
 }
 
 TEST_CASE("Places are JSON pointers: slash and tilde are escaped", "[config][errors]") {
@@ -338,9 +352,9 @@ TEST_CASE("Invalid JSON at the end of a line is reported with that line", "[conf
 
 TEST_CASE("A key that appears twice is refused", "[config][errors]") {
   CHECK(refusal(config(R"("dtype": "f16", "dtype": "bf16")")) ==
-        "bert.json: the key \"dtype\" appears twice in one object");
+        "bert.json: /dtype: the key \"dtype\" appears twice in one object");
   CHECK_THAT(refusal(config(R"("mask": {"padding": true, "padding": false})")),
-             ContainsSubstring("\"padding\" appears twice"));
+             StartsWith("bert.json: /mask/padding: the key \"padding\" appears twice"));
 }
 
 TEST_CASE("A document that holds no config is refused", "[config][errors]") {
@@ -399,7 +413,7 @@ TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statisti
   CHECK(mha(R"("mask": "padding_causal")") == "no error");
 }
 
-TEST_CASE("The single SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say", "[config]") {
+TEST_CASE("The unified SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say", "[config]") {
   for (const auto& [name, mask] : named_masks())
     CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": ")" + name + "\"")) == "no error");
   CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) == "no error");

@@ -362,8 +362,9 @@ TEST_CASE("Masks that contradict themselves are refused", "[mask]") {
 
 TEST_CASE("Masks with wrong members are refused", "[mask]") {
   CHECK_THAT(refusal(R"("mask": "casual")"), EndsWith("(did you mean \"causal\"?)"));
-  CHECK_THAT(refusal(R"("mask": {"window": 3})"),
-             StartsWith("x.json: /mask/window: unknown key \"window\"; allowed: \"causal\""));
+  CHECK_THAT(
+      refusal(R"("mask": {"window": 3})"),
+      StartsWith("x.json: /mask/window: unknown key \"window\" (did you mean \"window_left\"?); allowed: \"causal\""));
   CHECK_THAT(refusal(R"("mask": {"window_left": -1})"), StartsWith("x.json: /mask/window_left: -1 is out of range"));
   CHECK_THAT(refusal(R"("mask": {"alignment": "left"})"),
              StartsWith("x.json: /mask/alignment: \"left\" is not a known value"));
@@ -428,7 +429,7 @@ TEST_CASE("Options say equal pairs by their shorthand and leave out what is the 
   const auto configs = parse_configs(
       R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})", "x.json");
   CHECK(to_options(configs.at(0).spec) ==
-        R"(--seqlen-q 1 --seqlen-kv 512 --mask '{"window_left":3}' --heads 12 --head-dim 64)");
+        R"(--heads 12 --seqlen-q 1 --seqlen-kv 512 --head-dim 64 --mask '{"window_left":3}')");
 }
 
 TEST_CASE("Shipped configs have names of their own and expect of known targets", "[config][shipped]") {

@@ -1,5 +1,6 @@
 // attnprobe matrix, merge, cache: axes, cells on disk, shards, what was asked before, the reports.
 #include "campaign/matrix.hpp"
+#include "attention/matrix_document.hpp"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -301,6 +302,51 @@ TEST_CASE("a matrix file names further files by patterns from its own folder", "
   std::ofstream(folder.path("more-2.json")) << R"({"name": "two", "heads": 8, "seqlen": 512, "head_dim": 64})";
   CHECK_THAT(folder.run("out").out, ContainsSubstring("2 cells: 2 supported"));
   CHECK(Json::parse(folder.text("out/report.json"))["matrix"]["configs"] == Json{"one", "two"});
+}
+
+TEST_CASE("a matrix file that reads itself is refused with the chain", "[matrix]") {
+  const MatrixFolder folder(R"({"config_files": "*.json", "targets": "h200"})");
+  const auto refusal = [&] {
+    return run_attnprobe("matrix " + folder.path("matrix.json") + " --no-cache --out " + folder.path("out"));
+  };
+  const std::string matrix = folder.path("matrix.json");
+  Run run = refusal();
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err,
+             ContainsSubstring(matrix + ": /config_files: \"*.json\" reads itself: " + matrix + " -> " + matrix));
+  std::ofstream(folder.path("matrix.json")) << R"({"config_files": ["a.json"]})";
+  std::ofstream(folder.path("a.json")) << R"({"config_files": ["./b.json"]})";
+  std::ofstream(folder.path("b.json")) << R"({"config_files": ["a.json"]})";
+  run = refusal();
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, ContainsSubstring(folder.path("b.json") +
+                                        ": /config_files/0: \"a.json\" reads itself: " + folder.path("a.json") +
+                                        " -> " + folder.path("./b.json") + " -> " + folder.path("a.json")));
+}
+
+TEST_CASE("a matrix file is read as strictly as a config file, compressed or not", "[matrix]") {
+  const auto refusal = [](const std::string& text) {
+    const TemporaryFolder folder;
+    const auto file = folder.file("m.json", text).string();
+    std::string message = usage_error([&] { attention::load_matrix_documents({file}); });
+    return message.rfind(file, 0) == 0 ? message.substr(file.size()) : message;
+  };
+  CHECK(refusal(R"({"targets": "h200", "targets": "a100", "configs": []})") ==
+        ": /targets: the key \"targets\" appears twice in one object");
+  CHECK(refusal(R"({"targets": "h200", "configs": [{"heads": 1, "heads": 2}]})") ==
+        ": /configs/0/heads: the key \"heads\" appears twice in one object");
+  CHECK(refusal(R"({"targets": "h200", "defaults": {"heads": 1}})") == ": \"defaults\" without \"configs\"");
+  CHECK(refusal(R"({"config_files": [], "target": "h200"})").rfind(": /target: unknown key \"target\"", 0) == 0);
+  CHECK(refusal(R"({"config_files": "none-*.json"})").rfind(": /config_files: ", 0) == 0);
+  CHECK(refusal(R"({"targets": ["h200"], "config_files": []})") == "no config in these files");
+  const TemporaryFolder folder;
+  const auto file = folder.file("m.json", R"({"targets": "h200", "heads": 1, "seqlen": 8, "head_dim": 8})").string();
+  REQUIRE(shell("gzip -k " + file + " && xz -k " + file).exit_code == 0);
+  for (const char* ending : {"", ".gz", ".xz"}) {
+    const auto all = attention::load_matrix_documents({file + ending});
+    CHECK(all.configs.size() == 1);
+    CHECK(all.targets == std::vector<std::string>{"h200"});
+  }
 }
 
 TEST_CASE("probe writes the same formats", "[matrix]") {

@@ -119,14 +119,18 @@ TEST_CASE("errors name file, place, value and what is allowed", "[te]") {
                  EndsWith("(did you mean \"bshd_bshd_bshd\"?)"));
   CHECK_THAT(refusal(call_with(R"("num_head": 6)")), StartsWith("te.json: /num_head: unknown field"));
   CHECK_THAT(refusal(call_with(R"("window_size_lft": 6)")), ContainsSubstring("did you mean \"window_size_left\"?"));
-  CHECK_THAT(refusal(call_with(R"("batch_size": 0)")), StartsWith("te.json: /batch_size: 0 is not an integer from 1"));
-  CHECK_THAT(refusal(call_with(R"("is_training": 1)")), StartsWith("te.json: /is_training: 1 is not true or false"));
+  CHECK_THAT(refusal(call_with(R"("batch_size": 0)")),
+             StartsWith("te.json: /batch_size: 0 is out of range; allowed: an integer from 1 to 2147483647"));
+  CHECK_THAT(refusal(call_with(R"("is_training": 1)")),
+             StartsWith("te.json: /is_training: 1 is not a boolean; allowed: true, false"));
   CHECK_THAT(refusal(call_with(R"("q_dtype": "bf16")")), ContainsSubstring("given beside"));
   CHECK_THAT(refusal(Json::array({call_with(), call_with(R"("dropout": 2)")})),
-             StartsWith("te.json: /1/dropout: 2 is not a number from 0 to 1"));
+             StartsWith("te.json: /1/dropout: 2 is out of range; allowed: a number from 0 to 1"));
   CHECK_THAT(refusal(Json::array({call_with(R"("name": "a")"), call_with(R"("name": "a")")})),
              StartsWith("te.json: /1/name: \"a\" is the name of another call"));
-  CHECK_THAT(log_refusal("{\n\"is_training\": tru}"), StartsWith("log.txt:2: neither a Transformer Engine log"));
+  CHECK_THAT(log_refusal("{\n\"is_training\": tru}"),
+             StartsWith("log.txt:2: not valid JSON: ") &&
+                 ContainsSubstring("nor is it a log with \"Running with config={…}\""));
   CHECK_THAT(log_refusal(R"({"dropout": 0, "dropout": 1})"), ContainsSubstring("\"dropout\" appears twice"));
   CHECK_THAT(log_refusal("\nRunning with config={'fp8': False"), StartsWith("log.txt:2: the dict after"));
   CHECK_THAT(log_refusal("Running with config={'fp8': False}"), StartsWith("log.txt:1: the dump has no "));
@@ -227,12 +231,12 @@ TEST_CASE("answers: a log, as text", "[te]") {
   const Run run = run_attnprobe("--te - --target h200", {}, fixture("te-pytorch-log.txt"));
   INFO(run.err << run.out);
   CHECK_THAT(run.out, ContainsSubstring("nvte_get_fused_attn_backend"));
-  CHECK_THAT(run.out, ContainsSubstring("<stdin>:2; logged on sm90, cuDNN 9.19.0"));
+  CHECK_THAT(run.out, ContainsSubstring("standard input:2; logged on sm90, cuDNN 9.19.0"));
   CHECK_THAT(run.out, ContainsSubstring("; 2 times"));
   CHECK_THAT(run.out, ContainsSubstring("h200  F16_arbitrary_seqlen  forward by engine 2, backward by engine 6"));
   CHECK_THAT(run.out, ContainsSubstring("never seen by cuDNN"));
   // head dimensions 192 and 128, THD
-  CHECK_THAT(run.out, ContainsSubstring("<stdin>:7; logged on sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"));
+  CHECK_THAT(run.out, ContainsSubstring("standard input:7; logged on sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"));
   CHECK_THAT(run.out, ContainsSubstring("num_tokens_q = 4416, num_tokens_kv = 4416: stands as 8192"));
   CHECK_THAT(run.out, ContainsSubstring("cuda_graph = false"));
 }

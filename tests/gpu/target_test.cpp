@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
+#include "support.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::gpu;
@@ -132,11 +133,11 @@ TEST_CASE("The representative set has one GPU a generation", "[target]") {
 
 TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
   CHECK(unknown("l40ss") ==
-        "--target: \"l40ss\" is no target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
+        "--target: \"l40ss\" is not a target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
         "representative, an id of `attnprobe targets list`, or a .json file");
-  CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is no target (did you mean \"h200\"?)"));
-  CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is no target; allowed: "));
-  CHECK_THAT(unknown(""), StartsWith("--target: \"\" is no target; allowed: "));
+  CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is not a target (did you mean \"h200\"?)"));
+  CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is not a target; allowed: "));
+  CHECK_THAT(unknown(""), StartsWith("--target: \"\" is not a target; allowed: "));
 }
 
 // ---- files
@@ -155,8 +156,10 @@ TEST_CASE("A file is a target wherever a name is", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
   CHECK(ids(simulated_targets("l40s," + path)) == Ids{"l40s", "mine"});
-  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) == "nowhere.json: cannot be read as a target file");
-  CHECK(usage_error([] { simulated_targets("./nowhere"); }) == "./nowhere: cannot be read as a target file");
+  CHECK(usage_error([] { simulated_targets("nowhere.json"); }) ==
+        "nowhere.json: cannot be opened: No such file or directory");
+  CHECK(usage_error([] { simulated_targets("./nowhere"); }) ==
+        "./nowhere: cannot be opened: No such file or directory");
 }
 
 TEST_CASE("A file with the id of another chosen target is not dropped in silence", "[target]") {
@@ -174,19 +177,36 @@ TEST_CASE("A target survives the catalogue's form", "[target]") {
 
 TEST_CASE("Errors of target files name file and place", "[target]") {
   CHECK(refusal([](Json& j) { j["schema"] = "attnprobe/target/2"; }) ==
-        "my.json: /schema: \"attnprobe/target/2\" is not known; allowed: \"attnprobe/target/1\"");
+        "my.json: /schema: \"attnprobe/target/2\" is not a known value; allowed: \"attnprobe/target/1\" (did you mean "
+        "\"attnprobe/target/1\"?)");
   CHECK(refusal([](Json& j) { j.erase("properties"); }) == "my.json: the key \"properties\" is missing");
   CHECK(refusal([](Json& j) { j["properties"] = 3; }) ==
-        "my.json: /properties: expected the object of a device property JSON");
+        "my.json: /properties: 3 is not the object of a device property JSON");
   CHECK(refusal([](Json& j) { j["properties"].erase("deviceVer"); }) ==
         "my.json: /properties: the key \"deviceVer\" is missing");
   CHECK(refusal([](Json& j) { j["properties"]["multiProcessorCount"] = 0; }) ==
         "my.json: /properties/multiProcessorCount: 0 is not a positive integer");
   CHECK(refusal([](Json& j) { j["properties"]["warpSize"] = 32.5; }) ==
         "my.json: /properties/warpSize: 32.5 is neither an integer, a text nor three integers");
-  CHECK(refusal([](Json& j) { j["aliases"] = 5; }) == "my.json: /aliases: 5 has the wrong type");
-  CHECK(refusal([](Json& j) { j["id"] = 5; }) == "my.json: /id: 5 has the wrong type");
+  CHECK(refusal([](Json& j) { j["aliases"] = 5; }) == "my.json: /aliases: 5 is not an array of texts");
+  CHECK(refusal([](Json& j) { j["id"] = 5; }) == "my.json: /id: 5 is not text");
   CHECK(refusal([](Json& j) { j["sm"] = 90; }) == "my.json: /sm: 90 contradicts deviceVer 890");
+}
+
+TEST_CASE("A target file with a key twice, or one that is not known, is refused", "[target]") {
+  CHECK(refusal([](Json& j) { j["nmae"] = "x"; }) ==
+        "my.json: /nmae: unknown key \"nmae\" (did you mean \"name\"?); allowed: \"schema\", \"properties\", \"id\", "
+        "\"name\", \"aliases\", \"architecture\", \"representative\", \"sources\", \"references\", \"sm\"");
+  CHECK(refusal([](Json& j) { j["sources"] = 5; }) == "my.json: /sources: 5 is not an object");
+  CHECK(usage_error([] { parse_target(R"({"deviceVer": 890, "deviceVer": 900})", "my.json"); }) ==
+        "my.json: /deviceVer: the key \"deviceVer\" appears twice in one object");
+}
+
+TEST_CASE("A target file may be compressed, and is named without its endings", "[target]") {
+  const TemporaryFolder folder;
+  const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
+  REQUIRE(shell("gzip -k " + path + " && xz -k " + path).exit_code == 0);
+  for (const char* ending : {"", ".gz", ".xz"}) CHECK(ids(simulated_targets(path + ending)) == Ids{"mine"});
 }
 
 TEST_CASE("Errors of bare property files name the place in that file", "[target]") {
@@ -198,8 +218,8 @@ TEST_CASE("Errors of bare property files name the place in that file", "[target]
   CHECK(bare("deviceVer", "9.0") == "my.json: /deviceVer: \"9.0\" is not a positive integer");
   CHECK_THAT(bare("deviceName", 5), StartsWith("my.json: /deviceName: "));
   CHECK(usage_error([] { parse_target("{}", "my.json"); }) == "my.json: the key \"deviceVer\" is missing");
-  CHECK(usage_error([] { parse_target("[1]", "my.json"); }) == "my.json: not a JSON object");
-  CHECK(usage_error([] { parse_target("{", "my.json"); }) == "my.json: not a JSON object");
+  CHECK(usage_error([] { parse_target("[1]", "my.json"); }) == "my.json: [1] is not an object");
+  CHECK_THAT(usage_error([] { parse_target("{", "my.json"); }), StartsWith("my.json:1: not valid JSON: "));
 }
 
 TEST_CASE("Extents are three integers", "[target]") {

@@ -102,7 +102,7 @@ const std::vector<std::string>& nvte_formats();
 /// Transformer Engine prints with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, "Running with config={…}". Equal dumps of one log
 /// are one call. Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
 std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text, const std::string& file_name);
-/// The same from a file; "-" is standard input.
+/// The same from a file, which may be compressed (gzip, xz); "-" is standard input.
 std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& path);
 
 /// What the graphs depend on beside the call.

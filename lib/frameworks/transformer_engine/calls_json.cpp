@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iostream>
-#include <iterator>
 #include <set>
 
 #include "base/error.hpp"
+#include "base/input.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "frameworks/transformer_engine/calls_reading.hpp"
 
@@ -19,34 +17,21 @@ namespace {
 
 using Query = TransformerEngineQuery;
 
-// What is wrong with a value; the caller adds where it stands.
-struct BadValue {
-  std::string message;
-};
-
 struct FieldReader {
   std::string name;
-  std::function<void(Query&, const Json&)> set;
+  std::function<void(Query&, const JsonView&)> set;
 };
 
 constexpr const char* config_default = "the default of Transformer Engine's own config";
 
-bool as_boolean(const Json& json) {
-  if (!json.is_boolean()) throw BadValue{"is not true or false"};
-  return json.get<bool>();
-}
-
-int64_t as_integer(const Json& json, int64_t least) {
+int64_t as_integer(const JsonView& view, int64_t least) {
   constexpr int64_t most = 2'147'483'647;
-  if (!json.is_number_integer() || json.get<int64_t>() < least || json.get<int64_t>() > most)
-    throw BadValue{fmt::format("is not an integer from {} to {}", least, most)};
-  return json.get<int64_t>();
+  return view.integer(least, most);
 }
 
 // "NVTE_PADDING_CAUSAL_MASK", "padding_causal" and "off-by-one" as the words of attnprobe's tables.
-std::string word_of(const Json& json, const std::string& ending = "") {
-  if (!json.is_string()) throw BadValue{"is not a string"};
-  std::string word = json.get<std::string>();
+std::string word_of(const JsonView& view, const std::string& ending = "") {
+  std::string word = view.text();
   for (char& c : word) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const std::string prefix : {"nvte_", "knvte"})
     if (word.rfind(prefix, 0) == 0) word.erase(0, prefix.size());
@@ -55,105 +40,96 @@ std::string word_of(const Json& json, const std::string& ending = "") {
   return word;
 }
 
-[[noreturn]] void unknown_word(const std::string& word, const std::vector<std::string>& allowed) {
-  throw BadValue{fmt::format("is not a known value; allowed: {} (NVTE_… too){}", quoted_list(allowed),
-                             did_you_mean(word, allowed))};
+[[noreturn]] void unknown_word(const JsonView& view, const std::string& word, const std::vector<std::string>& allowed) {
+  view.fail(fmt::format("{} is not a known value; allowed: {} (NVTE_… too){}", view.shown(), quoted_list(allowed),
+                        did_you_mean(word, allowed)));
 }
 
 template <class E>
-E as_enum(const Json& json, const std::string& ending = "") {
-  const std::string word = word_of(json, ending);
+E as_enum(const JsonView& view, const std::string& ending = "") {
+  const std::string word = word_of(view, ending);
   if (const auto value = parse_enum<E>(word)) return *value;
-  unknown_word(word, names_of<E>());
+  unknown_word(view, word, names_of<E>());
 }
 
-std::string as_one_of(const Json& json, const std::vector<std::string>& allowed) {
-  std::string word = word_of(json);
-  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) unknown_word(word, allowed);
+std::string as_one_of(const JsonView& view, const std::vector<std::string>& allowed) {
+  std::string word = word_of(view);
+  if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) unknown_word(view, word, allowed);
   return word;
 }
 
 // NVTEDType, by TE's name, PyTorch's and attnprobe's. Those that no attention tensor of TE has are left out.
-DataType as_type(const Json& json) {
+DataType as_type(const JsonView& view) {
   static const std::vector<std::pair<std::string, DataType>> types = {
       {"float16", DataType::f16},         {"bfloat16", DataType::bf16},
       {"float32", DataType::f32},         {"float8e4m3", DataType::fp8_e4m3},
       {"float8e5m2", DataType::fp8_e5m2}, {"f16", DataType::f16},
       {"bf16", DataType::bf16},           {"f32", DataType::f32},
       {"fp8_e4m3", DataType::fp8_e4m3},   {"fp8_e5m2", DataType::fp8_e5m2}};
-  const std::string word = word_of(json);
+  const std::string word = word_of(view);
   std::vector<std::string> names;
   for (const auto& [name, type] : types) {
     if (name == word) return type;
     names.push_back(name);
   }
-  unknown_word(word, names);
+  unknown_word(view, word, names);
 }
 
 FieldReader boolean(const char* name, bool Query::*member) {
-  return {name, [member](Query& query, const Json& json) { query.*member = as_boolean(json); }};
+  return {name, [member](Query& query, const JsonView& view) { query.*member = view.boolean(); }};
 }
 FieldReader integer(const char* name, int64_t Query::*member, int64_t least = 1) {
-  return {name, [member, least](Query& query, const Json& json) { query.*member = as_integer(json, least); }};
+  return {name, [member, least](Query& query, const JsonView& view) { query.*member = as_integer(view, least); }};
 }
 FieldReader type(const char* name, DataType Query::*member) {
-  return {name, [member](Query& query, const Json& json) { query.*member = as_type(json); }};
+  return {name, [member](Query& query, const JsonView& view) { query.*member = as_type(view); }};
 }
 FieldReader format(const char* name, std::string Query::*member) {
-  return {name, [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_formats()); }};
+  return {name, [member](Query& query, const JsonView& view) { query.*member = as_one_of(view, nvte_formats()); }};
 }
 FieldReader layout(const char* name, std::string Query::*member) {
-  return {name, [member](Query& query, const Json& json) { query.*member = as_one_of(json, nvte_layouts()); }};
+  return {name, [member](Query& query, const JsonView& view) { query.*member = as_one_of(view, nvte_layouts()); }};
 }
 FieldReader pages(const char* name, NvtePages Query::*cache, int64_t NvtePages::*member) {
-  return {name, [cache, member](Query& query, const Json& json) { query.*cache.*member = as_integer(json, 1); }};
+  return {name, [cache, member](Query& query, const JsonView& view) { query.*cache.*member = as_integer(view, 1); }};
 }
 FieldReader bias_dim(const char* name, size_t axis) {
-  return {name, [axis](Query& query, const Json& json) { query.bias_dims.at(axis) = as_integer(json, 1); }};
-}
-
-double as_number(const Json& json) {
-  if (!json.is_number()) throw BadValue{"is not a number"};
-  return json.get<double>();
+  return {name, [axis](Query& query, const JsonView& view) { query.bias_dims.at(axis) = as_integer(view, 1); }};
 }
 
 const std::vector<FieldReader>& readers() {
   static const std::vector<FieldReader> all = {
-      {"name",
-       [](Query& query, const Json& json) {
-         if (!json.is_string()) throw BadValue{"is not a string"};
-         query.name = json.get<std::string>();
-       }},
+      {"name", [](Query& query, const JsonView& view) { query.name = view.text(); }},
       boolean("is_training", &Query::is_training),
       integer("batch_size", &Query::batch_size),
-      {"qkv_dtype", [](Query& query, const Json& json) { query.q_dtype = query.kv_dtype = as_type(json); }},
+      {"qkv_dtype", [](Query& query, const JsonView& view) { query.q_dtype = query.kv_dtype = as_type(view); }},
       type("q_dtype", &Query::q_dtype),
       type("kv_dtype", &Query::kv_dtype),
       type("o_dtype", &Query::o_dtype),
       type("do_dtype", &Query::do_dtype),
       type("dqkv_dtype", &Query::dqkv_dtype),
-      {"scaling_mode", [](Query& query, const Json& json) { query.scaling_mode = as_enum<NvteScaling>(json); }},
+      {"scaling_mode", [](Query& query, const JsonView& view) { query.scaling_mode = as_enum<NvteScaling>(view); }},
       layout("qkv_layout", &Query::qkv_layout),
       format("o_format", &Query::o_format),
       format("do_format", &Query::do_format),
       layout("dqkv_layout", &Query::dqkv_layout),
       format("qkv_scale_inv_format", &Query::qkv_scale_inv_format),
       format("do_scale_inv_format", &Query::do_scale_inv_format),
-      {"bias_type", [](Query& query, const Json& json) { query.bias_type = as_enum<NvteBias>(json); }},
+      {"bias_type", [](Query& query, const JsonView& view) { query.bias_type = as_enum<NvteBias>(view); }},
       bias_dim("bias_batch_size", 0),
       bias_dim("bias_num_heads", 1),
       bias_dim("bias_seqlen_q", 2),
       bias_dim("bias_seqlen_kv", 3),
       {"attn_mask_type",
-       [](Query& query, const Json& json) { query.attn_mask_type = as_enum<NvteMask>(json, "_mask"); }},
+       [](Query& query, const JsonView& view) { query.attn_mask_type = as_enum<NvteMask>(view, "_mask"); }},
       {"softmax_type",
-       [](Query& query, const Json& json) { query.softmax_type = as_enum<NvteSoftmax>(json, "_softmax"); }},
+       [](Query& query, const JsonView& view) { query.softmax_type = as_enum<NvteSoftmax>(view, "_softmax"); }},
       {"dropout",
-       [](Query& query, const Json& json) {
-         query.dropout = as_number(json);
-         if (query.dropout < 0 || query.dropout > 1) throw BadValue{"is not a number from 0 to 1"};
+       [](Query& query, const JsonView& view) {
+         query.dropout = view.number();
+         if (query.dropout < 0 || query.dropout > 1) view.fail_out_of_range("a number from 0 to 1");
        }},
-      {"attn_scale", [](Query& query, const Json& json) { query.attn_scale = as_number(json); }},
+      {"attn_scale", [](Query& query, const JsonView& view) { query.attn_scale = view.number(); }},
       integer("num_attn_heads", &Query::num_attn_heads),
       integer("num_gqa_groups", &Query::num_gqa_groups),
       integer("max_seqlen_q", &Query::max_seqlen_q),
@@ -256,26 +232,13 @@ class Completion {
   const Json& fields_;
 };
 
-Json parse_document(std::string_view text, const std::string& file) {
-  // The parser keeps the last of two equal keys in silence.
-  std::vector<std::set<std::string>> keys;
-  auto watch = [&](int, nlohmann::detail::parse_event_t event, Json& parsed) {
-    if (event == nlohmann::detail::parse_event_t::object_start) keys.emplace_back();
-    if (event == nlohmann::detail::parse_event_t::object_end) keys.pop_back();
-    if (event == nlohmann::detail::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: the key \"{}\" appears twice in one object", file, parsed.get<std::string>()));
-    return true;
-  };
-  try {
-    return Json::parse(text, watch, true, true);
-  } catch (const Json::parse_error& e) {
-    const size_t byte = std::min(std::max<size_t>(e.byte, 1) - 1, text.size());
-    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
-    throw Error(ErrorKind::usage,
-                fmt::format("{}:{}: neither a Transformer Engine log with \"{}{{…}}\" nor valid JSON: {}", file, line,
-                            transformer_engine_dump, e.what()));
-  }
+// JSON, or else the error says that a log may be given, too.
+Json parse_calls(std::string_view text, const std::string& file) try {
+  return parse_json(text, {file});
+} catch (const Error& e) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{} (nor is it a log with \"{}{{…}}\", which Transformer Engine's PyTorch prints)", e.what(),
+                          transformer_engine_dump));
 }
 
 Query read_object(const Json& object, const std::string& file, const std::string& pointer, const std::string& name) {
@@ -289,7 +252,7 @@ Query read_object(const Json& object, const std::string& file, const std::string
 
 }  // namespace
 
-void fail_transformer_engine(const attention::Origin& origin, const std::string& field, const std::string& message) {
+std::string transformer_engine_place(const attention::Origin& origin, const std::string& field) {
   std::string where = origin.file;
   // A log's place is a line and its fields are words; JSON's place is a pointer, of which the field is the end.
   const bool in_log = !origin.pointer.empty() && origin.pointer.front() != '/';
@@ -298,7 +261,11 @@ void fail_transformer_engine(const attention::Origin& origin, const std::string&
   else if (!origin.pointer.empty() || !field.empty())
     where += fmt::format(": {}", origin.pointer);
   if (!field.empty()) where += in_log ? fmt::format(": '{}'", field) : fmt::format("/{}", pointer_part(field));
-  throw Error(ErrorKind::usage, fmt::format("{}: {}", where, message));
+  return where;
+}
+
+void fail_transformer_engine(const attention::Origin& origin, const std::string& field, const std::string& message) {
+  throw Error(ErrorKind::usage, fmt::format("{}: {}", transformer_engine_place(origin, field), message));
 }
 
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query) {
@@ -309,11 +276,7 @@ TransformerEngineQuery read_transformer_engine_fields(const Json& fields, Transf
       fail_transformer_engine(
           query.origin, key,
           fmt::format("unknown field{}; allowed: {}", did_you_mean(key, reader_names()), quoted_list(reader_names())));
-    try {
-      reader->set(query, value);
-    } catch (const BadValue& bad) {
-      fail_transformer_engine(query.origin, key, fmt::format("{} {}", json_text(value), bad.message));
-    }
+    reader->set(query, JsonView(value, {transformer_engine_place(query.origin, key)}));
   }
   Completion(query, fields).run();
   return query;
@@ -322,7 +285,7 @@ TransformerEngineQuery read_transformer_engine_fields(const Json& fields, Transf
 std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text, const std::string& file_name) {
   if (text.find(transformer_engine_dump) != std::string_view::npos)
     return read_transformer_engine_dumps(text, file_name);
-  const Json document = parse_document(text, file_name);
+  const Json document = parse_calls(text, file_name);
   std::vector<Query> queries;
   if (!document.is_array()) return {read_object(document, file_name, "", "te")};
   std::set<std::string> names;
@@ -337,12 +300,7 @@ std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view te
 }
 
 std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& path) {
-  if (path == "-")
-    return parse_transformer_engine(std::string(std::istreambuf_iterator<char>(std::cin), {}), "<stdin>");
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path))
-    throw Error(ErrorKind::usage, fmt::format("{}: cannot be read", path));
-  return parse_transformer_engine(std::string(std::istreambuf_iterator<char>(file), {}), path);
+  return parse_transformer_engine(input_text(path), input_name(path));
 }
 
 }  // namespace attnprobe::frameworks

@@ -17,7 +17,9 @@ TransformerEngineQuery read_transformer_engine_fields(const Json& fields, Transf
 /// Every dump of a log.
 std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text, const std::string& file_name);
 
-/// "file: /1/q_dtype" or "file:12: 'qkv_dtype'".
+/// "file: /1/q_dtype" or "file:12: 'qkv_dtype'"; `field` may be "".
+std::string transformer_engine_place(const attention::Origin& origin, const std::string& field);
+/// Throws Error(usage) with that place.
 [[noreturn]] void fail_transformer_engine(const attention::Origin& origin, const std::string& field,
                                           const std::string& message);
 

@@ -162,7 +162,7 @@ class Dump {
 
   int64_t integer(const std::string& key) const {
     const auto numbers = integers_in(raw(key));
-    if (numbers.empty()) fail_transformer_engine(query_.origin, key, fmt::format("{} is no number", raw(key)));
+    if (numbers.empty()) fail_transformer_engine(query_.origin, key, fmt::format("{} is not a number", raw(key)));
     return numbers.front();
   }
 
@@ -234,7 +234,7 @@ class Dump {
     if (has("window_size")) {
       const auto sides = integers_in(raw("window_size"));
       if (sides.size() != 2)
-        fail_transformer_engine(query_.origin, "window_size", fmt::format("{} is no pair", raw("window_size")));
+        fail_transformer_engine(query_.origin, "window_size", fmt::format("{} is not a pair", raw("window_size")));
       fields_["window_size_left"] = sides[0];
       fields_["window_size_right"] = sides[1];
     }
@@ -257,7 +257,7 @@ class Dump {
     if (type == "no_bias" || type == "alibi") return;
     if (shape.size() != 4 || shape.find_first_not_of("1bhs") != std::string::npos)
       fail_transformer_engine(query_.origin, "core_attention_bias_shape",
-                              fmt::format("\"{}\" is no shape such as \"1hss\"", shape));
+                              fmt::format("\"{}\" is not a shape such as \"1hss\"", shape));
     const char* names[] = {"bias_batch_size", "bias_num_heads", "bias_seqlen_q", "bias_seqlen_kv"};
     const char* extents[] = {"batch_size", "num_attn_heads", "max_seqlen_q", "max_seqlen_kv"};
     for (size_t i = 0; i < 4; ++i) fields_[names[i]] = shape[i] == '1' ? Json(1) : fields_[extents[i]];

@@ -40,119 +40,90 @@ std::optional<double> float_of_bits(const std::string& text) {
 
 }  // namespace
 
-void JsonPlace::wrong(const std::string& allowed) const {
-  std::string value = json_text(*value_);
-  constexpr size_t most = 80;
-  if (value.size() > most) value = value.substr(0, most) + "…";
-  throw Error(ErrorKind::usage, fmt::format("cudnn-frontend's JSON: {}: {} is not allowed; allowed: {}",
-                                            pointer_.empty() ? "/" : pointer_, value, allowed));
+void FrontendPlace::wrong(const std::string& allowed) const {
+  fail(fmt::format("{} is not allowed; allowed: {}", shown(), allowed));
 }
 
-void JsonPlace::wrong_word(const std::vector<std::string>& allowed) const {
-  wrong(quoted_list(allowed));
+bool FrontendPlace::has(const std::string& key) const {
+  const auto found = find(key);
+  return found && !found->json().is_null();
 }
 
-bool JsonPlace::has(const std::string& key) const {
-  return value_->is_object() && value_->contains(key) && !(*value_)[key].is_null();
+FrontendPlace FrontendPlace::at(const std::string& key) const {
+  if (!json().is_object()) wrong(fmt::format("an object with the key \"{}\"", key));
+  if (!has(key)) fail(fmt::format("the key \"{}\" is missing or null", key));
+  return JsonView::at(key);
 }
 
-JsonPlace JsonPlace::at(const std::string& key) const {
-  if (!value_->is_object()) wrong(fmt::format("an object with the key \"{}\"", key));
-  if (!has(key))
-    throw Error(ErrorKind::usage, fmt::format("cudnn-frontend's JSON: {}: the key \"{}\" is missing or null",
-                                              pointer_.empty() ? "/" : pointer_, key));
-  return {(*value_)[key], pointer_ + "/" + pointer_part(key)};
+FrontendPlace FrontendPlace::at(size_t index) const {
+  if (!json().is_array() || index >= json().size()) wrong(fmt::format("an array of more than {}", index));
+  return JsonView::at(index);
 }
 
-JsonPlace JsonPlace::at(size_t index) const {
-  if (!value_->is_array() || index >= value_->size()) wrong(fmt::format("an array of more than {}", index));
-  return {(*value_)[index], fmt::format("{}/{}", pointer_, index)};
-}
-
-bool JsonPlace::boolean() const {
-  if (!value_->is_boolean()) wrong("true, false");
-  return value_->get<bool>();
-}
-
-int64_t JsonPlace::integer(int64_t low, int64_t high) const {
-  auto fail = [&] { wrong(fmt::format("an integer from {} to {}", low, high)); };
-  if (!value_->is_number_integer()) fail();
-  if (value_->is_number_unsigned() &&
-      value_->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-    fail();
-  const auto number = value_->get<int64_t>();
-  if (number < low || number > high) fail();
-  return number;
-}
-
-std::string JsonPlace::text() const {
-  if (!value_->is_string()) wrong("text");
-  return value_->get<std::string>();
-}
-
-double JsonPlace::number() const {
-  if (value_->is_number()) return value_->get<double>();
-  const auto value = value_->is_string() ? float_of_bits(value_->get<std::string>()) : std::nullopt;
+double FrontendPlace::number() const {
+  if (json().is_number()) return json().get<double>();
+  const auto value = json().is_string() ? float_of_bits(json().get<std::string>()) : std::nullopt;
   if (!value) wrong("a number, or the eight hexadecimal digits of a float's bits");
   return *value;
 }
 
-std::vector<int64_t> JsonPlace::integers(int64_t low) const {
+std::vector<int64_t> FrontendPlace::integers(int64_t low) const {
   constexpr size_t most = 8;  // CUDNN_DIM_MAX
-  if (!value_->is_array() || value_->size() > most) wrong(fmt::format("an array of at most {} integers", most));
+  if (!json().is_array() || json().size() > most) wrong(fmt::format("an array of at most {} integers", most));
   std::vector<int64_t> numbers;
-  for (size_t i = 0; i < value_->size(); ++i) numbers.push_back(at(i).integer(low));
+  for (size_t i = 0; i < json().size(); ++i) numbers.push_back(at(i).integer(low));
   return numbers;
 }
 
-DataType JsonPlace::data_type() const {
+DataType FrontendPlace::data_type() const {
   std::vector<std::string> names;
   for (const auto& [name, type] : frontend_type_names) {
-    if (*value_ == name) return type;
+    if (json() == name) return type;
     names.emplace_back(name);
   }
-  wrong_word(names);
+  fail_unless_one_of(names);
 }
 
-bool JsonPlace::boolean_or(const std::string& key, bool otherwise) const {
+bool FrontendPlace::boolean_or(const std::string& key, bool otherwise) const {
   return has(key) ? at(key).boolean() : otherwise;
 }
 
-std::optional<int64_t> JsonPlace::optional_integer(const std::string& key, int64_t low, int64_t high) const {
+std::optional<int64_t> FrontendPlace::optional_integer(const std::string& key, int64_t low, int64_t high) const {
   if (!has(key)) return std::nullopt;
   return at(key).integer(low, high);
 }
 
-std::optional<double> JsonPlace::optional_number(const std::string& key) const {
+std::optional<double> FrontendPlace::optional_number(const std::string& key) const {
   if (!has(key)) return std::nullopt;
   return at(key).number();
 }
 
-std::optional<DataType> JsonPlace::optional_data_type(const std::string& key) const {
+std::optional<DataType> FrontendPlace::optional_data_type(const std::string& key) const {
   if (!has(key)) return std::nullopt;
   return at(key).data_type();
 }
 
-std::string JsonPlace::text_or(const std::string& key, const std::string& otherwise) const {
+std::string FrontendPlace::text_or(const std::string& key, const std::string& otherwise) const {
   return has(key) ? at(key).text() : otherwise;
 }
 
-FrontendDocument::FrontendDocument(const Json& json) : root_(json, "") {
-  const JsonPlace context = root_.at("context");
+FrontendDocument::FrontendDocument(const Json& json) : root_(json) {
+  const FrontendPlace context = root_.at("context");
   context_ = {context.optional_data_type("io_data_type"), context.optional_data_type("intermediate_data_type"),
               context.optional_data_type("compute_data_type")};
-  const JsonPlace nodes = root_.at("nodes");
-  if (!nodes.value().is_array()) nodes.wrong("an array of nodes");
+  const FrontendPlace nodes = root_.at("nodes");
+  if (!nodes.json().is_array()) nodes.wrong("an array of nodes");
 }
 
-std::map<std::string, std::string> FrontendDocument::ports(const JsonPlace& node, const std::string& direction) const {
+std::map<std::string, std::string> FrontendDocument::ports(const FrontendPlace& node,
+                                                           const std::string& direction) const {
   std::map<std::string, std::string> keys;
   if (!node.has(direction)) return keys;
-  const JsonPlace ports = node.at(direction);
-  if (!ports.value().is_object()) ports.wrong("an object of tensors by port");
-  for (const auto& [port, reference] : ports.value().items()) {
+  const FrontendPlace ports = node.at(direction);
+  if (!ports.json().is_object()) ports.wrong("an object of tensors by port");
+  for (const auto& [port, reference] : ports.json().items()) {
     if (reference.is_null()) continue;
-    const JsonPlace place = ports.at(port);
+    const FrontendPlace place = ports.at(port);
     const std::string key = reference.is_number_integer() ? std::to_string(place.integer()) : place.text();
     if (!root_.has("tensors") || !root_.at("tensors").has(key)) place.wrong("a key of /tensors");
     keys[port] = key;
@@ -161,7 +132,7 @@ std::map<std::string, std::string> FrontendDocument::ports(const JsonPlace& node
 }
 
 FrontendTensor FrontendDocument::tensor(const std::string& key) const {
-  const JsonPlace json = root_.at("tensors").at(key);
+  const FrontendPlace json = root_.at("tensors").at(key);
   FrontendTensor t;
   t.key = key;
   t.pointer = json.pointer();
@@ -184,8 +155,8 @@ FrontendTensor FrontendDocument::tensor(const std::string& key) const {
 
 std::vector<std::string> FrontendDocument::tensor_keys() const {
   std::vector<std::string> keys;
-  if (!root_.has("tensors") || !root_.at("tensors").value().is_object()) return keys;
-  for (const auto& [key, value] : root_.at("tensors").value().items()) keys.push_back(key);
+  if (!root_.has("tensors") || !root_.at("tensors").json().is_object()) return keys;
+  for (const auto& [key, value] : root_.at("tensors").json().items()) keys.push_back(key);
   return keys;
 }
 

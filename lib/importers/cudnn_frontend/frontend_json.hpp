@@ -2,47 +2,36 @@
 // Error(usage) that names the JSON pointer, the value and what is allowed.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json_reader.hpp"
 #include "build/graph_builder.hpp"
 
 namespace attnprobe::importers {
 
-/// A value and where it stands. The JSON must outlive it.
-class JsonPlace {
+/// A value and its place. cudnn-frontend writes null where a member is not set, so that null is as good as absent.
+class FrontendPlace : public JsonView {
  public:
-  JsonPlace(const Json& value, std::string pointer) : value_(&value), pointer_(std::move(pointer)) {}
+  explicit FrontendPlace(const Json& whole) : JsonView(whole, {"cudnn-frontend's JSON"}) {}
+  FrontendPlace(JsonView view) : JsonView(std::move(view)) {}  // NOLINT: the same thing with more words
 
-  const Json& value() const { return *value_; }
-  const std::string& pointer() const { return pointer_; }
+  /// "<place>: <value> is not allowed; allowed: …".
   [[noreturn]] void wrong(const std::string& allowed) const;
 
   /// Whether this is an object with that key, and not null there.
   bool has(const std::string& key) const;
   /// Throws where has(key) is false.
-  JsonPlace at(const std::string& key) const;
-  JsonPlace at(size_t index) const;
+  FrontendPlace at(const std::string& key) const;
+  FrontendPlace at(size_t index) const;
 
-  bool boolean() const;
-  int64_t integer(int64_t low = std::numeric_limits<int64_t>::min(),
-                  int64_t high = std::numeric_limits<int64_t>::max()) const;
-  std::string text() const;
   /// A number, or a float as cudnn-frontend writes it: the eight hexadecimal digits of its bits. The result is the
   /// shortest decimal that is this float: 3DCCCCCD is 0.1.
   double number() const;
   std::vector<int64_t> integers(int64_t low) const;
   DataType data_type() const;
-
-  template <class E>
-  E one_of() const {
-    const auto found = value_->is_string() ? parse_enum<E>(value_->get<std::string>()) : std::nullopt;
-    if (!found) wrong_word(names_of<E>());
-    return *found;
-  }
 
   /// Of a key that may be absent or null.
   bool boolean_or(const std::string& key, bool otherwise) const;
@@ -50,12 +39,6 @@ class JsonPlace {
   std::optional<double> optional_number(const std::string& key) const;
   std::optional<DataType> optional_data_type(const std::string& key) const;
   std::string text_or(const std::string& key, const std::string& otherwise) const;
-
- private:
-  [[noreturn]] void wrong_word(const std::vector<std::string>& allowed) const;
-
-  const Json* value_;
-  std::string pointer_;
 };
 
 /// A tensor as cudnn-frontend describes it: what is not set may be inferred later.
@@ -83,19 +66,19 @@ class FrontendDocument {
  public:
   explicit FrontendDocument(const Json& json);
 
-  const JsonPlace& root() const { return root_; }
+  const FrontendPlace& root() const { return root_; }
   const FrontendContext& context() const { return context_; }
-  size_t node_count() const { return root_.at("nodes").value().size(); }
-  JsonPlace node(size_t index) const { return root_.at("nodes").at(index); }
+  size_t node_count() const { return root_.at("nodes").json().size(); }
+  FrontendPlace node(size_t index) const { return root_.at("nodes").at(index); }
   /// Tensor keys by port; direction is "inputs" or "outputs".
-  std::map<std::string, std::string> ports(const JsonPlace& node, const std::string& direction) const;
+  std::map<std::string, std::string> ports(const FrontendPlace& node, const std::string& direction) const;
   FrontendTensor tensor(const std::string& key) const;
   std::vector<std::string> tensor_keys() const;
   /// The tensor's type, or the context's for it; none where neither is set.
   std::optional<DataType> type_of(const FrontendTensor& tensor) const;
 
  private:
-  JsonPlace root_;
+  FrontendPlace root_;
   FrontendContext context_;
 };
 

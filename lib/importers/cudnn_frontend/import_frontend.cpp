@@ -11,14 +11,14 @@
 namespace attnprobe::importers {
 namespace {
 
-CudnnVersion backend_version_of(const JsonPlace& place) {
+CudnnVersion backend_version_of(const FrontendPlace& place) {
   const auto version = CudnnVersion::parse(place.text());
   if (!version || version->text() != place.text()) place.wrong("\"MAJOR.MINOR.PATCH\"");
   return *version;
 }
 
 // What changes nothing that is asked of cuDNN here, but did something where the graph ran.
-void note_frontend_context(const JsonPlace& context, FrontendGraph& result) {
+void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) {
   auto note = [&](const char* what) { result.notes.emplace_back(what); };
   if (context.boolean_or("is_dynamic_shape_enabled", false))
     note("dynamic shapes are enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
@@ -28,20 +28,21 @@ void note_frontend_context(const JsonPlace& context, FrontendGraph& result) {
     result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }
 
-std::optional<Json> plan_in_serialization(const JsonPlace& root) {
+std::optional<Json> plan_in_serialization(const FrontendPlace& root) {
   if (!root.has("cudnn_backend_data")) return std::nullopt;
-  const JsonPlace place = root.at("cudnn_backend_data");
-  Json plan = place.value().is_string() ? Json::parse(place.text(), nullptr, false) : place.value();
+  const FrontendPlace place = root.at("cudnn_backend_data");
+  const bool as_text = place.json().is_string();
+  Json plan = as_text ? parse_json(place.text(), {place.where(), ": ", false}, {.comments = false}) : place.json();
   if (!plan.is_object()) place.wrong("a plan of cuDNN as JSON");
   return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would make an array
 }
 
 // graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at all.
-void note_frontend_scalars(const JsonPlace& root, FrontendGraph& result) {
+void note_frontend_scalars(const FrontendPlace& root, FrontendGraph& result) {
   if (!root.has("pass_by_values") || !result.graph) return;
-  const JsonPlace values = root.at("pass_by_values");
-  if (!values.value().is_object()) values.wrong("an object of values by uid");
-  for (const auto& [uid, value] : values.value().items())
+  const FrontendPlace values = root.at("pass_by_values");
+  if (!values.json().is_object()) values.wrong("an object of values by uid");
+  for (const auto& [uid, value] : values.json().items())
     for (graph::Tensor& t : result.graph->tensors)
       if (t.by_value && uid == std::to_string(t.uid)) t.value = values.at(uid).at("value").number();
 }
@@ -99,9 +100,9 @@ bool is_frontend_json(const Json& json) {
 
 FrontendGraph import_frontend_json(const Json& json) {
   if (!is_frontend_json(json))
-    throw Error(ErrorKind::usage, "cudnn-frontend's JSON: /: no object with the keys \"context\" and \"nodes\"");
+    throw Error(ErrorKind::usage, "cudnn-frontend's JSON: not an object with the keys \"context\" and \"nodes\"");
   const FrontendDocument document(json);
-  const JsonPlace& root = document.root();
+  const FrontendPlace& root = document.root();
   FrontendGraph result;
   if (root.has("cudnn_backend_version")) result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
   result.frontend_version =

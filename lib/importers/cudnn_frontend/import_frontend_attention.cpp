@@ -88,7 +88,7 @@ FrontendTensor FrontendAttentionReader::needed(const std::string& port) const {
   throw Error(ErrorKind::internal, "an input that is there was not read: " + port);
 }
 
-JsonPlace FrontendAttentionReader::tensor_place(const FrontendTensor& t) const {
+FrontendPlace FrontendAttentionReader::tensor_place(const FrontendTensor& t) const {
   return document_.root().at("tensors").at(t.key);
 }
 
@@ -130,7 +130,7 @@ void FrontendAttentionReader::read_pattern() {
   if (is_bprop(spec_)) return;  // Pattern::sdpa: with what cudnn-frontend changes of it for a cuDNN and a GPU
   spec_.pattern = Pattern::sdpa_composite;  // there was nothing else before "implementation"
   if (!node_.has("implementation")) return;
-  const JsonPlace place = node_.at("implementation");
+  const FrontendPlace place = node_.at("implementation");
   const std::string word = place.text();
   if (word == "UNIFIED")
     spec_.pattern = Pattern::sdpa_unified;
@@ -168,10 +168,10 @@ void FrontendAttentionReader::read_mask() {
     if (const auto left = node_.optional_integer(key, 1, longest_extent)) mask.window_left = *left - 1;
   if (const auto right = node_.optional_integer("right_bound", 0, longest_extent)) mask.window_right = right;
   if (node_.has("diagonal_alignment")) {
-    const JsonPlace place = node_.at("diagonal_alignment");
-    if (place.value() == "BOTTOM_RIGHT")
+    const FrontendPlace place = node_.at("diagonal_alignment");
+    if (place.json() == "BOTTOM_RIGHT")
       mask.alignment = Alignment::bottom_right;
-    else if (place.value() != "TOP_LEFT")
+    else if (place.json() != "TOP_LEFT")
       place.wrong(quoted_list({"TOP_LEFT", "BOTTOM_RIGHT"}));
   }
   if (!mask.padding && !spec_.paged && (inputs_.count("SEQ_LEN_Q") != 0 || inputs_.count("SEQ_LEN_KV") != 0))

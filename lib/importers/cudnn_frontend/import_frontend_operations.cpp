@@ -99,7 +99,7 @@ class FrontendOperationsReader {
  private:
   void note(const std::string& text) { result_.notes.push_back(text); }
 
-  void read_node(const JsonPlace& node) {
+  void read_node(const FrontendPlace& node) {
     node_ = &node;
     inputs_ = document_.ports(node, "inputs");
     outputs_ = document_.ports(node, "outputs");
@@ -319,8 +319,8 @@ class FrontendOperationsReader {
     op.x = at(x).uid;
     op.scale = at(scale).uid;
     op.y = finish(y, build::Dims(at(x).dims), [&](const build::Dims&) { return at(x).strides; });
-    const JsonPlace block = node_->at("block_size");
-    op.block_size = block.value().is_array() ? block.integers(1) : std::vector<int64_t>{block.integer(1)};
+    const FrontendPlace block = node_->at("block_size");
+    op.block_size = block.json().is_array() ? block.integers(1) : std::vector<int64_t>{block.integer(1)};
     op.compute = compute();
     op.negative_scale = node_->boolean_or("is_negative_scale", false);
     graph_.operations.emplace_back(op);
@@ -328,7 +328,7 @@ class FrontendOperationsReader {
 
   const FrontendDocument& document_;
   FrontendGraph& result_;
-  const JsonPlace* node_ = nullptr;
+  const FrontendPlace* node_ = nullptr;
   std::map<std::string, std::string> inputs_, outputs_;
   graph::OpGraph graph_;
   std::vector<std::optional<DataType>> types_;

@@ -24,9 +24,9 @@ class FrontendAttentionReader {
   std::optional<FrontendTensor> input(const std::string& port) const;
   std::optional<FrontendTensor> output(const std::string& port) const;
   std::optional<FrontendTensor> port_in(const std::map<std::string, std::string>& ports, const std::string& port) const;
-  JsonPlace input_places() const { return node_.at("inputs"); }
+  FrontendPlace input_places() const { return node_.at("inputs"); }
   FrontendTensor needed(const std::string& port) const;
-  JsonPlace tensor_place(const FrontendTensor& t) const;
+  FrontendPlace tensor_place(const FrontendTensor& t) const;
   DataType type_of(const FrontendTensor& t) const;
   bool wants_statistics() const;
   // A port without a name is written under the first name of the table, "Q"; the later of the two stays.
@@ -68,7 +68,7 @@ class FrontendAttentionReader {
   void finish() const;
 
   const FrontendDocument& document_;
-  JsonPlace node_;
+  FrontendPlace node_;
   std::string tag_;
   FrontendGraph& result_;
   std::map<std::string, std::string> inputs_, outputs_;

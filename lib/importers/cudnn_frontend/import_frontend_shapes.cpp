@@ -14,9 +14,9 @@ using attention::Paged;
 using attention::TensorLayout;
 
 StridedTensor FrontendAttentionReader::strided(const FrontendTensor& t) const {
-  const JsonPlace place = tensor_place(t);
+  const FrontendPlace place = tensor_place(t);
   auto four = [&](const char* key) {
-    if (!place.has(key) || place.at(key).value().size() != 4)
+    if (!place.has(key) || place.at(key).json().size() != 4)
       (place.has(key) ? place.at(key) : place).wrong(fmt::format("four integers as \"{}\"", key));
   };
   four("dim");
@@ -103,7 +103,7 @@ void FrontendAttentionReader::read_types() {
   spec_.dtype = type_of(q);
   const bool known = spec_.dtype == DataType::f16 || spec_.dtype == DataType::bf16 || spec_.dtype == DataType::f32 ||
                      attnprobe::is_fp8(spec_.dtype);
-  const JsonPlace typed = tensor_place(q).has("data_type") ? tensor_place(q) : document_.root().at("context");
+  const FrontendPlace typed = tensor_place(q).has("data_type") ? tensor_place(q) : document_.root().at("context");
   if (!known)
     typed.at(tensor_place(q).has("data_type") ? "data_type" : "io_data_type")
         .wrong(quoted_list({"HALF", "BFLOAT16", "FLOAT", "FP8_E4M3", "FP8_E5M2"}));
@@ -149,7 +149,7 @@ void FrontendAttentionReader::conclude_raggedness() {
 }
 
 void FrontendAttentionReader::read_layouts() {
-  // A container is no layout of K: the config's stays the default, which is not used.
+  // A container is not a layout of K: the config's stays the default, which is not used.
   const StridedTensor& k = paged_k() ? q_ : k_;
   const StridedTensor& v = paged_v() ? k : v_;
   const auto layouts = layouts_of(q_, k, v);

@@ -1,0 +1,116 @@
+// The contradictions that a spec may hold.
+#include <fmt/format.h>
+
+#include "attention/fields.hpp"
+
+namespace attnprobe::attention {
+namespace {
+
+void check_layout(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  const bool packs_q = spec.q.axes.find('3') != std::string::npos;
+  const bool packs_kv = packs_q || spec.k.axes.find('2') != std::string::npos;
+  if (packs_q && (spec.heads_q != spec.heads_kv || spec.heads_q != heads_v(spec) || spec.seqlen_q != spec.seqlen_kv))
+    found.push_back(
+        {"layout",
+         fmt::format("\"{}\" interleaves Q, K and V, so they need equal heads and lengths; heads are {} and {}{}, "
+                     "lengths {} and {}",
+                     spec.q.axes, spec.heads_q, spec.heads_kv,
+                     spec.heads_v ? fmt::format(" and {}", *spec.heads_v) : "", spec.seqlen_q, spec.seqlen_kv)});
+  else if (packs_kv && spec.heads_kv != heads_v(spec))
+    found.push_back({"layout", fmt::format("interleaved K and V need equal heads; they have {} and {}", spec.heads_kv,
+                                           heads_v(spec))});
+  if (packs_kv && spec.head_dim_qk != spec.head_dim_v)
+    found.push_back({"layout", fmt::format("interleaved K and V need one head dimension; they have {} and {}",
+                                           spec.head_dim_qk, spec.head_dim_v)});
+}
+
+void check_lengths(const AttentionSpec& spec, const char* key, const std::vector<int64_t>& lengths, int64_t longest,
+                   std::vector<Contradiction>& found) {
+  if (lengths.empty()) return;
+  if (!spec.mask.padding) found.push_back({"mask", fmt::format("\"{}\" is given without \"padding\": true", key)});
+  if (static_cast<int64_t>(lengths.size()) != spec.batch)
+    found.push_back({"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
+  for (const int64_t length : lengths)
+    if (length > longest)
+      found.push_back({"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
+}
+
+void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  auto has_no = [&](const std::string& field, const std::string& what) {
+    found.push_back({field, fmt::format("pattern \"{}\" has no {}", name_of(spec.pattern), what)});
+  };
+  const bool plain = spec.pattern == Pattern::two_matmul, legacy = spec.pattern == Pattern::mha;
+  if (plain || legacy)
+    for (const auto& field : fields())
+      if (field.needs_flash(spec)) has_no(field.name, field.name + ": only flash attention (sdpa) does");
+  if (plain) {
+    if (spec.scale || spec.scale_form == ScaleForm::tensor)
+      has_no("scale", "scale: there is nothing between its two matmuls");
+    if (spec.mask != Mask()) has_no("mask", "mask: there is nothing between its two matmuls");
+    if (spec.bias) has_no("bias", "bias: there is nothing between its two matmuls");
+    if (spec.dropout) has_no("dropout", "dropout: there is nothing between its two matmuls");
+    if (wants_stats(spec)) has_no(spec.stats ? "stats" : "pass", "softmax statistics");
+    if (is_bprop(spec)) has_no("pass", "backward pass");
+  }
+  if (legacy) {
+    if (spec.stats == true) has_no("stats", "softmax statistics; fprop_train stores S itself");
+    if (spec.mask.window_left || spec.mask.window_right.value_or(0) != 0 ||
+        spec.mask.alignment == Alignment::bottom_right)
+      has_no("mask", "window and no bottom-right diagonal; it takes none, causal, padding, padding_causal");
+    if (!spec.softmax && spec.pass == Pass::bprop) has_no("softmax", "backward pass without a softmax");
+  } else if (!spec.softmax) {
+    found.push_back({"softmax", "false is for pattern \"mha\" only; \"two_matmul\" never has one"});
+  }
+  if (spec.block_mask && (spec.pattern == Pattern::sdpa_composite || is_bprop(spec)))
+    found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation takes one"});
+}
+
+// Offsets count elements, so a token must have equally many in both tensors.
+void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  if (!spec.ragged_shared) return;
+  const bool both = spec.q.ragged() == output_layout(spec).ragged() && spec.k.ragged() == spec.v.ragged();
+  const bool alike = q_strides(spec)[2] == o_strides(spec)[2] && k_strides(spec)[2] == v_strides(spec)[2];
+  if (!is_ragged(spec))
+    found.push_back({"ragged_shared", "given without a ragged layout (\"thd\")"});
+  else if (!both || !alike || spec.paged)
+    found.push_back({"ragged_shared",
+                     "Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
+                     "have equally many elements"});
+}
+
+void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  if (spec.pattern == Pattern::sdpa_unified && spec.dropout &&
+      (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
+    found.push_back({"dropout",
+                     "the unified SDPA operation draws its mask itself, from tensors; use pattern \"sdpa_composite\" "
+                     "for a mask of the caller's or a constant seed"});
+  if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
+  if (spec.fp8 && !is_fp8(spec))
+    found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});
+  check_shared_offsets(spec, found);
+  if ((spec.max_total_seqlen_q || spec.max_total_seqlen_kv) && !is_ragged(spec))
+    found.push_back({spec.max_total_seqlen_q ? "max_total_seqlen_q" : "max_total_seqlen_kv",
+                     "given without a ragged layout (\"thd\")"});
+}
+
+}  // namespace
+
+std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
+  std::vector<Contradiction> found;
+  const std::pair<const char*, int64_t> required[] = {{"heads", spec.heads_q},        {"heads_kv", spec.heads_kv},
+                                                      {"seqlen", spec.seqlen_q},      {"seqlen_kv", spec.seqlen_kv},
+                                                      {"head_dim", spec.head_dim_qk}, {"head_dim_v", spec.head_dim_v}};
+  for (const auto& [field, value] : required)
+    if (value == 0) found.push_back({field, fmt::format("\"{}\" is missing", field)});
+  if (!found.empty()) return found;
+  if (spec.pass == Pass::fprop_train && spec.stats == false && spec.pattern != Pattern::mha)
+    found.push_back({"stats", "false contradicts pass \"fprop_train\", which is the pass with statistics"});
+  check_layout(spec, found);
+  check_lengths(spec, "seqlens_q", spec.mask.seqlens_q, spec.seqlen_q, found);
+  check_lengths(spec, "seqlens_kv", spec.mask.seqlens_kv, spec.seqlen_kv, found);
+  check_pattern(spec, found);
+  check_features(spec, found);
+  return found;
+}
+
+}  // namespace attnprobe::attention

@@ -1,0 +1,37 @@
+// The tables that fields() is made of, and the kinds of rows that they share. Not for users of the library.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/members.hpp"
+
+namespace attnprobe::attention {
+
+// What the problem is and how large; types and layouts of its tensors; what is done to the scores and what comes out
+// beside O.
+std::vector<Field> problem_fields();
+std::vector<Field> tensor_fields();
+std::vector<Field> feature_fields();
+
+/// A number of something, at least one; none: left to the other fields.
+Field optional_extent(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member);
+/// false where it is absent, and written only where it is true.
+Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member);
+
+/// A feature with an object form. `member` is none where it is not asked for.
+template <class T>
+Field form_field(const std::string& name, const std::string& help, std::optional<T> AttentionSpec::*member,
+                 const ObjectForm<T>& form) {
+  Field field{.name = name, .help = help, .schema = form_schema(form)};
+  field.set = [member, form](AttentionSpec& s, const JsonView& v) { s.*member = read_form(form, v); };
+  field.get = [member, form](const AttentionSpec& s) {
+    return s.*member ? write_members(form.members, *(s.*member)) : Json();
+  };
+  field.brief = [member, form](const AttentionSpec& s) { return write_brief(form, *(s.*member)); };
+  field.otherwise = "`none`";
+  field.members = members_docs(form.members);
+  return field;
+}
+
+}  // namespace attnprobe::attention

@@ -1,0 +1,96 @@
+#include "attention/matrix_document.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.hpp"
+#include "base/input.hpp"
+
+namespace attnprobe::attention {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* axes[] = {"targets", "cudnn", "config_files"};
+
+// Files that match, in order of their names; the pattern itself if it is none. `where` begins the error.
+std::vector<std::string> matching_files(const std::string& pattern, const std::string& where) {
+  if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
+  glob_t found{};
+  std::vector<std::string> files;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+    for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+  globfree(&found);
+  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}{}: no file matches", where, pattern));
+  return files;
+}
+
+std::vector<JsonView> words_of(const JsonView& document, const char* key) {
+  const auto given = document.find(key);
+  if (!given) return {};
+  return given->json().is_array() ? given->values() : std::vector<JsonView>{*given};
+}
+
+class Reader {
+ public:
+  void read(const std::string& file) {
+    const JsonSource source{input_name(file)};
+    const Json json = load_json(file);
+    const JsonView document(json, source);
+    const bool names_axes =
+        std::any_of(std::begin(axes), std::end(axes), [&](const char* axis) { return document.has(axis); });
+    if (!names_axes) return add_configs(document);
+    for (const auto& word : words_of(document, "targets")) all_.targets.push_back(word.text());
+    for (const auto& word : words_of(document, "cudnn")) all_.cudnns.push_back(word.text());
+    open_.push_back(file);
+    for (const auto& pattern : words_of(document, "config_files")) read_further(file, pattern);
+    open_.pop_back();
+    Json rest = json;
+    for (const char* axis : axes) rest.erase(axis);
+    rest.erase("$schema");
+    if (!rest.empty() || !document.has("config_files")) add_configs({rest, source});
+  }
+
+  MatrixDocument take() { return std::move(all_); }
+
+ private:
+  void add_configs(const JsonView& document) {
+    for (auto& config : read_configs(document)) all_.configs.push_back(std::move(config));
+  }
+
+  void read_further(const std::string& file, const JsonView& pattern) {
+    const std::string path = (fs::path(file).parent_path() / pattern.text()).string();
+    for (const auto& other : matching_files(path, pattern.where() + ": ")) {
+      const auto same = std::find_if(open_.begin(), open_.end(), [&](const std::string& open) {
+        std::error_code ignored;
+        return fs::equivalent(open, other, ignored);
+      });
+      if (same != open_.end()) {
+        std::vector<std::string> chain(same, open_.end());
+        chain.push_back(other);
+        pattern.fail(fmt::format("{} reads itself: {}", pattern.shown(), fmt::join(chain, " -> ")));
+      }
+      read(other);
+    }
+  }
+
+  MatrixDocument all_;
+  std::vector<std::string> open_;  // the documents whose further documents are being read
+};
+
+}  // namespace
+
+MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns) {
+  Reader reader;
+  for (const auto& pattern : patterns)
+    for (const auto& file : matching_files(pattern, "")) reader.read(file);
+  MatrixDocument all = reader.take();
+  if (all.configs.empty()) throw Error(ErrorKind::usage, "no config in these files");
+  return all;
+}
+
+}  // namespace attnprobe::attention
