@@ -9,6 +9,7 @@
 
 #include "base/enum_names.hpp"
 #include "base/json.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::report::schema {
 
@@ -70,6 +71,11 @@ struct Of<std::optional<T>> {
 template <class T>
 struct Of<std::vector<T>> {
   static Json make() { return array_of(Of<T>::make()); }
+};
+/// A version is the number that its library gives of itself: see to_json(Version).
+template <class Library>
+struct Of<Version<Library>> {
+  static Json make() { return Of<int64_t>::make(); }
 };
 template <class T>
 struct Of<std::map<std::string, T>> {
