@@ -21,7 +21,7 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK(answers[0].met);
   CHECK(answers[1].target == "t4");
   CHECK(answers[1].verdict == Verdict::unsupported);
-  CHECK(answers[1].root_cause->category == "arch_mismatch");
+  CHECK(answers[1].root_cause->category == diagnose::Category::arch_mismatch);
   CHECK(answers[3].config == "b");
   std::vector<std::string> told;
   options.on_answer = [&](const Answer& answer) { told.push_back(answer.reproduce); };

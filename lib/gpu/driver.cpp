@@ -67,7 +67,7 @@ Gpu ask(const DriverApi& api, int index) {
 std::string path_of(const DynamicLibrary& library) {
   std::error_code ignored;
   const fs::path real = fs::canonical(library.path(), ignored);
-  return (real.empty() ? fs::path(library.path()) : real).string();
+  return real.empty() ? library.path().string() : real.string();
 }
 
 constexpr const char* null_driver_mark = "attnprobe_null_driver_version";

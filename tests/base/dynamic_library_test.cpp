@@ -6,6 +6,7 @@
 #include "support.hpp"
 
 using namespace attnprobe;
+using namespace attnprobe::test;
 
 TEST_CASE("A function of a library is bound by its type", "[library]") {
   const DynamicLibrary math("libm.so.6");

@@ -577,7 +577,8 @@ TEST_CASE("The single backward operation has a port for each feature", "[backwar
 // ---- by version
 
 TEST_CASE("Padding is applied a second time for cuDNN 9.0 to 9.9", "[backward][choice]") {
-  const std::pair<CudnnVersion, size_t> counts[] = {{89700, 24}, {90000, 30}, {90900, 30}, {91000, 24}, {91900, 24}};
+  const std::pair<CudnnVersion, size_t> counts[] = {
+      {CudnnVersion(89700), 24}, {{9, 0, 0}, 30}, {{9, 9, 0}, 30}, {{9, 10, 0}, 24}, {{9, 19, 0}, 24}};
   for (const auto& [version, operations] : counts) {
     INFO(version);
     CHECK(count(graph_of(R"("mask": "padding")", version)) == operations);

@@ -937,7 +937,7 @@ TEST_CASE("A right bound is added to the row", "[builders]") {
 TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[builders][choice]") {
   struct Choice {
     const char* members;
-    int64_t last_composite, first_unified;  // 0: there is none
+    CudnnVersion last_composite, first_unified;  // 0: there is none
     const char* reason;                     // why it was composite at last_composite
   };
   constexpr const char* mask_given = "cudnn-frontend's unified form has no dropout mask of the caller's";
@@ -985,7 +985,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     CHECK(before.pattern == Pattern::sdpa_composite);
     CHECK(before.choice == std::string("composite: ") + reason);
     if (!first_unified.is_known()) continue;
-    for (const CudnnVersion version : {first_unified, CudnnVersion(92300)}) {
+    for (const CudnnVersion version : {first_unified, CudnnVersion{9, 23, 0}}) {
       const BuiltGraph after = build::build_graph(spec, {version});
       CHECK(after.pattern == Pattern::sdpa_unified);
       CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation where it can");

@@ -246,12 +246,15 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
 TEST_CASE("Every rule of Transformer Engine refuses its example and not what lies beside it", "[te][rules]") {
   const auto& rules = rules::framework_rules("transformer-engine");
   // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 unless it says otherwise.
-  const auto refuses = [&](Json members, const std::string& id) {
+  const auto refuses = [&](const Json& members, const std::string& id) {
     const auto version = CudnnVersion::parse(members.value("cudnn", "9.19.0"));
     const TransformerEngineDevice device{members.value("sm", 90), version.value()};
-    for (const char* name : {"cudnn", "sm"}) members.erase(name);
-    const std::string text = members.dump();
-    const auto found = refusals_of(rules, describe_call(query_with(text.substr(1, text.size() - 2)), device));
+    Json call = call_with("");
+    call.update(members);
+    for (const auto& [name, value] : members.items())
+      if (value.is_null() || name == "cudnn" || name == "sm") call.erase(name);
+    const auto found =
+        refusals_of(rules, describe_call(parse_transformer_engine(call.dump(), "te.json").at(0), device));
     return std::any_of(found.begin(), found.end(), [&](const auto* rule) { return rule->id == id; });
   };
   for (const auto& rule : rules.refusals) {

@@ -7,6 +7,7 @@
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
+#include "support.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::graph;
@@ -335,7 +336,8 @@ TEST_CASE("Roles survive JSON, which has only those that the name does not tell"
   OpGraph graph = causal();
   CHECK(tensor_named(graph, "K^T").role == Role::k_transposed);
   CHECK_FALSE(contains(to_json(graph).dump(), "\"role\""));
-  CHECK(tensor_named(from_json(to_json(graph)), "K^T").role == Role::k_transposed);
+  OpGraph back = from_json(to_json(graph));
+  CHECK(tensor_named(back, "K^T").role == Role::k_transposed);
   tensor_named(graph, "Q").role = Role::none;
   tensor_named(graph, "K^T").name = "key";
   const Json json = to_json(graph);

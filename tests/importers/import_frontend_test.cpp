@@ -140,7 +140,7 @@ TEST_CASE("frontend json: an imported config survives being written and read as 
 
 TEST_CASE("frontend json: older versions, read by their own fields") {
   const FrontendGraph window = import_frontend_json(fixture_graph("window (cudnn-frontend 10800)"));
-  CHECK(window.frontend_version == 10800);
+  CHECK(window.frontend_version == FrontendVersion(10800));
   CHECK(window.tags == Words{"SDPA_FWD"});
   CHECK(window.spec->pass == attention::Pass::fprop_train);
   CHECK(window.spec->mask.window_left == 99);
@@ -175,7 +175,7 @@ TEST_CASE("frontend json: a block mask, which has no port, is found") {
 TEST_CASE("frontend json: primitive nodes become operations, with what cudnn-frontend infers") {
   const FrontendGraph imported = import_frontend_json(primitive_graph());
   CHECK(imported.name == "two matmuls");
-  CHECK(imported.cudnn_version == 91900);
+  CHECK(imported.cudnn_version == CudnnVersion(91900));
   CHECK_FALSE(imported.spec);
   REQUIRE(imported.graph);
   const OpGraph& graph = *imported.graph;

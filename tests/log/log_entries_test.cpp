@@ -58,7 +58,7 @@ TEST_CASE("an entry has head, body, time and writer", "[log]") {
   REQUIRE(split.entries.size() == 1);
   const LogEntry& e = split.entries[0];
   CHECK(e.severity == 'I');
-  CHECK(e.version == 91900);
+  CHECK(e.version == CudnnVersion(91900));
   CHECK(e.function == "cudnnCreate()");
   CHECK(e.lines == std::vector<std::string>{"    handle: location=host; addr=0x1;"});
   CHECK(e.time == "2026-11-21T06:54:53.327163");

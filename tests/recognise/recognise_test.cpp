@@ -215,7 +215,7 @@ TEST_CASE("recognise: the wiring of another cuDNN is said to be that", "[recogni
   const OpGraph graph = disguised(build::build_graph(spec_of(shape(R"("mask": "causal")")), {91900, 90}).graph, 8);
   const auto result = recognise_graph(graph, {92100, 90});
   CHECK_FALSE(result.exact);
-  CHECK(result.built_for == 91900);
+  CHECK(result.built_for == CudnnVersion(91900));
   CHECK(result.named);
   REQUIRE_FALSE(result.notes.empty());
   CHECK(result.notes.back() == "wired as cudnn-frontend wires it for cuDNN 9.19, not for 9.21");

@@ -58,7 +58,7 @@ Json errata_of(const campaign::Result& result) {
 }
 
 // check_errata() of cudnn_frontend_Errata.h, by its description.
-bool check_errata(const Json& file, const std::string& plan_tag, int64_t compiled_with = version) {
+bool check_errata(const Json& file, const std::string& plan_tag, int64_t compiled_with = version.number()) {
   for (const Json& rule : file["rules"]) {
     const std::string prefix = rule["operation"].get<std::string>() + "_eng" + rule["engine"].dump() + "_";
     bool blocked = (plan_tag + "_").starts_with(prefix) && compiled_with >= rule["cudnn_version_start"] &&
@@ -120,8 +120,8 @@ TEST_CASE("An engine config that ran wrong is one rule for each form of the tag"
   CHECK(rule["operation"] == causal_tag.substr(0, causal_tag.size() - 1));
   CHECK(rule["engine"] == 2);
   CHECK(rule["knob"] == Json{"k24=7"});
-  CHECK(rule["cudnn_version_start"] == version);
-  CHECK(rule["cudnn_version_end"] == version + 1);
+  CHECK(rule["cudnn_version_start"] == version.number());
+  CHECK(rule["cudnn_version_end"] == version.number() + 1);
   CHECK(rule["arch"] == "sm_90");
   CHECK(rule["plan_name"] == "eng2_k24=7");
   CHECK(rule["also_blocks"] == Json::object());
@@ -143,8 +143,8 @@ TEST_CASE("cudnn-frontend's check blocks what the rules name and nothing beside"
     CHECK_FALSE(check_errata(file, tag + "eng2_k24=7"));
     CHECK_FALSE(check_errata(file, tag + "eng22_k14=2_k24=7"));
     CHECK_FALSE(check_errata(file, "_" + tag + "eng2_k14=2_k24=7"));
-    CHECK_FALSE(check_errata(file, tag + "eng2_k14=2_k24=7", version + 1));
-    CHECK_FALSE(check_errata(file, tag + "eng2_k14=2_k24=7", version - 1));
+    CHECK_FALSE(check_errata(file, tag + "eng2_k14=2_k24=7", version.number() + 1));
+    CHECK_FALSE(check_errata(file, tag + "eng2_k14=2_k24=7", version.number() - 1));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "build/build.hpp"
 #include "build/expand.hpp"
 #include "campaign/preflight.hpp"
+#include "campaign/named_targets.hpp"
 #include "catch.hpp"
 #include "run/device/cuda.hpp"
 #include "run/problem.hpp"

@@ -262,7 +262,7 @@ TEST_CASE("There is no peak for what is unknown or not there", "[work]") {
 
 TEST_CASE("Peak bandwidths", "[work]") {
   CHECK(peak_gbytes_per_s(h100) == Approx(3352).epsilon(0.001));
-  CHECK(peak_gbytes_per_s({.memory_clock_mhz = 3201, .memory_bus_bits = 6016}) ==
+  CHECK(peak_gbytes_per_s({.memory_clock_mhz = 3201, .memory_bus_bits = 6016, .matmul_rates = {}}) ==
         Approx(4814).epsilon(0.001));  // H200: 4.8 TB/s
   CHECK(peak_gbytes_per_s({}) == 0);
 }
