@@ -425,7 +425,7 @@ bool Problem::repeats_alike(const Execute& execute, int64_t repeats) {
 
 probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
   probe::RunFindings findings;
-  findings.data = options_.data;
+  findings.data = name_of(options_.data);
   if (options_.verify) make_reference(execute);
   reset_outputs();
   execute();
