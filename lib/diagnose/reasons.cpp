@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/json.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_reasons;
+extern const EmbeddedFiles embedded_reasons;
 }
 
 namespace attnprobe::diagnose {
@@ -48,7 +49,7 @@ bool tells(const KnownReason& known, const log::Reason& reason) {
 const std::vector<KnownReason>& known_reasons() {
   static const std::vector<KnownReason> all = [] {
     std::vector<KnownReason> reasons;
-    const Json json = Json::parse(embedded_reasons.front().second);
+    const Json json = Json::parse(embedded_reasons.front().text);
     for (const Json& entry : json.at("reasons")) reasons.push_back(read_reason(entry));
     return reasons;
   }();

@@ -4,11 +4,12 @@
 
 #include <algorithm>
 
+#include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_targets;
+extern const EmbeddedFiles embedded_targets;
 }
 
 namespace attnprobe::gpu {

@@ -6,13 +6,14 @@
 #include <memory>
 #include <mutex>
 
+#include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "rules/condition.hpp"
 #include "rules/rule_reading.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_rules;
+extern const EmbeddedFiles embedded_rules;
 }
 
 namespace attnprobe::rules {

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 
+#include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "rules/condition.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_rules;
+extern const EmbeddedFiles embedded_rules;
 }
 
 namespace attnprobe::rules {

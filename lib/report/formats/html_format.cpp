@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
+#include "base/embedded.hpp"
 #include "base/text.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/measurements.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_page;  // matrix_page*
+extern const EmbeddedFiles embedded_page;  // matrix_page*
 }
 
 namespace attnprobe::report {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/dynamic_library.hpp"
+#include "base/embedded.hpp"
 #include "base/enum_names.hpp"
 #include "base/error.hpp"
 #include "cudnn/cuda_libraries.hpp"
@@ -11,7 +12,7 @@
 #include "run/device/cuda.hpp"
 
 namespace attnprobe {
-extern const std::vector<std::pair<std::string_view, std::string_view>> embedded_kernels;
+extern const EmbeddedFiles embedded_kernels;
 }
 
 namespace attnprobe::run {
