@@ -63,7 +63,7 @@ class Reader {
   }
 
   void read_further(const std::string& file, const JsonView& pattern) {
-    const std::string path = (fs::path(file).parent_path() / pattern.text()).string();
+    const std::string path = (fs::path(file).parent_path() / pattern.text()).lexically_normal().string();
     for (const auto& other : matching_files(path, pattern.where() + ": ")) {
       const auto same = std::find_if(open_.begin(), open_.end(), [&](const std::string& open) {
         std::error_code ignored;

@@ -45,8 +45,9 @@ std::string build_of_library(const std::string& cudnn) {
   std::error_code ignored;
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(fs::canonical(cudnn, ignored).parent_path(), ignored))
-    if (entry.path().filename().string().rfind("libcudnn", 0) == 0 &&
-        entry.path().string().find(".so") != std::string::npos)
+    // The links beside them differ between a wheel and a toolkit.
+    if (!entry.is_symlink(ignored) && entry.path().filename().string().rfind("libcudnn", 0) == 0 &&
+        entry.path().filename().string().find(".so") != std::string::npos)
       files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   std::string text;

@@ -265,7 +265,9 @@ void for_each_operation(F&& f) {
 template <class Op>
 constexpr const char* kind_name = nullptr;
 template <class Op>
-requires requires { OperationTable<Op>::name; }
+requires requires {
+  OperationTable<Op>::name;
+}
 inline constexpr const char* kind_name<Op> = OperationTable<Op>::name;
 
 enum class PortDirection { input, output };

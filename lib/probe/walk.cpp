@@ -210,8 +210,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};
   }
   if (lowered) {
-    WalkState state{device, lowered->operation_graph(), {},
-                    {},     options.keep_log,           options.plans != Plans::none};
+    WalkState state{device, lowered->operation_graph(), {}, {}, options.keep_log, options.plans != Plans::none};
     step(state, "engine count", progress, [&] {
       state.findings.engine_count =
           lowered->operation_graph().get<int64_t>(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));

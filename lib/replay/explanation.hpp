@@ -31,8 +31,8 @@ struct Explanation {
   bool refused = false;                      ///< the log shows that the program got no working engine config
   bool works = false;                        ///< it shows that it got one; neither: the log does not say
   std::optional<diagnose::RootCause> cause;  ///< where it was refused
-  std::vector<ReasonGroup> reasons;          ///< of all engine configs that were rejected, those that came furthest first
-  std::vector<std::string> viable;           ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
+  std::vector<ReasonGroup> reasons;  ///< of all engine configs that were rejected, those that came furthest first
+  std::vector<std::string> viable;   ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
   /// Where the graph is one that attnprobe's configs build, and the log says cuDNN and GPU.
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> known_bugs;

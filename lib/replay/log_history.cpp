@@ -396,10 +396,9 @@ class LogReader::State {
         loose_.emplace_back(words.substr(words.find(sign)));
         return;
       }
-    for (const std::string_view sign :
-         {"No valid engine configs", "No execution plans support the graph", "No valid execution plan",
-          "No viable engine configs", "CUDNN_STATUS_", "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error",
-          "[cudnn_frontend] ERROR"})
+    for (const std::string_view sign : {"No valid engine configs", "No execution plans support the graph",
+                                        "No valid execution plan", "No viable engine configs", "CUDNN_STATUS_",
+                                        "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error", "[cudnn_frontend] ERROR"})
       if (words.find(sign) != std::string_view::npos && history_.exceptions.size() < most_problems) {
         history_.exceptions.emplace_back(words);
         return;

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "build/expand.hpp"
 #include "base/version.hpp"
+#include "build/expand.hpp"
 
 namespace attnprobe::run {
 namespace {

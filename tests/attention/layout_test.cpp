@@ -311,8 +311,10 @@ TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {
   CHECK(refusal(R"("layout": {"q": "bshd", "k": "bshd"})") == "x.json: /layout: the key \"v\" is missing");
   CHECK_THAT(refusal(R"("o_layout": "bshd_bshd")"),
              StartsWith("x.json: /o_layout: \"bshd_bshd\" is not the layout of one tensor"));
-  CHECK_THAT(refusal(R"("layout": {"q": "bshd", "k": {"stride": [1]}, "v": "bshd"})"),
-             StartsWith("x.json: /layout/k/stride: unknown key \"stride\"; allowed: \"strides\""));
+  CHECK_THAT(
+      refusal(R"("layout": {"q": "bshd", "k": {"stride": [1]}, "v": "bshd"})"),
+      StartsWith(
+          "x.json: /layout/k/stride: unknown key \"stride\" (did you mean \"strides\"?); allowed: \"strides\", \"axes\""));
   CHECK(refusal(R"("o_layout": {"strides": [1, 2, 3]})") ==
         "x.json: /o_layout/strides: [1,2,3] is not four strides, in the order batch, heads, seqlen, head_dim");
   CHECK_THAT(refusal(R"("o_layout": {"strides": [1, 2, -3, 1]})"),

@@ -938,7 +938,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
   struct Choice {
     const char* members;
     CudnnVersion last_composite, first_unified;  // 0: there is none
-    const char* reason;                     // why it was composite at last_composite
+    const char* reason;                          // why it was composite at last_composite
   };
   constexpr const char* mask_given = "cudnn-frontend's unified form has no dropout mask of the caller's";
   const Choice choices[] = {

@@ -93,7 +93,9 @@ TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report
                         folder.path("out/report.xml")));
   CHECK_THAT(parsed.out, StartsWith("1 a <b> & \"c\" arch_mismatch\n"));
   CHECK_THAT(parsed.out, ContainsSubstring("cuDNN says: CUDNN_STATUS_NOT_SUPPORTED"));
-  CHECK_THAT(parsed.out, ContainsSubstring("reproduce: attnprobe --heads 8 --seqlen 256 --head-dim 64 --quick --target t4 --cudnn 9."));
+  CHECK_THAT(
+      parsed.out,
+      ContainsSubstring("reproduce: attnprobe --heads 8 --seqlen 256 --head-dim 64 --quick --target t4 --cudnn 9."));
   REQUIRE(shell(fmt::format("{} schema report > {}", program(), folder.path("schema.json"))).exit_code == 0);
   const Run valid = validate(folder.path("schema.json"), folder.path("out/report.json"));
   INFO(valid.err);
@@ -271,7 +273,9 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
   CHECK(campaign.library->path == campaign.results[0].cudnn_path);
   // Without a callback, and with one that throws.
   CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, options).results.size() == 1);
-  const auto refuse = [](const campaign::Result&, size_t, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
+  const auto refuse = [](const campaign::Result&, size_t, size_t) {
+    throw Error(ErrorKind::usage, "the disk is full");
+  };
   CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, options, refuse), "the disk is full");
 }
 
@@ -287,7 +291,8 @@ TEST_CASE("bad input to a matrix is named", "[matrix]") {
   CHECK_THAT(refusal("matrix '/nowhere/*.json'" + out), ContainsSubstring("/nowhere/*.json: no file matches"));
   CHECK_THAT(refusal("matrix configs/bert.json configs/bert.json" + out),
              ContainsSubstring("two configs are called \"bert-base"));
-  CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out), ContainsSubstring("--shard: \"3/2\" is not a shard"));
+  CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out),
+             ContainsSubstring("--shard: \"3/2\" is not a shard"));
   CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out), ContainsSubstring("scripts/fetch-cudnn 9.1.99"));
   CHECK_THAT(refusal("matrix configs/bert.json --target h300" + out), ContainsSubstring("h300"));
   CHECK_THAT(refusal("merge /nowhere --out " + folder.path("merged")), ContainsSubstring("/nowhere"));
@@ -321,7 +326,7 @@ TEST_CASE("a matrix file that reads itself is refused with the chain", "[matrix]
   CHECK(run.exit_code == 2);
   CHECK_THAT(run.err, ContainsSubstring(folder.path("b.json") +
                                         ": /config_files/0: \"a.json\" reads itself: " + folder.path("a.json") +
-                                        " -> " + folder.path("./b.json") + " -> " + folder.path("a.json")));
+                                        " -> " + folder.path("b.json") + " -> " + folder.path("a.json")));
 }
 
 TEST_CASE("a matrix file is read as strictly as a config file, compressed or not", "[matrix]") {

@@ -194,9 +194,10 @@ TEST_CASE("Errors of target files name file and place", "[target]") {
 }
 
 TEST_CASE("A target file with a key twice, or one that is not known, is refused", "[target]") {
-  CHECK(refusal([](Json& j) { j["nmae"] = "x"; }) ==
-        "my.json: /nmae: unknown key \"nmae\" (did you mean \"name\"?); allowed: \"schema\", \"properties\", \"id\", "
-        "\"name\", \"aliases\", \"architecture\", \"representative\", \"sources\", \"references\", \"sm\"");
+  CHECK(
+      refusal([](Json& j) { j["nmae"] = "x"; }) ==
+      "my.json: /nmae: unknown key \"nmae\" (did you mean \"name\"?); allowed: \"schema\", \"properties\", \"id\", "
+      "\"name\", \"aliases\", \"architecture\", \"representative\", \"matmul_rates\", \"sources\", \"references\", \"sm\"");
   CHECK(refusal([](Json& j) { j["sources"] = 5; }) == "my.json: /sources: 5 is not an object");
   CHECK(usage_error([] { parse_target(R"({"deviceVer": 890, "deviceVer": 900})", "my.json"); }) ==
         "my.json: /deviceVer: the key \"deviceVer\" appears twice in one object");

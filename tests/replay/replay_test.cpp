@@ -152,7 +152,7 @@ TEST_CASE("a replay elsewhere says why it is not compared, and advises as for a 
   CHECK(run.exit_code == 1);  // a T4 has no attention
   CHECK(contains(run.out, "graph 1 on l40s: not compared with the log: the log is of NVIDIA H200"));
   CHECK(contains(run.out, "the same graph is supported on l40s"));
-  CHECK(contains(run.out, fmt::format("reproduce: attnprobe replay {} --graph 1 --target t4", pytorch)));
+  CHECK(contains(run.out, fmt::format("reproduce: attnprobe replay {} --graph 1 --mode A --target t4", pytorch)));
 }
 
 TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]") {
@@ -164,7 +164,7 @@ TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]
         "line 9618, cuDNN 9.19.0, NVIDIA H200 (sm_90)", "mode A proposed 5 engine configs, 4 viable",
         "engine 2 KERNEL_CFG=32  rejected: CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
         "engine 2 KERNEL_CFG=7   executed once",
-        "the same graph: attnprobe --pattern sdpa_composite --pass fprop --batch 4",
+        "the same graph: attnprobe --pattern sdpa_composite --batch 4 --heads 12 --seqlen 1024",
         "- scale: the graph does not hold its value"})
     CHECK_THAT(run.out, ContainsSubstring(part));
   const Json json = run_attnprobe("replay " + decode + " --list --format json", none).json();

@@ -17,6 +17,7 @@ campaign::Result timed_result() {
   campaign::Result result;
   result.verdict = campaign::Verdict::supported;
   result.target.id = "h200";
+  result.target.name = "the h200 of a test";
   probe::EngineConfigFindings config;
   config.engine = 2;
   config.check.supported = true;
@@ -68,7 +69,8 @@ TEST_CASE("A measurement reaches JSON, schema, text, CSV and page by its row", "
     CHECK(schema["properties"].contains(key));
     CHECK((csv.find("," + key + ",") != std::string::npos) == measured.in_csv);
     if (!measured.in_page.empty())
-      CHECK_THAT(page, ContainsSubstring("\"" + std::string(measured.in_page) + "\":" + std::to_string(int(value - 1))));
+      CHECK_THAT(page,
+                 ContainsSubstring("\"" + std::string(measured.in_page) + "\":" + std::to_string(int(value - 1))));
   }
   CHECK_THAT(time_cell(config), StartsWith("1 ms +-200.0%, hot 3 ms, CUDA graph 4 ms, "));
 }
@@ -84,9 +86,9 @@ TEST_CASE("The schema names every member that a result has, and none that it has
   auto expected = keys(definitions["result"]["properties"]);
   for (const char* absent : {"given", "crash", "log"}) expected.erase(absent);
   CHECK(keys(json) == expected);
-  for (const auto& [what, part] : {std::pair("run", json["engine_configs"][0]["run"]),
-                                   std::pair("time", json["engine_configs"][0]["time"]),
-                                   std::pair("engine_config", json["engine_configs"][0])})
+  for (const auto& [what, part] :
+       {std::pair("run", json["engine_configs"][0]["run"]), std::pair("time", json["engine_configs"][0]["time"]),
+        std::pair("engine_config", json["engine_configs"][0])})
     CHECK(keys(part) == keys(definitions[what]["properties"]));
   CHECK(definitions["run"]["properties"]["status"]["enum"] == names_of<probe::RunStatus>());
 }

@@ -99,8 +99,9 @@ Json of_struct() {
   Members members;
   serialize(members, object);
   Json schema = {{"type", "object"}, {"properties", Json::object()}, {"required", Json::array()}};
+  const Json named = object;
   size_t i = 0;
-  for (const auto& [name, value] : Json(object).items()) {
+  for (const auto& [name, value] : named.items()) {
     schema["properties"][name] = std::move(members.schemas.at(i++));
     schema["required"].push_back(name);
   }

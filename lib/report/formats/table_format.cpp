@@ -90,7 +90,8 @@ std::string cause_summary(const Result& result) {
   const std::string& reason = result.root_cause->reason;
   // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
   const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
-  return fmt::format("{}: {}", name_of(result.root_cause->category), words.empty() ? result.root_cause->explanation : words);
+  return fmt::format("{}: {}", name_of(result.root_cause->category),
+                     words.empty() ? result.root_cause->explanation : words);
 }
 
 std::string expectation_mark(const Result& result) {

@@ -52,8 +52,8 @@ struct CellAnswer {
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
   std::string frontend;            ///< cudnn-frontend's refusal, or ""
 };
-ATTNPROBE_JSON(CellAnswer, verdict, expect, met, environment_broken, viable, candidates, category, status, reason, explanation, advice,
-               pattern, hash, choice, modes, engines, notes, frontend)
+ATTNPROBE_JSON(CellAnswer, verdict, expect, met, environment_broken, viable, candidates, category, status, reason,
+               explanation, advice, pattern, hash, choice, modes, engines, notes, frontend)
 
 /// An answer's fastest right engine config; nullptr where nothing was timed.
 const CellEngine* fastest(const CellAnswer& answer);
