@@ -73,7 +73,7 @@ std::string version_table(const CellTable& table, size_t version,
     text += fmt::format("| {} | {} |", markdown_cell(table.axes.configs[c]), since(table, c, answers));
     for (size_t t = 0; t < table.axes.targets.size(); ++t) {
       const auto found = answers.find({c, t, version});
-      text += " " + symbol(found == answers.end() ? nullptr : found->second) + " |";
+      text += fmt::format(" {} |", symbol(found == answers.end() ? nullptr : found->second));
     }
     text += "\n";
   }
