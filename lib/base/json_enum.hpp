@@ -21,6 +21,7 @@ E enum_of(const Json& json) {
 
 }  // namespace attnprobe
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a type has no parentheses.
 /// to_json and from_json of an enum, in its own namespace; its EnumNames must stand before.
 #define ATTNPROBE_JSON_ENUM(Enum)                                     \
   inline void to_json(::attnprobe::Json& json, Enum value) {          \
@@ -29,3 +30,4 @@ E enum_of(const Json& json) {
   inline void from_json(const ::attnprobe::Json& json, Enum& value) { \
     value = ::attnprobe::enum_of<Enum>(json);                         \
   }
+// NOLINTEND(bugprone-macro-parentheses)

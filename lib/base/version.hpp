@@ -70,7 +70,8 @@ class Version {
   /// "9.19", but "9.13.1": as prose has it.
   std::string short_text() const { return patch() == 0 ? release() : text(); }
 
-  friend constexpr auto operator<=>(const Version&, const Version&) = default;
+  // clang-tidy 14 takes the 0 in the comparison that this stands for as a null pointer.
+  friend constexpr auto operator<=>(const Version&, const Version&) = default;  // NOLINT(modernize-use-nullptr)
   friend std::ostream& operator<<(std::ostream& out, const Version& version) { return out << version.text(); }
 
   // In JSON of attnprobe's own processes and caches it is the number; reports print the text.

@@ -226,7 +226,7 @@ struct OperationTable;
     static constexpr CudnnName descriptor{number, "CUDNN_BACKEND_OPERATION_" #suffix "_DESCRIPTOR"};                  \
     static constexpr CudnnName math{math_number, "CUDNN_BACKEND_" #math_suffix "_DESCRIPTOR"};                        \
     static constexpr CudnnName math_attribute{attribute_number, "CUDNN_ATTR_" #attribute};                            \
-    static constexpr bool has_math = math_number >= 0;                                                                \
+    static constexpr bool has_math = (math_number) >= 0;                                                                \
     static constexpr auto rows = std::tuple{ATTNPROBE_ROWS_##Kind(ATTNPROBE_ROW, ATTNPROBE_ROW, ATTNPROBE_INNER)};    \
   };
 #define ATTNPROBE_OPERATION(Kind, our_name, suffix, number) \
