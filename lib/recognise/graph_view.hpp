@@ -68,7 +68,7 @@ class GraphView {
   std::map<graph::Uid, std::vector<GraphUse>> uses_;
 };
 
-/// Null where `operation` is no pointwise operation of that mode.
+/// Null where `operation` is not a pointwise operation of that mode.
 const graph::Pointwise* pointwise_of(const graph::Operation* operation, graph::PointwiseMode mode);
 
 }  // namespace attnprobe::recognise

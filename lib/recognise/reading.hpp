@@ -38,7 +38,7 @@ struct AttentionPorts {
   const graph::Tensor* rows = nullptr;  ///< statistics, maxima or sums
 };
 
-/// Extents, types, layouts, paging and raggedness. False if these are no tensors of an attention.
+/// Extents, types, layouts, paging and raggedness. False if these are not the tensors of an attention.
 bool read_ports(Reading& reading, const AttentionPorts& ports, const GraphView& view);
 
 /// With the last two axes swapped.

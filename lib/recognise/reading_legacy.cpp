@@ -59,7 +59,7 @@ class LegacyForwardReader {
   }
 
  private:
-  // False for what this pattern has nowhere: then two matmuls are no attention.
+  // False for what this pattern has nowhere: then two matmuls are not attention.
   bool read_step(const graph::Operation* step) {
     const auto* pointwise = std::get_if<graph::Pointwise>(step);
     if (pointwise == nullptr) return false;

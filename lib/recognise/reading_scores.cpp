@@ -271,12 +271,12 @@ class ScoreReader {
     note_window("window_right", *spec_.mask.window_right);
   }
 
-  // Wide enough to hide nothing.
+  // Wide enough to mask nothing.
   int64_t whole_width() const { return std::max(spec_.seqlen_q, spec_.seqlen_kv); }
 
   void note_window(const char* field, int64_t width) {
     reading_.assumed.push_back(
-        fmt::format("{}: the graph does not hold its value; {}, which hides nothing, is assumed", field, width));
+        fmt::format("{}: the graph does not hold its value; {}, which masks nothing, is assumed", field, width));
   }
 
   void take_left(const ScoreStep& step) {

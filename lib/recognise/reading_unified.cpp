@@ -1,4 +1,4 @@
-// cuDNN's single SDPA operation, read back: its ports say nearly everything.
+// cuDNN's unified SDPA operation, read back: its ports say nearly everything.
 #include <fmt/format.h>
 
 #include "recognise/reading.hpp"

@@ -60,7 +60,7 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
 }
 
 // The context's version, then one for each other wiring of cudnn-frontend's: the second padding of 9.0
-// to 9.9, primitive operations, single operations.
+// to 9.9, primitive operations, unified operations.
 std::vector<CudnnVersion> versions_to_try(CudnnVersion given) {
   std::vector<CudnnVersion> versions;
   if (given.is_known()) versions.push_back(given);

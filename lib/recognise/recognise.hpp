@@ -13,7 +13,7 @@ namespace attnprobe::recognise {
 
 struct Recognised {
   /// The config of the graph, its pattern always spelt out (never Pattern::sdpa). Where `exact` is false: that of the
-  /// nearest graph that attnprobe builds, for comparing only; none if the graph is no attention.
+  /// nearest graph that attnprobe builds, for comparing only; none if the graph is not attention.
   std::optional<attention::AttentionSpec> spec;
   /// build(spec, context) gives the same graph (same_graph()), and so does the spec's JSON read back.
   bool exact = false;

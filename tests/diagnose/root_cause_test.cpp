@@ -187,7 +187,7 @@ TEST_CASE("A failed plan without reason lines keeps its status", "[diagnose]") {
   CHECK(cause.engine == 2);
 }
 
-TEST_CASE("A config that fell out without reason lines is still a candidate", "[diagnose]") {
+TEST_CASE("A config that was rejected without reason lines is still a candidate", "[diagnose]") {
   auto config = fallen("A", 0, 3, {});
   config.check.status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
   config.reasons.clear();

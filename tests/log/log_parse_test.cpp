@@ -63,7 +63,7 @@ void check_forum_case(const std::vector<EngineConfigLog>& configs) {
 
 }  // namespace
 
-// ---- engine configs that fell out
+// ---- engine configs that were rejected
 
 TEST_CASE("An error stack gives each engine config once, with its reasons innermost first", "[log]") {
   check_forum_case(parse_engine_configs(fixture("support-checks-l40s-two-matmul-mode-a.txt")));
@@ -81,7 +81,7 @@ TEST_CASE("FALLBACK's engine configs come in order, with knobs that nobody chose
   CHECK(configs.at(7).reasons.at(0).status == "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN");
 }
 
-TEST_CASE("Among viable candidates only those that fell out have a block", "[log]") {
+TEST_CASE("Among viable candidates only the rejected ones have a block", "[log]") {
   const auto configs = parse_engine_configs(fixture("support-checks-h200-sdpa-mode-a.txt"));
   REQUIRE(configs.size() == 1);
   CHECK(configs[0].engine == 2);

@@ -38,7 +38,7 @@ std::vector<std::string> viable_of_mode_a(const Result& result) {
   return texts;
 }
 
-// All first reasons of an engine's configs that fell out of mode A.
+// All first reasons of an engine's configs that mode A proposed and cuDNN rejected.
 std::string first_reasons(const Result& result, int64_t engine) {
   std::string reasons;
   for (const auto& config : result.findings.engine_configs)

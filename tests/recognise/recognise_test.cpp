@@ -152,8 +152,8 @@ TEST_CASE("recognise: what is assumed is said, and is not in the description", "
   CHECK(notes(window) ==
         "scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed\n"
         "softcap: the graph does not hold its value; 50 is assumed\n"
-        "window_right: the graph does not hold its value; 512, which hides nothing, is assumed\n"
-        "window_left: the graph does not hold its value; 512, which hides nothing, is assumed\n");
+        "window_right: the graph does not hold its value; 512, which masks nothing, is assumed\n"
+        "window_left: the graph does not hold its value; 512, which masks nothing, is assumed\n");
   CHECK(
       contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: a mask that the caller"));
   CHECK(notes(result(R"("scale": "tensor")")).empty());

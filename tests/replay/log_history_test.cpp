@@ -29,7 +29,7 @@ std::string configs_text(const LoggedGraph& graph) {
   std::string text;
   for (const auto& config : graph.findings.engine_configs)
     text += fmt::format("{}{}{}", text.empty() ? "" : ", ", config_name(config.engine, config.knobs),
-                        config.check.supported ? "" : " fell out");
+                        config.check.supported ? "" : " rejected");
   return text;
 }
 
@@ -43,7 +43,7 @@ const std::string pytorch = "pytorch-2.11-cudnn-9.19-fprop-causal-f16.log.xz";
 
 }  // namespace
 
-TEST_CASE("PyTorch's log: the graph, what was proposed, what fell out and why, what ran", "[log]") {
+TEST_CASE("PyTorch's log: the graph, what was proposed, what was rejected and why, what ran", "[log]") {
   const LogHistory history = history_of(text_of(pytorch));
   REQUIRE(history.graphs.size() == 1);
   CHECK(history.versions == std::set<CudnnVersion>{91900});
@@ -64,7 +64,7 @@ TEST_CASE("PyTorch's log: the graph, what was proposed, what fell out and why, w
   CHECK(graph.findings.modes[0].candidates == 5);
   CHECK(graph.findings.modes[0].viable == 4);
   CHECK(configs_text(graph) ==
-        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
+        "engine 2 KERNEL_CFG=32 rejected, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
         "1 KERNEL_CFG=3");
   const auto& fallen = graph.findings.engine_configs[0];
   CHECK(fallen.check.status == "CUDNN_STATUS_NOT_SUPPORTED");
@@ -82,7 +82,7 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
   const LogHistory jax = history_of(text_of("jax-0.11-cudnn-9.19-fprop-causal-f16.log.xz"));
   REQUIRE(jax.graphs.size() == 1);
   CHECK(configs_text(jax.graphs[0]) ==
-        "engine 2 KERNEL_CFG=32 fell out, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
+        "engine 2 KERNEL_CFG=32 rejected, engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6, engine 1 KERNEL_CFG=5, engine "
         "1 KERNEL_CFG=3");
   REQUIRE(jax.graphs[0].executed.size() == 1);
   CHECK(jax.graphs[0].executed[0].times == 2);
@@ -90,7 +90,7 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
   REQUIRE(decode.graphs.size() == 1);
   CHECK(decode.graphs[0].kind == "UNIFIED_SDPA_FWD");
   CHECK(configs_text(decode.graphs[0]) ==
-        "engine 8 KERNEL_CFG=35, engine 9 KERNEL_CFG=7 fell out, engine 8 KERNEL_CFG=3");
+        "engine 8 KERNEL_CFG=35, engine 9 KERNEL_CFG=7 rejected, engine 8 KERNEL_CFG=3");
 }
 
 TEST_CASE("a log twice is the same graph twice, two logs are two graphs in order", "[log]") {

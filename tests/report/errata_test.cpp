@@ -97,7 +97,7 @@ TEST_CASE("A load of a paged cache has no name, and raw operations leave no trac
   CHECK(tag_of(graph, TagForm::underscores) == "___");
 }
 
-TEST_CASE("A graph of the single operation has an empty tag", "[errata]") {
+TEST_CASE("A graph of the unified operation has an empty tag", "[errata]") {
   for (const auto form : {TagForm::names, TagForm::underscores})
     CHECK(tag_of(graph_of(R"(, "pattern": "sdpa_unified")"), form).empty());
 }
