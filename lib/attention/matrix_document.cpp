@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* axes[] = {"targets", "cudnn", "config_files"};
+constexpr const char* axis_keys[] = {"targets", "cudnn", "config_files"};
 
 // Files that match, in order of their names; the pattern itself if it is none. `where` begins the error.
 std::vector<std::string> matching_files(const std::string& pattern, const std::string& where) {
@@ -50,7 +50,7 @@ class Reader {
     for (const auto& pattern : words_of(document, "config_files")) read_further(file, pattern);
     open_.pop_back();
     Json rest = json;
-    for (const char* axis : axes) rest.erase(axis);
+    for (const char* axis : axis_keys) rest.erase(axis);
     rest.erase("$schema");
     if (!rest.empty() || !document.has("config_files")) add_configs({rest, source});
   }
