@@ -42,7 +42,7 @@ class Reader {
     const Json json = load_json(file);
     const JsonView document(json, source);
     const bool names_axes =
-        std::any_of(std::begin(axes), std::end(axes), [&](const char* axis) { return document.has(axis); });
+        std::any_of(std::begin(axis_keys), std::end(axis_keys), [&](const char* axis) { return document.has(axis); });
     if (!names_axes) return add_configs(document);
     for (const auto& word : words_of(document, "targets")) all_.targets.push_back(word.text());
     for (const auto& word : words_of(document, "cudnn")) all_.cudnns.push_back(word.text());
