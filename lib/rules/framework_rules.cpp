@@ -78,7 +78,7 @@ void Reader::section(const Json& json, const char* name, const Take& take) {
     for (const auto& [where, entry] : entries_of(group.at("rules"), file, ids)) {
       if (entry.contains("line") && base_url.empty()) bad_entry(where, "a line wants the file's \"base_url\"");
       take(
-          entry, where, [&, &at = where, &one = entry] { return source(group, one); },
+          entry, where, [&, &one = entry] { return source(group, one); },
           [&, &at = where, &one = entry] { return when(group, one, at); });
     }
   }
