@@ -29,7 +29,7 @@ std::string values_of(const Json& schema) {
   }
   if (schema.contains("enum")) return list_of(schema["enum"]);
   if (schema.contains("examples")) return list_of(schema["examples"]) + ", …";
-  const std::string type = schema["type"];
+  std::string type = schema["type"];
   if (type == "boolean") return "`true`, `false`";
   if (type == "string") return "text";
   if (type == "object") return "an object";

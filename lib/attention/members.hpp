@@ -67,6 +67,7 @@ Member<T> word_member(const std::string& name, const std::string& help, std::opt
 template <class T>
 void read_members(const std::vector<Member<T>>& members, const JsonView& view, T& object) {
   std::vector<std::string> names;
+  names.reserve(members.size());
   for (const auto& member : members) names.push_back(member.name);
   view.only_keys(names);
   for (const auto& member : members)
@@ -96,6 +97,7 @@ Json members_schema(const std::vector<Member<T>>& members) {
 template <class T>
 std::vector<MemberDoc> members_docs(const std::vector<Member<T>>& members) {
   std::vector<MemberDoc> docs;
+  docs.reserve(members.size());
   for (const auto& member : members)
     docs.push_back(
         {member.name, member.help, member.schema, member.required ? Json() : member.write(T()), member.required});

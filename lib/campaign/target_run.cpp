@@ -100,10 +100,8 @@ Result TargetRun::run(const Question& question, const Question* next) {
   static_cast<Question&>(result) = question;
   result.target = target_;
   result.cudnn_path = options_.cudnn;
-  result.reproduce = reproduce_command(question_command(question, options_), target_, cudnn_word_);
   try {
     know_library();
-    result.reproduce = reproduce_command(question_command(question, options_), target_, cudnn_word_);
     result.cudnn_version = library_->version;
     result.graph = build_graph(question);
     walk(result);
@@ -125,6 +123,7 @@ Result TargetRun::run(const Question& question, const Question* next) {
     cause.reason = cause.explanation = e.what();
     result.root_cause = cause;
   }
+  result.reproduce = command(question_command(question, options_));
   return result;
 }
 
@@ -159,8 +158,14 @@ void TargetRun::know_library() {
     open();
     if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
   }
-  cudnn_word_ = cudnn_word(options_.cudnn, library_->version);
+  // Libraries are looked for while the worker walks.
+  naming_ = std::async(std::launch::async, cudnn_word, options_.cudnn, library_->version);
   is_named_ = true;
+}
+
+std::string TargetRun::command(const std::string& question) {
+  if (naming_.valid()) cudnn_word_ = naming_.get();
+  return reproduce_command(question, target_, cudnn_word_);
 }
 
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
@@ -264,9 +269,9 @@ void TargetRun::probe_alternatives(Result& result) {
       other.findings = ask(other.graph.graph, walk_of(other.graph, quick));
       judge(other);
       if (other.verdict == Verdict::supported)
-        verified.push_back(
-            fmt::format("{}: supported here, by engine {}\n{}", alternative.change, first_working_engine(other),
-                        reproduce_command(question_command(alternative.spec, options_), target_, cudnn_word_)));
+        verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
+                                       first_working_engine(other),
+                                       command(question_command(alternative.spec, options_))));
     }
   } catch (const worker::WorkerLost&) {
     client_.reset();  // the alternative does not help; the verdict stands

@@ -2,6 +2,7 @@
 // is started when it is needed and again after it was lost. Not installed.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <mutex>
 
@@ -27,6 +28,7 @@ class TargetRun {
   void open();
   std::unique_ptr<worker::Client> start();
   void know_library();
+  std::string command(const std::string& question);
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
   build::BuiltGraph build_graph(const Question& question) const;
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
@@ -39,6 +41,7 @@ class TargetRun {
   const gpu::Target& target_;
   const CampaignOptions& options_;
   probe::WalkOptions walk_;
+  std::future<std::string> naming_;
   std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known
   bool is_named_ = false;
   bool runs_ = false;
