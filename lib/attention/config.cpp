@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "attention/fields.hpp"
+#include "attention/read_configs.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/text.hpp"

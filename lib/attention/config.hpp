@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "../base/json_reader.hpp"
+#include "../base/json.hpp"
 #include "spec.hpp"
 
 namespace attnprobe::attention {
@@ -37,9 +37,6 @@ Override parse_override(const std::string& field, const std::string& text);
 /// Error(usage) naming the file, the JSON pointer or option, the value, and what is allowed.
 std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std::string& file_name,
                                            const std::vector<Override>& overrides = {});
-
-/// The same of a document that was read already, or of a part of it.
-std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides = {});
 
 /// The same from a file, which may be compressed (gzip, xz); "-" is standard input.
 std::vector<AttentionConfig> load_configs(const std::string& path, const std::vector<Override>& overrides = {});

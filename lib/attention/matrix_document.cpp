@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "attention/read_configs.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/json_reader.hpp"
 
 namespace attnprobe::attention {
 namespace {

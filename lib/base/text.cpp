@@ -42,11 +42,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = limit + 1;
   for (const auto& candidate : candidates) {
     const std::string other = in_small_letters(candidate);
-    const auto [shorter, longer] = std::minmax(small.size(), other.size());
     // "head" for "heads_q": a beginning is as good a hint as a slip.
     const bool beginning = small.size() >= 3 && other.compare(0, small.size(), small) == 0;
     // A word of any length may come from a file; one that is much longer costs nothing.
-    if (!beginning && longer - shorter >= best_distance) continue;
+    const size_t longer = std::max(small.size(), other.size());
+    if (!beginning && longer - std::min(small.size(), other.size()) >= best_distance) continue;
     const size_t distance = beginning ? 0 : edit_distance(small, other);
     // Nothing of the word may be left over: "o" is not a slip of "q".
     if (distance >= small.size()) continue;

@@ -1,5 +1,7 @@
 // The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions of the
 // masks are those of cudnn-frontend's own flexible-graph tests.
+#include "build/score_modifiers.hpp"
+
 #include "base/error.hpp"
 #include "build/scores.hpp"
 
@@ -12,43 +14,37 @@ namespace {
 // Operands that the kinds leave open; what they are changes no verdict.
 constexpr double arrow_border = 16, arrow_width = 64, power = 2, floor_value = 0;
 
-// Unary kinds whose gradient cuDNN has as an operation of its own.
-struct Activation {
-  graph::PointwiseMode forward;
-  std::optional<graph::PointwiseMode> backward;
-};
-
-std::optional<Activation> activation(ScoreModifierKind kind) {
-  switch (kind) {
-    case ScoreModifierKind::relu:
-      return Activation{graph::PointwiseMode::RELU_FWD, graph::PointwiseMode::RELU_BWD};
-    case ScoreModifierKind::tanh:
-      return Activation{graph::PointwiseMode::TANH_FWD, graph::PointwiseMode::TANH_BWD};
-    case ScoreModifierKind::sigmoid:
-      return Activation{graph::PointwiseMode::SIGMOID_FWD, graph::PointwiseMode::SIGMOID_BWD};
-    case ScoreModifierKind::gelu:
-      return Activation{graph::PointwiseMode::GELU_FWD, graph::PointwiseMode::GELU_BWD};
-    case ScoreModifierKind::swish:
-      return Activation{graph::PointwiseMode::SWISH_FWD, graph::PointwiseMode::SWISH_BWD};
-    case ScoreModifierKind::abs:
-      return Activation{graph::PointwiseMode::ABS, {}};
-    case ScoreModifierKind::sqrt:
-      return Activation{graph::PointwiseMode::SQRT, {}};
-    case ScoreModifierKind::sin:
-      return Activation{graph::PointwiseMode::SIN, {}};
-    case ScoreModifierKind::exp:
-      return Activation{graph::PointwiseMode::EXP, {}};
-    default:
-      return std::nullopt;
-  }
-}
-
 DataType mask_type(ScoreModifierKind kind) {
   if (kind == ScoreModifierKind::mask_i32) return DataType::i32;
   return kind == ScoreModifierKind::mask_i8 ? DataType::i8 : DataType::boolean;
 }
 
 }  // namespace
+
+std::optional<UnaryModifier> unary_modifier(ScoreModifierKind kind) {
+  switch (kind) {
+    case ScoreModifierKind::relu:
+      return UnaryModifier{graph::PointwiseMode::RELU_FWD, graph::PointwiseMode::RELU_BWD};
+    case ScoreModifierKind::tanh:
+      return UnaryModifier{graph::PointwiseMode::TANH_FWD, graph::PointwiseMode::TANH_BWD};
+    case ScoreModifierKind::sigmoid:
+      return UnaryModifier{graph::PointwiseMode::SIGMOID_FWD, graph::PointwiseMode::SIGMOID_BWD};
+    case ScoreModifierKind::gelu:
+      return UnaryModifier{graph::PointwiseMode::GELU_FWD, graph::PointwiseMode::GELU_BWD};
+    case ScoreModifierKind::swish:
+      return UnaryModifier{graph::PointwiseMode::SWISH_FWD, graph::PointwiseMode::SWISH_BWD};
+    case ScoreModifierKind::abs:
+      return UnaryModifier{graph::PointwiseMode::ABS, {}};
+    case ScoreModifierKind::sqrt:
+      return UnaryModifier{graph::PointwiseMode::SQRT, {}};
+    case ScoreModifierKind::sin:
+      return UnaryModifier{graph::PointwiseMode::SIN, {}};
+    case ScoreModifierKind::exp:
+      return UnaryModifier{graph::PointwiseMode::EXP, {}};
+    default:
+      return std::nullopt;
+  }
+}
 
 graph::Uid Scores::modify(graph::Uid score) {
   before_modifier_ = score;
@@ -70,7 +66,7 @@ graph::Uid Scores::modify_backward(graph::Uid gradient) {
 }
 
 graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double fill) {
-  if (const auto unary = activation(kind)) return g_.pointwise(unary->forward, score);
+  if (const auto unary = unary_modifier(kind)) return g_.pointwise(unary->forward, score);
   auto scalar = [&](double value) { return g_.scalar("", DataType::f32, value); };
   switch (kind) {
     case ScoreModifierKind::causal: {
@@ -148,7 +144,7 @@ graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient
   const graph::Uid x = *before_modifier_;
   auto mul = [&](graph::Uid a, graph::Uid b) { return g_.pointwise(graph::PointwiseMode::MUL, a, b); };
   auto scalar = [&](double value) { return g_.scalar("", DataType::f32, value); };
-  if (const auto unary = activation(kind); unary && unary->backward)
+  if (const auto unary = unary_modifier(kind); unary && unary->backward)
     return g_.activation_backward(*unary->backward, x, gradient);
   switch (kind) {
     case ScoreModifierKind::relative_position:

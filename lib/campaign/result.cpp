@@ -12,6 +12,7 @@ namespace attnprobe::campaign {
 namespace {
 
 using log::StatusFamily;
+using probe::PlanOutcome;
 using probe::RunStatus;
 
 Verdict verdict_of_failure(const probe::Failure& failure) {
@@ -27,7 +28,8 @@ Verdict verdict_of_failure(const probe::Failure& failure) {
 }
 
 bool is_lost(const probe::PlanFindings& plan) {
-  return plan.status == "crashed" || plan.status == "timeout";
+  const PlanOutcome outcome = outcome_of(plan);
+  return outcome == PlanOutcome::crashed || outcome == PlanOutcome::timeout;
 }
 
 bool is_lost(const probe::RunFindings& run) {
@@ -58,7 +60,7 @@ const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& fi
 // How its run ended; a plan that was lost never began one.
 RunStatus end_of(const probe::EngineConfigFindings& config) {
   if (config.run) return config.run->status;
-  return config.plan->status == "timeout" ? RunStatus::timeout : RunStatus::crashed;
+  return outcome_of(*config.plan) == PlanOutcome::timeout ? RunStatus::timeout : RunStatus::crashed;
 }
 
 Verdict verdict_of(RunStatus status) {

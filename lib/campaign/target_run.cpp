@@ -11,6 +11,7 @@
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
+#include "log/log_parse.hpp"
 #include "run/data.hpp"
 #include "run/work.hpp"
 #include "worker/run_plans.hpp"

@@ -1,7 +1,7 @@
 // What is said of one config on one target with one cuDNN.
 #pragma once
 
-#include "../base/json_enum.hpp"
+#include "../base/enum_names.hpp"
 
 namespace attnprobe::campaign {
 

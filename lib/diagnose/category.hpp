@@ -1,7 +1,7 @@
 // What a reason of cuDNN's is about.
 #pragma once
 
-#include "../base/json_enum.hpp"
+#include "../base/enum_names.hpp"
 
 namespace attnprobe::diagnose {
 

@@ -2,25 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "../base/json.hpp"
+#include "base/json.hpp"
+#include "log/reason.hpp"
 
 namespace attnprobe::log {
-
-/// One line "Warning: STATUS; Reason: …".
-struct Reason {
-  std::string status;  ///< "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"
-  std::string reason;  ///< what follows "Reason: ", verbatim
-  friend bool operator==(const Reason&, const Reason&) = default;
-};
-ATTNPROBE_JSON(Reason, status, reason)
-
-using Knobs = std::map<std::string, int64_t>;  ///< "KERNEL_CFG" -> 7; -1: cuDNN chose none
 
 /// An engine config as the log names it, with the reasons that follow it, innermost cause first.
 struct EngineConfigLog {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "log/log_parse.hpp"
 #include "probe/steps.hpp"
 
 namespace attnprobe::probe {

@@ -12,8 +12,13 @@ bool ran(const RunFindings& run) {
   return run.status == RunStatus::ok || run.status == RunStatus::not_verified;
 }
 
+PlanOutcome outcome_of(const PlanFindings& plan) {
+  if (plan.status == "CUDNN_STATUS_SUCCESS") return PlanOutcome::built;
+  return parse_enum<PlanOutcome>(plan.status).value_or(PlanOutcome::refused);
+}
+
 bool is_built(const EngineConfigFindings& config) {
-  return config.plan && config.plan->status == "CUDNN_STATUS_SUCCESS";
+  return config.plan && outcome_of(*config.plan) == PlanOutcome::built;
 }
 
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {

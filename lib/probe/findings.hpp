@@ -8,7 +8,7 @@
 
 #include "../base/error.hpp"
 #include "../base/json.hpp"
-#include "../log/log_parse.hpp"
+#include "../log/reason.hpp"
 #include "run_findings.hpp"
 #include "walk_options.hpp"
 
@@ -54,9 +54,35 @@ struct Check {
 };
 ATTNPROBE_JSON(Check, supported, status)
 
-/// A plan that was finalized: its kernel compiled, and loaded where there is a GPU.
+/// How building a plan ended.
+enum class PlanOutcome {
+  built,    ///< its kernel compiled, and is loaded where there is a GPU
+  refused,  ///< cuDNN's status says why
+  crashed,  ///< the worker was lost over it
+  timeout,
+  error,  ///< the worker could not ask cuDNN
+};
+
+}  // namespace attnprobe::probe
+
+namespace attnprobe {
+template <>
+struct EnumNames<probe::PlanOutcome> {
+  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 5> table{{
+      {probe::PlanOutcome::built, "built"},
+      {probe::PlanOutcome::refused, "refused"},
+      {probe::PlanOutcome::crashed, "crashed"},
+      {probe::PlanOutcome::timeout, "timeout"},
+      {probe::PlanOutcome::error, "error"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::probe {
+
+/// A plan that was asked for.
 struct PlanFindings {
-  std::string status;
+  std::string status;  ///< cuDNN's; where it gave none, the outcome's name. See outcome_of()
   double build_ms = 0;
   bool loaded = false;  ///< false with the null driver: compiled for a GPU that is not there
   std::vector<Reason> reasons;
@@ -117,6 +143,8 @@ void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 /// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a
 /// step with an engine config; `what` is "plan" before one is built.
 std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs);
+
+PlanOutcome outcome_of(const PlanFindings& plan);
 
 /// Whether its plan is there.
 bool is_built(const EngineConfigFindings& config);

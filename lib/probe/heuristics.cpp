@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "log/log_parse.hpp"
 #include "probe/steps.hpp"
 
 namespace attnprobe::probe {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "log/log_parse.hpp"
 #include "probe/steps.hpp"
 
 namespace attnprobe::probe {
@@ -52,7 +53,7 @@ BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& opera
   built.findings.reasons = log::parse_reasons(config.log);
   if (config.status != CUDNN_STATUS_SUCCESS) return built;
   Descriptor plan = finalize_plan(device, *config.config, built.findings, nullptr);
-  if (built.findings.status != "CUDNN_STATUS_SUCCESS") return built;
+  if (outcome_of(built.findings) != PlanOutcome::built) return built;
   built.workspace_bytes = plan.get<int64_t>(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_WORKSPACE_SIZE));
   built.plan = std::move(plan);
   return built;

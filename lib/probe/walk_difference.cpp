@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "log/log_parse.hpp"
+
 namespace attnprobe::probe {
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/json_enum.hpp"
+#include "../base/enum_names.hpp"
 
 namespace attnprobe::probe {
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "build/graph_builder.hpp"
+#include "build/score_modifiers.hpp"
 #include "recognise/reading.hpp"
 
 namespace attnprobe::recognise {
@@ -26,22 +27,13 @@ struct ScoreStep {
   bool before_statistics = false;
 };
 
-std::optional<ScoreModifierKind> unary_modifier(graph::PointwiseMode mode) {
-  static const std::map<graph::PointwiseMode, ScoreModifierKind> kinds{
-      {graph::PointwiseMode::RELU_FWD, ScoreModifierKind::relu},
-      {graph::PointwiseMode::TANH_FWD, ScoreModifierKind::tanh},
-      {graph::PointwiseMode::SIGMOID_FWD, ScoreModifierKind::sigmoid},
-      {graph::PointwiseMode::GELU_FWD, ScoreModifierKind::gelu},
-      {graph::PointwiseMode::SWISH_FWD, ScoreModifierKind::swish},
-      {graph::PointwiseMode::ABS, ScoreModifierKind::abs},
-      {graph::PointwiseMode::SQRT, ScoreModifierKind::sqrt},
-      {graph::PointwiseMode::SIN, ScoreModifierKind::sin},
-      {graph::PointwiseMode::EXP, ScoreModifierKind::exp},
-      {graph::PointwiseMode::POW, ScoreModifierKind::pow},
-      {graph::PointwiseMode::MAX, ScoreModifierKind::max}};
-  const auto found = kinds.find(mode);
-  if (found == kinds.end()) return std::nullopt;
-  return found->second;
+std::optional<ScoreModifierKind> modifier_of(graph::PointwiseMode mode) {
+  for (const auto& [kind, name] : EnumNames<ScoreModifierKind>::table)
+    if (const auto unary = build::unary_modifier(kind); unary && unary->forward == mode) return kind;
+  // With a scalar.
+  if (mode == graph::PointwiseMode::POW) return ScoreModifierKind::pow;
+  if (mode == graph::PointwiseMode::MAX) return ScoreModifierKind::max;
+  return std::nullopt;
 }
 
 // A length that a scalar gives, kept within what a config may say.
@@ -106,7 +98,7 @@ class ScoreReader {
       default:
         break;
     }
-    if (const auto kind = unary_modifier(op->mode)) return modifier(*kind, op->b);
+    if (const auto kind = modifier_of(op->mode)) return modifier(*kind, op->b);
     return {};
   }
 

@@ -61,7 +61,7 @@ Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognis
     const std::string engine = probe::config_name(config.engine, config.knobs);
     if (!config.check.supported)
       add(explanation.reasons, decisive(config.reasons, config.check.status), engine);
-    else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS")
+    else if (config.plan && !probe::is_built(config))
       add(explanation.reasons, decisive(config.plan->reasons, config.plan->status), engine + " (its plan)");
     else
       explanation.viable.push_back(engine);

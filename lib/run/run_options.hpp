@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/json_enum.hpp"
+#include "../base/enum_names.hpp"
 
 namespace attnprobe::run {
 

@@ -36,7 +36,7 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
     config.plan = lost_plan(lost);
   } catch (const Error& e) {
     config.plan.emplace();
-    config.plan->status = "error";
+    config.plan->status = name_of(probe::PlanOutcome::error);
     config.plan->reasons.push_back({config.plan->status, e.what()});
   }
 }
@@ -63,7 +63,7 @@ void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client
 
 probe::PlanFindings lost_plan(const WorkerLost& lost) {
   probe::PlanFindings plan;
-  plan.status = lost.timed_out ? "timeout" : "crashed";
+  plan.status = name_of(lost.timed_out ? probe::PlanOutcome::timeout : probe::PlanOutcome::crashed);
   plan.reasons.push_back({plan.status, fmt::format("{}; it was at: {}", lost.end.text(), lost.stage)});
   return plan;
 }

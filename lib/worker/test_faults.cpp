@@ -29,7 +29,7 @@ class TestRunner : public run::Runner {
                    const run::RunOptions& options, const run::Stage& stage) override {
     run::Outcome outcome;
     outcome.plan = plans.plan(graph, engine, knobs, stage).findings;
-    if (outcome.plan.status != "CUDNN_STATUS_SUCCESS") return outcome;
+    if (outcome_of(outcome.plan) != probe::PlanOutcome::built) return outcome;
     outcome.run.emplace();
     run::guarded(*outcome.run, [&] {
       stage(probe::stage_of("run", engine, knobs));

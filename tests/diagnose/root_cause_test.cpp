@@ -7,6 +7,7 @@
 #include "diagnose/alternatives.hpp"
 #include "diagnose/reasons.hpp"
 #include "diagnose/root_cause.hpp"
+#include "log/log_parse.hpp"
 
 using namespace attnprobe;
 using namespace attnprobe::diagnose;

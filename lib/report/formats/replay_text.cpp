@@ -7,6 +7,7 @@
 #include "attention/fields.hpp"
 #include "base/input.hpp"
 #include "cudnn/library_info.hpp"
+#include "log/log_parse.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::report {
@@ -51,7 +52,7 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
     if (!config.check.supported) {
       const auto reason = probe::innermost_reason(config);
       what = fmt::format("rejected: {}{}{}", reason.status, reason.reason.empty() ? "" : ": ", reason.reason);
-    } else if (config.plan && config.plan->status != "CUDNN_STATUS_SUCCESS") {
+    } else if (config.plan && !probe::is_built(config)) {
       what = fmt::format("plan failed: {}{}", config.plan->status,
                          config.plan->reasons.empty() ? "" : ": " + config.plan->reasons.front().reason);
     }

@@ -123,14 +123,13 @@ std::string check_cell(const EngineConfigFindings& config) {
 
 std::string plan_cell(const EngineConfigFindings& config) {
   if (!config.plan) return "-";
-  if (config.plan->status != "CUDNN_STATUS_SUCCESS") return short_status(config.plan->status);
+  if (!probe::is_built(config)) return short_status(config.plan->status);
   return fmt::format("{} in {:.0f} ms", config.plan->loaded ? "built" : "compiled", config.plan->build_ms);
 }
 
 std::string detail_cell(const EngineConfigFindings& config) {
   if (std::string problem = run_problem(config); !problem.empty()) return problem;
-  if (config.check.supported && config.plan && !config.plan->reasons.empty() &&
-      config.plan->status != "CUDNN_STATUS_SUCCESS")
+  if (config.check.supported && config.plan && !config.plan->reasons.empty() && !probe::is_built(config))
     return decisive_text(config.plan->reasons);
   if (!config.check.supported) return decisive_text(config.reasons);
   std::string text = "workspace " + bytes_text(config.workspace_bytes);

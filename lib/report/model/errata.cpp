@@ -60,7 +60,8 @@ std::optional<Fault> fault_of(const campaign::Result& result, const probe::Engin
   constexpr std::array faults{RunStatus::crashed, RunStatus::timeout, RunStatus::wrong_result, RunStatus::cuda_error};
   if (config.run && std::find(faults.begin(), faults.end(), config.run->status) != faults.end())
     return Fault{std::string(name_of(config.run->status)), config.run->message};
-  if (config.plan && config.plan->status == "crashed") return Fault{"crashed", "when the plan was built"};
+  if (config.plan && outcome_of(*config.plan) == probe::PlanOutcome::crashed)
+    return Fault{"crashed", "when the plan was built"};
   if (crashed_at(result, config)) return Fault{"crashed", result.crash->how + " at " + result.crash->stage};
   return std::nullopt;
 }
