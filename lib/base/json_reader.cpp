@@ -45,10 +45,12 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   bool key(string_t& key) override {
     Json& object = *open_.back();
-    if (object.contains(key))
+    // One search a key: an ordered object has no index.
+    const size_t known = object.size();
+    slot_ = &object[key];
+    if (object.size() == known)
       fail(place_of(source_, cut(pointer() + "/" + pointer_part(key))),
            fmt::format("the key \"{}\" appears twice in one object", cut(key)));
-    slot_ = &object[key];
     keys_.back() = std::move(key);
     return true;
   }
@@ -258,6 +260,13 @@ std::vector<int64_t> JsonView::integers() const {
 std::vector<JsonView> JsonView::elements() const {
   if (!value_->is_array()) fail_unless_it_is("an array");
   return values();
+}
+
+std::vector<std::pair<std::string, JsonView>> JsonView::members() const {
+  if (!value_->is_object()) fail_unless_it_is("an object");
+  std::vector<std::pair<std::string, JsonView>> all;
+  for (const auto& [key, value] : value_->items()) all.emplace_back(key, below(value, pointer_part(key)));
+  return all;
 }
 
 const Json* JsonView::set_member(const std::string& key) const {

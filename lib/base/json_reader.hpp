@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "enum_names.hpp"
@@ -90,6 +91,8 @@ class JsonView {
   std::vector<int64_t> integers() const;
   /// What an array holds; throws for anything but an array.
   std::vector<JsonView> elements() const;
+  /// The keys and values of an object; throws for anything but an object.
+  std::vector<std::pair<std::string, JsonView>> members() const;
 
   /// Members of which null is as good as absent; a value of another type throws, and so does anything but an object.
   /// Only what is wrong gets a view of its own: reports have millions of members.
