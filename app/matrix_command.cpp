@@ -96,14 +96,14 @@ int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix,
                places.end());
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
   report::CellCollector cells(log.axes());
-  log.for_each([&](const campaign::CellPlace& place, const std::string& cell) { cells.add(place, Json::parse(cell)); });
+  log.read_each([&](const campaign::CellPlace& place, const JsonView& cell) { cells.add(place, cell); });
   Progress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
   campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
     const Json cell = report::cell_json(result);
     log.add(place, json_text(cell));
-    cells.add(place, cell);
+    cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
     progress.add(result);
   });
   progress.end();

@@ -45,10 +45,12 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   bool key(string_t& key) override {
     Json& object = *open_.back();
-    if (object.contains(key))
+    // One search a key: an ordered object has no index.
+    const size_t known = object.size();
+    slot_ = &object[key];
+    if (object.size() == known)
       fail(place_of(source_, cut(pointer() + "/" + pointer_part(key))),
            fmt::format("the key \"{}\" appears twice in one object", cut(key)));
-    slot_ = &object[key];
     keys_.back() = std::move(key);
     return true;
   }
@@ -248,6 +250,66 @@ std::vector<std::string> JsonView::texts() const {
   return all;
 }
 
+std::vector<int64_t> JsonView::integers() const {
+  if (!value_->is_array()) fail_unless_it_is("an array of integers");
+  std::vector<int64_t> all;
+  for (const auto& value : elements()) all.push_back(value.integer());
+  return all;
+}
+
+std::vector<JsonView> JsonView::elements() const {
+  if (!value_->is_array()) fail_unless_it_is("an array");
+  return values();
+}
+
+std::vector<std::pair<std::string, JsonView>> JsonView::members() const {
+  if (!value_->is_object()) fail_unless_it_is("an object");
+  std::vector<std::pair<std::string, JsonView>> all;
+  for (const auto& [key, value] : value_->items()) all.emplace_back(key, below(value, pointer_part(key)));
+  return all;
+}
+
+const Json* JsonView::set_member(const std::string& key) const {
+  if (!value_->is_object()) fail_unless_it_is("an object");
+  const auto found = value_->find(key);
+  return found == value_->end() || found->is_null() ? nullptr : &*found;
+}
+
+std::optional<JsonView> JsonView::find_set(const std::string& key) const {
+  const Json* member = set_member(key);
+  if (member == nullptr) return std::nullopt;
+  return below(*member, pointer_part(key));
+}
+
+std::vector<JsonView> JsonView::elements_or_none(const std::string& key) const {
+  const auto list = find_set(key);
+  return list ? list->elements() : std::vector<JsonView>{};
+}
+
+bool JsonView::boolean_or(const std::string& key, bool otherwise) const {
+  const Json* member = set_member(key);
+  if (member == nullptr) return otherwise;
+  return member->is_boolean() ? member->get<bool>() : at(key).boolean();
+}
+
+std::string JsonView::text_or(const std::string& key, const std::string& otherwise) const {
+  const Json* member = set_member(key);
+  if (member == nullptr) return otherwise;
+  return member->is_string() ? member->get<std::string>() : at(key).text();
+}
+
+std::optional<int64_t> JsonView::optional_integer(const std::string& key, int64_t low, int64_t high) const {
+  const auto member = find_set(key);
+  if (!member) return std::nullopt;
+  return member->integer(low, high);
+}
+
+std::optional<double> JsonView::optional_number(const std::string& key) const {
+  const Json* member = set_member(key);
+  if (member == nullptr) return std::nullopt;
+  return member->is_number() ? member->get<double>() : at(key).number();
+}
+
 JsonObject::JsonObject(JsonView place) : place_(std::move(place)) {
   if (!place_.json().is_object()) place_.fail_unless_it_is("an object");
 }
@@ -260,6 +322,11 @@ JsonView JsonObject::take(const std::string& key) {
 std::optional<JsonView> JsonObject::find(const std::string& key) {
   asked_.push_back(key);
   return place_.find(key);
+}
+
+std::optional<JsonView> JsonObject::find_set(const std::string& key) {
+  asked_.push_back(key);
+  return place_.find_set(key);
 }
 
 std::vector<std::string> JsonObject::left() const {

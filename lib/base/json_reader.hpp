@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "enum_names.hpp"
@@ -87,6 +88,21 @@ class JsonView {
   std::string word(const std::vector<std::string>& allowed) const;
   /// Texts: an array of them.
   std::vector<std::string> texts() const;
+  std::vector<int64_t> integers() const;
+  /// What an array holds; throws for anything but an array.
+  std::vector<JsonView> elements() const;
+  /// The keys and values of an object; throws for anything but an object.
+  std::vector<std::pair<std::string, JsonView>> members() const;
+
+  /// Members of which null is as good as absent; a value of another type throws, and so does anything but an object.
+  /// Only what is wrong gets a view of its own: reports have millions of members.
+  std::optional<JsonView> find_set(const std::string& key) const;
+  std::vector<JsonView> elements_or_none(const std::string& key) const;
+  bool boolean_or(const std::string& key, bool otherwise) const;
+  std::string text_or(const std::string& key, const std::string& otherwise) const;
+  std::optional<int64_t> optional_integer(const std::string& key, int64_t low = std::numeric_limits<int64_t>::min(),
+                                          int64_t high = std::numeric_limits<int64_t>::max()) const;
+  std::optional<double> optional_number(const std::string& key) const;
 
   template <class E>
   E one_of(const std::vector<std::string>& allowed = names_of<E>()) const {
@@ -98,6 +114,8 @@ class JsonView {
 
  private:
   JsonView below(const Json& value, const std::string& part) const;
+  // Of find_set; nullptr where there is none.
+  const Json* set_member(const std::string& key) const;
 
   const Json* value_;
   std::shared_ptr<const JsonSource> source_;
@@ -114,6 +132,8 @@ class JsonObject {
   /// Throws where the key is missing.
   JsonView take(const std::string& key);
   std::optional<JsonView> find(const std::string& key);
+  /// Null is as good as absent.
+  std::optional<JsonView> find_set(const std::string& key);
   /// The keys that were neither taken nor looked for.
   std::vector<std::string> left() const;
   /// Throws for the first of left(), with the nearest of the keys that were asked for.

@@ -1,13 +1,10 @@
 #include "diagnose/reasons.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 
 #include "base/embedded.hpp"
-#include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json_reader.hpp"
 
 namespace attnprobe {
 extern const EmbeddedFiles embedded_reasons;
@@ -16,25 +13,27 @@ extern const EmbeddedFiles embedded_reasons;
 namespace attnprobe::diagnose {
 namespace {
 
-KnownReason read_reason(const Json& entry) {
+KnownReason read_reason(const JsonView& place) {
+  JsonObject entry(place);
+  const auto text_or_none = [&](const char* key) {
+    const auto text = entry.find(key);
+    return text ? text->text() : "";
+  };
   KnownReason known;
-  known.id = entry.at("id");
-  const auto category = parse_enum<Category>(entry.at("category").get<std::string>());
-  if (!category)
-    throw Error(ErrorKind::internal,
-                fmt::format("reasons.json: {}: {} is not a category", known.id, entry.at("category").dump()));
-  known.category = *category;
-  known.match = entry.value("match", "");
-  known.begins = entry.value("begins", "");
-  known.whole = entry.value("whole", "");
-  known.status = entry.value("status", "");
-  known.meaning = entry.at("meaning");
-  known.help = entry.value("help", "");
-  known.since = entry.value("since", "");
-  known.until = entry.value("until", "");
-  known.source = entry.value("source", "");
-  known.wrapper = entry.value("wrapper", false);
-  known.progress = known.wrapper ? 0 : entry.at("progress").get<int>();
+  known.id = entry.take("id").text();
+  known.category = entry.take("category").one_of<Category>();
+  known.match = text_or_none("match");
+  known.begins = text_or_none("begins");
+  known.whole = text_or_none("whole");
+  known.status = text_or_none("status");
+  known.meaning = entry.take("meaning").text();
+  known.help = text_or_none("help");
+  known.since = text_or_none("since");
+  known.until = text_or_none("until");
+  known.source = text_or_none("source");
+  if (const auto wrapper = entry.find("wrapper")) known.wrapper = wrapper->boolean();
+  if (!known.wrapper) known.progress = static_cast<int>(entry.take("progress").integer(0, 1000));
+  entry.finish();
   return known;
 }
 
@@ -49,8 +48,9 @@ bool tells(const KnownReason& known, const log::Reason& reason) {
 const std::vector<KnownReason>& known_reasons() {
   static const std::vector<KnownReason> all = [] {
     std::vector<KnownReason> reasons;
-    const Json json = Json::parse(embedded_reasons.front().text);
-    for (const Json& entry : json.at("reasons")) reasons.push_back(read_reason(entry));
+    const JsonSource source{.name = "reasons.json", .kind = ErrorKind::internal};
+    const Json json = parse_json(embedded_reasons.front().text, source);
+    for (const JsonView& entry : JsonView(json, source).at("reasons").elements()) reasons.push_back(read_reason(entry));
     return reasons;
   }();
   return all;

@@ -1,13 +1,13 @@
 // OpGraph as JSON.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
+#include <type_traits>
+#include <utility>
 
-#include "base/error.hpp"
-#include "base/text.hpp"
+#include "base/json_reader.hpp"
 #include "graph/operation_table.hpp"
 
 namespace attnprobe::graph {
@@ -32,13 +32,14 @@ Json number_json(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-std::optional<double> parse_number(const Json& json) {
-  if (json.is_number()) return json.get<double>();
+double number_in(const JsonView& view) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Json& json = view.json();
   if (json == "inf") return infinity;
   if (json == "-inf") return -infinity;
   if (json == "nan") return std::numeric_limits<double>::quiet_NaN();
-  return std::nullopt;
+  if (!json.is_number()) view.fail_unless_it_is("a number, \"inf\", \"-inf\" or \"nan\"");
+  return view.number();
 }
 
 Json to_json(const Tensor& t) {
@@ -71,122 +72,100 @@ Json to_json(const Operation& operation) {
       operation);
 }
 
-// Reading: every key must be known, and every key that is not optional must be there.
-class Reader {
- public:
-  Reader(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
-    if (!object.is_object()) fail("expected an object");
-  }
+template <class T>
+void read(const JsonView& view, T& value) {
+  if constexpr (std::is_enum_v<T>)
+    value = view.one_of<T>();
+  else if constexpr (std::is_same_v<T, bool>)
+    value = view.boolean();
+  else if constexpr (std::is_same_v<T, double>)
+    value = number_in(view);
+  else if constexpr (std::is_same_v<T, std::string>)
+    value = view.text();
+  else if constexpr (std::is_same_v<T, std::vector<int64_t>>)
+    value = view.integers();
+  else
+    value = view.integer();
+}
 
-  template <class T>
-  void get(const char* key, T& value) {
-    seen_.emplace_back(key);
-    if (!object_.contains(key)) fail(fmt::format("the key \"{}\" is missing", key));
-    read(key, object_[key], value);
-  }
+template <class T>
+void read(const JsonView& view, std::optional<T>& value) {
+  read(view, value.emplace());
+}
 
-  template <class T>
-  void get(const char* key, std::optional<T>& value) {
-    seen_.emplace_back(key);
-    if (!object_.contains(key)) return;
-    T inner{};
-    read(key, object_[key], inner);
-    value = inner;
-  }
+// The value stays as it is where the key is absent.
+template <class T>
+void get_or_keep(JsonObject& object, const char* key, T& value) {
+  if (const auto member = object.find(key)) read(*member, value);
+}
 
-  // Like get, but the value stays as it is where the key is absent.
-  template <class T>
-  void get_or_keep(const char* key, T& value) {
-    if (object_.contains(key))
-      get(key, value);
-    else
-      seen_.emplace_back(key);
-  }
+template <class T>
+void get(JsonObject& object, const char* key, T& value) {
+  read(object.take(key), value);
+}
 
-  void finish() const {
-    for (const auto& [key, value] : object_.items())
-      if (std::find(seen_.begin(), seen_.end(), key) == seen_.end()) fail(fmt::format("unknown key \"{}\"", key));
-  }
+template <class T>
+void get(JsonObject& object, const char* key, std::optional<T>& value) {
+  get_or_keep(object, key, value);
+}
 
-  [[noreturn]] void fail(const std::string& message) const {
-    throw Error(ErrorKind::usage, fmt::format("operation graph: {}: {}", where_, message));
-  }
-
- private:
-  template <class T>
-  void read(const char* key, const Json& json, T& value) {
-    if constexpr (std::is_enum_v<T>) {
-      const auto parsed = json.is_string() ? parse_enum<T>(json.get<std::string>()) : std::nullopt;
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is not a known value", key, json_text(json)));
-      value = *parsed;
-    } else if constexpr (std::is_same_v<T, double>) {
-      const auto parsed = parse_number(json);
-      if (!parsed) fail(fmt::format("\"{}\" is {}, which is not a number", key, json_text(json)));
-      value = *parsed;
-    } else {
-      try {
-        value = json.get<T>();
-        // The library rounds 1.5 to an integer in silence.
-        if (json_text(Json(value)) != json_text(json)) throw Json::type_error::create(302, "not exact", &json);
-      } catch (const Json::exception&) {
-        fail(fmt::format("\"{}\" is {}, which has the wrong type", key, json_text(json)));
-      }
-    }
-  }
-
-  const Json& object_;
-  std::string where_;
-  std::vector<std::string> seen_;
-};
-
-Tensor read_tensor(const Json& json, const std::string& where) {
+Tensor read_tensor(const JsonView& place) {
   Tensor t;
-  Reader reader(json, where);
-  reader.get("uid", t.uid);
-  reader.get_or_keep("name", t.name);
+  JsonObject object(place);
+  get(object, "uid", t.uid);
+  get_or_keep(object, "name", t.name);
   t.role = role_of_name(t.name);
-  reader.get_or_keep("role", t.role);
-  reader.get("data_type", t.data_type);
-  reader.get("dims", t.dims);
-  reader.get("strides", t.strides);
-  reader.get_or_keep("alignment", t.alignment);
-  reader.get_or_keep("virtual", t.is_virtual);
-  reader.get_or_keep("by_value", t.by_value);
-  reader.get_or_keep("reordering", t.reordering);
-  reader.get("ragged_offset", t.ragged_offset);
-  reader.get("value", t.value);
-  reader.finish();
-  if (t.dims.size() != t.strides.size()) reader.fail("\"dims\" and \"strides\" differ in length");
+  get_or_keep(object, "role", t.role);
+  get(object, "data_type", t.data_type);
+  get(object, "dims", t.dims);
+  get(object, "strides", t.strides);
+  get_or_keep(object, "alignment", t.alignment);
+  get_or_keep(object, "virtual", t.is_virtual);
+  get_or_keep(object, "by_value", t.by_value);
+  get_or_keep(object, "reordering", t.reordering);
+  get(object, "ragged_offset", t.ragged_offset);
+  get(object, "value", t.value);
+  object.finish();
+  if (t.dims.size() != t.strides.size())
+    place.at("strides").fail_unless_it_is(fmt::format("{} integers, one for each of \"dims\"", t.dims.size()));
   return t;
 }
 
 template <class Op>
-Operation read_operation(const Json& json, const std::string& where) {
+Op read_operation_of_kind(JsonObject& object) {
   Op op;
-  Reader reader(json, where);
-  std::string kind;
-  reader.get("kind", kind);
-  auto read = [&](const char* name, auto& value, auto...) { reader.get(name, value); };
-  for_each_attribute(op, read);
-  for_each_port(op, read);
-  reader.finish();
+  auto read_member = [&](const char* name, auto& value, auto...) { get(object, name, value); };
+  for_each_attribute(op, read_member);
+  for_each_port(op, read_member);
+  object.finish();
   return op;
 }
 
-template <size_t I = 0>
-Operation read_operation_of_kind(const std::string& kind, const Json& json, const std::string& where) {
-  if constexpr (I < std::variant_size_v<Operation>) {
-    using Op = std::variant_alternative_t<I, Operation>;
-    if (kind == kind_name<Op>) return read_operation<Op>(json, where);
-    return read_operation_of_kind<I + 1>(kind, json, where);
-  } else {
-    throw Error(ErrorKind::usage, fmt::format("operation graph: {}: unknown kind \"{}\"", where, kind));
-  }
+template <size_t... I>
+Operation read_operation(const JsonView& place, std::index_sequence<I...>) {
+  JsonObject object(place);
+  const std::string kind = object.take("kind").word({kind_name<std::variant_alternative_t<I, Operation>>...});
+  Operation operation;
+  auto read_if = [&]<class Op>(std::type_identity<Op>) {
+    if (kind == kind_name<Op>) operation = read_operation_of_kind<Op>(object);
+  };
+  (read_if(std::type_identity<std::variant_alternative_t<I, Operation>>()), ...);
+  return operation;
 }
 
-Operation read_operation(const Json& json, const std::string& where) {
-  const bool named = json.is_object() && json.contains("kind") && json["kind"].is_string();
-  return read_operation_of_kind(named ? json["kind"].get<std::string>() : "", json, where);
+Operation read_operation(const JsonView& place) {
+  return read_operation(place, std::make_index_sequence<std::variant_size_v<Operation>>());
+}
+
+std::vector<Operation> read_operations(const JsonView& list, const std::set<Uid>& uids) {
+  std::vector<Operation> operations;
+  for (const JsonView& place : list.elements()) {
+    operations.push_back(read_operation(place));
+    for (const auto& port : ports(operations.back()))
+      if (uids.count(port.uid) == 0)
+        place.at(port.name).fail(fmt::format("port \"{}\" is tensor {}, which there is not", port.name, port.uid));
+  }
+  return operations;
 }
 
 }  // namespace
@@ -200,34 +179,21 @@ Json to_json(const OpGraph& graph) {
 }
 
 OpGraph from_json(const Json& json) {
-  auto fail = [](const std::string& message) { throw Error(ErrorKind::usage, "operation graph: " + message); };
-  for (const char* key : {"tensors", "operations"})
-    if (!json.is_object() || !json.contains(key) || !json[key].is_array())
-      fail(fmt::format("\"{}\" is missing or not an array", key));
+  JsonObject object(JsonView(json, {"operation graph"}));
   OpGraph graph;
   std::set<Uid> uids;
-  for (size_t i = 0; i < json["tensors"].size(); ++i) {
-    graph.tensors.push_back(read_tensor(json["tensors"][i], fmt::format("/tensors/{}", i)));
-    if (!uids.insert(graph.tensors.back().uid).second)
-      fail(fmt::format("/tensors/{}: a second tensor with uid {}", i, graph.tensors.back().uid));
+  const std::vector<JsonView> tensors = object.take("tensors").elements();
+  for (const JsonView& place : tensors) {
+    graph.tensors.push_back(read_tensor(place));
+    const Uid uid = graph.tensors.back().uid;
+    if (!uids.insert(uid).second) place.at("uid").fail(fmt::format("a second tensor with uid {}", uid));
   }
-  for (const auto& t : graph.tensors)
-    if (t.ragged_offset && uids.count(*t.ragged_offset) == 0)
-      fail(fmt::format("tensor {}: its ragged offset is tensor {}, which there is not", t.uid, *t.ragged_offset));
-  auto read_list = [&](const char* key, std::vector<Operation>& list) {
-    const Json& entries = json[key];
-    for (size_t i = 0; i < entries.size(); ++i) {
-      list.push_back(read_operation(entries[i], fmt::format("/{}/{}", key, i)));
-      for (const auto& port : ports(list.back()))
-        if (uids.count(port.uid) == 0)
-          fail(fmt::format("/{}/{}: port \"{}\" is tensor {}, which there is not", key, i, port.name, port.uid));
-    }
-  };
-  read_list("operations", graph.operations);
-  if (json.contains("score_operations")) {
-    if (!json["score_operations"].is_array()) fail("\"score_operations\" is not an array");
-    read_list("score_operations", graph.score_operations);
-  }
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (const auto offset = graph.tensors[i].ragged_offset; offset && uids.count(*offset) == 0)
+      tensors[i].at("ragged_offset").fail(fmt::format("it is tensor {}, which there is not", *offset));
+  graph.operations = read_operations(object.take("operations"), uids);
+  if (const auto scores = object.find("score_operations")) graph.score_operations = read_operations(*scores, uids);
+  object.finish();
   return graph;
 }
 

@@ -154,6 +154,7 @@ class LogReader::State {
     if (!is_new) {
       thread.graph = place->second;
     } else {
+      // Not the strict reader: a log is cut off and mixed up in many ways, and what cannot be read is skipped and noted.
       const Json json = Json::parse(log::json_object_at_start(text), nullptr, false);
       if (!json.is_object() || !json.contains("operationGraph")) {
         read_graphs_.erase(place);

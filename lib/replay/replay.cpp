@@ -65,10 +65,9 @@ bool take_document(const Json& json, replay::LogHistory& history) {
   }
   if (!json.is_object()) return false;
   if (json.contains("operationGraph")) {
-    const Json version = json.value("cudnnVersion", Json());
+    const auto version = JsonView(json, {"cuDNN's JSON"}).optional_integer("cudnnVersion");
     history.graphs.push_back(
-        logged(importers::import_backend_json(json["operationGraph"]),
-               CudnnVersion::from_number(version.is_number_integer() ? version.get<int64_t>() : 0)));
+        logged(importers::import_backend_json(json["operationGraph"]), CudnnVersion::from_number(version.value_or(0))));
     return true;
   }
   if (json.contains("tensors") && json.contains("operations")) {
@@ -78,7 +77,7 @@ bool take_document(const Json& json, replay::LogHistory& history) {
     return true;
   }
   if (!importers::is_frontend_json(json)) return false;
-  history.frontend.push_back(json.dump());
+  history.frontend.push_back(json_text(json));
   return true;
 }
 
@@ -89,7 +88,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   graph.is_frontend = true;
   importers::FrontendGraph found;
   try {
-    found = importers::import_frontend_json(Json::parse(text));
+    found = importers::import_frontend_json(parse_json(text, {"cudnn-frontend's JSON", ": ", false}));
   } catch (const Error& e) {
     graph.logged.problem = e.what();
     graph.recognised.description = "a graph of cudnn-frontend that cannot be read";

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "rules/flat_problem.hpp"
 
@@ -23,63 +22,51 @@ std::vector<std::string> all_operators() {
   return names;
 }
 
-[[noreturn]] void fail(const std::string& where, const std::string& what) {
-  throw Error(ErrorKind::internal, fmt::format("{}: {}", where, what));
-}
-
-// What a condition may speak of, and where it stands, for messages.
-struct Place {
-  const std::string& where;
-  const std::vector<ProblemKey>& keys;
-};
-
-const ProblemKey& known_key(const std::string& name, const Place& place) {
-  if (const ProblemKey* key = find_key(place.keys, name)) return *key;
+const ProblemKey& known_key(const std::string& name, const JsonView& place, const std::vector<ProblemKey>& keys) {
+  if (const ProblemKey* key = find_key(keys, name)) return *key;
   std::vector<std::string> names{"all", "any", "not"};
-  for (const auto& key : place.keys) names.push_back(key.name);
-  fail(place.where, fmt::format("unknown key \"{}\"{}", name, did_you_mean(name, names)));
+  for (const auto& key : keys) names.push_back(key.name);
+  place.fail(fmt::format("unknown key \"{}\"{}", name, did_you_mean(name, names)));
 }
 
 // A value that the key can have; null stands for "not set".
-void check_value(const ProblemKey& key, const Json& value, const std::string& where) {
-  if (value.is_null()) return;
-  const bool fits = key.kind == KeyKind::boolean  ? value.is_boolean()
-                    : key.kind == KeyKind::number ? value.is_number()
-                                                  : value.is_string();
-  if (!fits) fail(where, fmt::format("\"{}\" is a {}, not {}", key.name, name_of(key.kind), json_text(value)));
-  if (key.kind != KeyKind::text) return;
-  const auto& allowed = key.values;
-  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
-    fail(where, fmt::format("\"{}\" is never {}; it is one of {}", key.name, json_text(value), quoted_list(allowed)));
+void check_value(const ProblemKey& key, const JsonView& value) {
+  if (value.json().is_null()) return;
+  if (key.kind == KeyKind::boolean)
+    value.boolean();
+  else if (key.kind == KeyKind::number)
+    value.number();
+  else
+    value.word(key.values);
 }
 
-void check_numeric(const ProblemKey& key, const std::string& name, const Json& operand, const Place& place) {
+void check_numeric(const ProblemKey& key, const JsonView& operand, const std::vector<ProblemKey>& keys) {
   if (key.kind != KeyKind::number)
-    fail(place.where, fmt::format("\"{}\" is not a number: \"{}\" means nothing", key.name, name));
-  if (operand.is_number()) return;
-  if (!operand.is_string())
-    fail(place.where, fmt::format("\"{}\" wants a number or the name of a key, not {}", name, json_text(operand)));
-  if (known_key(operand, place).kind != KeyKind::number)
-    fail(place.where, fmt::format("\"{}\" is not a number", operand.get<std::string>()));
+    operand.fail(fmt::format("\"{}\" is not a number, and is compared like one", key.name));
+  if (operand.json().is_number()) return;
+  if (!operand.json().is_string() || known_key(operand.text(), operand, keys).kind != KeyKind::number)
+    operand.fail_unless_it_is("a number or the name of one");
 }
 
-void check_operator(const ProblemKey& key, const std::string& name, const Json& operand, const Place& place) {
+void check_operator(const ProblemKey& key, const std::string& name, const JsonView& operand,
+                    const std::vector<ProblemKey>& keys) {
   const auto& numeric = numeric_operators();
   if (std::find(numeric.begin(), numeric.end(), name) != numeric.end()) {
-    check_numeric(key, name, operand, place);
+    check_numeric(key, operand, keys);
   } else if (name == "equal_to" || name == "not_equal_to") {
-    if (!operand.is_string() || known_key(operand, place).kind != key.kind)
-      fail(place.where, fmt::format("\"{}\" wants the name of another {}", name, name_of(key.kind)));
+    if (!operand.json().is_string() || known_key(operand.text(), operand, keys).kind != key.kind)
+      operand.fail_unless_it_is(fmt::format("the name of another {}", name_of(key.kind)));
   } else if (name == "in") {
-    if (!operand.is_array() || operand.empty()) fail(place.where, "\"in\" wants an array of values");
-    for (const Json& value : operand) check_value(key, value, place.where);
+    if (!operand.json().is_array() || operand.json().empty()) operand.fail_unless_it_is("an array of values");
+    for (const JsonView& value : operand.elements()) check_value(key, value);
   } else if (name == "not") {
-    check_value(key, operand, place.where);
+    check_value(key, operand);
   } else if (name == "set") {
-    if (!operand.is_boolean()) fail(place.where, "\"set\" wants true or false");
+    operand.boolean();
   } else {
-    fail(place.where,
-         fmt::format("unknown operator \"{}\" of \"{}\"{}", name, key.name, did_you_mean(name, all_operators())));
+    const auto all = all_operators();
+    operand.fail(
+        fmt::format("unknown operator \"{}\"{}; allowed: {}", name, did_you_mean(name, all), quoted_list(all)));
   }
 }
 
@@ -121,23 +108,23 @@ bool key_holds(const Json& value, const Json& wanted, const Json& problem) {
 
 }  // namespace
 
-void check_condition(const Json& condition, const std::string& where, const std::vector<ProblemKey>& keys) {
-  const Place place{where, keys};
-  if (!condition.is_object() || condition.empty()) fail(where, "a condition is an object that is not empty");
-  for (const auto& [name, value] : condition.items()) {
+void check_condition(const JsonView& condition, const std::vector<ProblemKey>& keys) {
+  if (!condition.json().is_object() || condition.json().empty())
+    condition.fail_unless_it_is("a condition, an object that is not empty");
+  for (const auto& [name, value] : condition.members()) {
     if (name == "all" || name == "any") {
-      if (!value.is_array() || value.empty()) fail(where, fmt::format("\"{}\" wants an array of conditions", name));
-      for (const Json& part : value) check_condition(part, where, keys);
+      if (!value.json().is_array() || value.json().empty()) value.fail_unless_it_is("an array of conditions");
+      for (const JsonView& part : value.elements()) check_condition(part, keys);
     } else if (name == "not") {
-      check_condition(value, where, keys);
+      check_condition(value, keys);
     } else {
-      const ProblemKey& key = known_key(name, place);
-      if (!value.is_object()) {
-        check_value(key, value, where);
+      const ProblemKey& key = known_key(name, value, keys);
+      if (!value.json().is_object()) {
+        check_value(key, value);
         continue;
       }
-      if (value.empty()) fail(where, fmt::format("\"{}\" has no operator", name));
-      for (const auto& [operation, operand] : value.items()) check_operator(key, operation, operand, place);
+      if (value.json().empty()) value.fail("it has no operator");
+      for (const auto& [operation, operand] : value.members()) check_operator(key, operation, operand, keys);
     }
   }
 }

@@ -16,15 +16,13 @@
 
 #include <string>
 
-#include "base/json.hpp"
+#include "base/json_reader.hpp"
 #include "rules/flat_problem.hpp"
 
 namespace attnprobe::rules {
 
-/// Throws Error(internal) naming `where` if the condition has an operator or a value that means nothing, or a key that is
-/// not one of `keys`.
-void check_condition(const Json& condition, const std::string& where,
-                     const std::vector<ProblemKey>& keys = problem_keys());
+/// Throws Error at the place of an operator or a value that means nothing, or of a key that is not one of `keys`.
+void check_condition(const JsonView& condition, const std::vector<ProblemKey>& keys = problem_keys());
 
 /// Preconditions: check_condition(condition) passed; `problem` has a value, or null, for every key.
 bool holds(const Json& condition, const Json& problem);

@@ -22,6 +22,12 @@ namespace {
 // The cudnn-frontend whose choices and wiring lib/build follows.
 constexpr std::string_view followed_frontend = "1.23";
 
+// What the entries of a group have in common.
+struct Group {
+  std::string path, function;
+  Json when;  // null: always
+};
+
 // A file while it is read: what its entries have in common.
 struct Reader {
   std::string file;
@@ -29,66 +35,82 @@ struct Reader {
   std::string base_url, url;
   std::set<std::string> ids;
 
-  Source source(const Json& group, const Json& entry) const;
-  Json when(const Json& group, const Json& entry, const std::string& where) const;
-  /// Calls take(entry, where, source, condition) for every entry of the section.
+  Source source(const Group& group, JsonObject& entry) const;
+  Json when(const Group& group, const std::optional<JsonView>& own) const;
+  /// Calls take(entry, group) for every entry of the section.
   template <class Take>
-  void section(const Json& json, const char* name, const Take& take);
+  void section(JsonObject& whole, const char* name, const Take& take);
 };
 
-std::vector<ProblemKey> keys_of(const Json& json, const std::string& file) {
-  if (!json.contains("keys")) return problem_keys();
+std::vector<ProblemKey> keys_in(const std::optional<JsonView>& given) {
+  if (!given) return problem_keys();
   std::vector<ProblemKey> keys;
-  for (const auto& [name, entry] : json.at("keys").items()) {
-    const std::string where = fmt::format("{}, keys, {}", file, name);
-    check_members(entry, {"kind", "help"}, {"values"}, where);
-    const auto kind = parse_enum<KeyKind>(text_of(entry, "kind", where));
-    if (!kind) bad_entry(where, fmt::format("unknown kind; it is one of {}", quoted_list(names_of<KeyKind>())));
-    if (entry.contains("values") != (*kind == KeyKind::text))
-      bad_entry(where, "a text, and only a text, has \"values\"");
-    keys.push_back({name, *kind, entry.value("values", std::vector<std::string>{}), text_of(entry, "help", where)});
+  for (const auto& [name, place] : given->members()) {
+    JsonObject entry(place);
+    ProblemKey key;
+    key.name = name;
+    key.kind = entry.take("kind").one_of<KeyKind>();
+    key.help = words_in(entry.take("help"));
+    const auto values = entry.find("values");
+    if (values.has_value() != (key.kind == KeyKind::text)) place.fail("a text, and only a text, has \"values\"");
+    if (values) key.values = values->texts();
+    entry.finish();
+    keys.push_back(std::move(key));
   }
   return keys;
 }
 
-Source Reader::source(const Json& group, const Json& entry) const {
-  const std::string path = group.at("file");
-  std::string text = fmt::format("{} {}, {}", rules.framework, rules.version, path.substr(path.rfind('/') + 1));
-  if (group.contains("function")) text += fmt::format(", {}", group.at("function").get<std::string>());
-  if (!entry.contains("line")) return {text, url.empty() ? base_url + path : url};
-  const auto line = entry.at("line").get<int64_t>();
-  return {fmt::format("{} line {}", text, line), fmt::format("{}{}#L{}", base_url, path, line)};
+Source Reader::source(const Group& group, JsonObject& entry) const {
+  std::string text =
+      fmt::format("{} {}, {}", rules.framework, rules.version, group.path.substr(group.path.rfind('/') + 1));
+  if (!group.function.empty()) text += fmt::format(", {}", group.function);
+  const auto line = entry.find("line");
+  if (!line) return {text, url.empty() ? base_url + group.path : url};
+  if (base_url.empty()) line->fail("a line wants the file's \"base_url\"");
+  const int64_t number = line->integer(1);
+  return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base_url, group.path, number)};
 }
 
 // The entry's condition under that of its group; null where neither has one.
-Json Reader::when(const Json& group, const Json& entry, const std::string& where) const {
-  Json all = Json::array();
-  for (const Json* part : {&group, &entry})
-    if (part->contains("when")) all.push_back(condition_of(*part, where, rules.keys));
-  return all.empty() ? Json() : all.size() == 1 ? all.front() : Json{{"all", all}};
+Json Reader::when(const Group& group, const std::optional<JsonView>& own) const {
+  const Json mine = own ? condition_in(*own, rules.keys) : Json();
+  if (group.when.is_null()) return mine;
+  return mine.is_null() ? group.when : Json{{"all", {group.when, mine}}};
 }
 
 template <class Take>
-void Reader::section(const Json& json, const char* name, const Take& take) {
-  if (!json.contains(name)) return;
-  for (const Json& group : json.at(name)) {
-    const std::string place = fmt::format("{}, {}", file, name);
-    check_members(group, {"file", "rules"}, {"when", "function"}, place);
-    text_of(group, "file", place);
-    for (const auto& [where, entry] : entries_of(group.at("rules"), file, ids)) {
-      if (entry.contains("line") && base_url.empty()) bad_entry(where, "a line wants the file's \"base_url\"");
-      take(
-          entry, where, [&, &one = entry] { return source(group, one); },
-          [&, &at = where, &one = entry] { return when(group, one, at); });
+void Reader::section(JsonObject& whole, const char* name, const Take& take) {
+  const auto groups = whole.find(name);
+  if (!groups) return;
+  for (const JsonView& place : groups->elements()) {
+    JsonObject object(place);
+    Group group;
+    group.path = words_in(object.take("file"));
+    if (const auto function = object.find("function")) group.function = words_in(*function);
+    if (const auto condition = object.find("when")) group.when = condition_in(*condition, rules.keys);
+    for (JsonObject& entry : entries_in(object.take("rules"), file, ids)) {
+      take(entry, group);
+      entry.finish();
     }
+    object.finish();
   }
 }
 
-void check_placeholders(const std::string& message, const std::vector<ProblemKey>& keys, const std::string& where) {
+std::string message_in(const JsonView& place, const std::vector<ProblemKey>& keys) {
+  const std::string message = words_in(place);
   for (size_t at = message.find('{'); at != message.npos; at = message.find('{', at + 1)) {
     const std::string name = message.substr(at + 1, message.find('}', at) - at - 1);
-    if (find_key(keys, name) == nullptr) bad_entry(where, fmt::format("\"{{{}}}\" is not a key", name));
+    if (find_key(keys, name) == nullptr) place.fail(fmt::format("\"{{{}}}\" is not a key", name));
   }
+  return message;
+}
+
+// A rule may say why no config leads to it; then it has no examples.
+Examples examples_or_none(JsonObject& entry) {
+  const auto unreachable = entry.find("unreachable");
+  if (!unreachable) return take_examples(entry);
+  words_in(*unreachable);
+  return {};
 }
 
 // Of the files that are built in, "cudnn-frontend/1.23.json".
@@ -135,45 +157,61 @@ const FrameworkFact& FrameworkRules::fact(std::string_view id) const {
 }
 
 FrameworkRules parse_framework_rules(std::string_view text, const std::string& file) {
-  const Json json = parse_unique(text, file);
-  check_members(json, {"comment", "framework", "version"},
-                {"url", "base_url", "keys", "refusals", "unified", "facts", "forced_configs"}, file);
+  const Json json = parse_json(text, rule_source(file), {.comments = false});
+  JsonObject whole(JsonView(json, rule_source(file)));
+  whole.take("comment").text();
   Reader reader;
   reader.file = file;
   FrameworkRules& rules = reader.rules;
-  rules.framework = text_of(json, "framework", file);
-  rules.version = text_of(json, "version", file);
-  if (json.contains("url") == json.contains("base_url")) bad_entry(file, "one of \"url\" and \"base_url\" is wanted");
-  (json.contains("url") ? reader.url : reader.base_url) =
-      text_of(json, json.contains("url") ? "url" : "base_url", file);
-  rules.keys = keys_of(json, file);
-  reader.section(json, "refusals", [&](const Json& entry, const std::string& where, auto source, auto when) {
-    check_members(entry, {"id", "message", "when"}, {"pass", "line", "status", "affected", "unaffected", "unreachable"},
-                  where);
-    FrameworkRule rule{
-        entry.at("id"), entry.value("pass", ""),  entry.value("status", ""), text_of(entry, "message", where), source(),
-        when(),         examples_of(entry, where)};
-    if (!rule.pass.empty() && rule.pass != "forward" && rule.pass != "backward")
-      bad_entry(where, "\"pass\" is forward or backward");
-    check_placeholders(rule.message, rules.keys, where);
+  rules.framework = words_in(whole.take("framework"));
+  rules.version = words_in(whole.take("version"));
+  const auto url = whole.find("url"), base_url = whole.find("base_url");
+  if (url.has_value() == base_url.has_value()) whole.place().fail("one of \"url\" and \"base_url\" is wanted");
+  if (url) reader.url = words_in(*url);
+  if (base_url) reader.base_url = words_in(*base_url);
+  rules.keys = keys_in(whole.find("keys"));
+  reader.section(whole, "refusals", [&](JsonObject& entry, const Group& group) {
+    FrameworkRule rule;
+    rule.id = entry.take("id").text();
+    if (const auto pass = entry.find("pass")) rule.pass = pass->word({"forward", "backward"});
+    if (const auto status = entry.find("status")) rule.status = words_in(*status);
+    rule.message = message_in(entry.take("message"), rules.keys);
+    rule.source = reader.source(group, entry);
+    rule.when = reader.when(group, entry.take("when"));
+    rule.examples = examples_or_none(entry);
     rules.refusals.push_back(std::move(rule));
   });
-  reader.section(json, "unified", [&](const Json& entry, const std::string& where, auto source, auto when) {
-    check_members(entry, {"id", "feature", "when", "affected", "unaffected"}, {"line", "cudnn"}, where);
-    rules.unified.push_back({entry.at("id"), text_of(entry, "feature", where), version_of(entry, "cudnn", where),
-                             source(), when(), examples_of(entry, where)});
+  reader.section(whole, "unified", [&](JsonObject& entry, const Group& group) {
+    FormNeed need;
+    need.id = entry.take("id").text();
+    need.feature = words_in(entry.take("feature"));
+    need.cudnn_from = version_in(entry.find("cudnn"));
+    need.source = reader.source(group, entry);
+    need.when = reader.when(group, entry.take("when"));
+    need.examples = take_examples(entry);
+    rules.unified.push_back(std::move(need));
   });
-  reader.section(json, "facts", [&](const Json& entry, const std::string& where, auto source, auto when) {
-    check_members(entry, {"id", "what"}, {"line", "when", "cudnn", "below"}, where);
-    rules.facts.push_back({entry.at("id"), text_of(entry, "what", where), version_of(entry, "cudnn", where),
-                           version_of(entry, "below", where), when(), source()});
+  reader.section(whole, "facts", [&](JsonObject& entry, const Group& group) {
+    FrameworkFact fact;
+    fact.id = entry.take("id").text();
+    fact.what = words_in(entry.take("what"));
+    fact.cudnn_from = version_in(entry.find("cudnn"));
+    fact.cudnn_below = version_in(entry.find("below"));
+    fact.when = reader.when(group, entry.find("when"));
+    fact.source = reader.source(group, entry);
+    rules.facts.push_back(std::move(fact));
   });
-  reader.section(json, "forced_configs", [&](const Json& entry, const std::string& where, auto source, auto when) {
-    check_members(entry, {"id", "when", "engine", "knobs"}, {"line"}, where);
-    rules.forced_configs.push_back({entry.at("id"), when(), entry.at("engine").get<int64_t>(),
-                                    entry.at("knobs").get<std::map<std::string, int64_t>>(), source()});
+  reader.section(whole, "forced_configs", [&](JsonObject& entry, const Group& group) {
+    ForcedConfigRule rule;
+    rule.id = entry.take("id").text();
+    rule.when = reader.when(group, entry.take("when"));
+    rule.engine = entry.take("engine").integer(0);
+    for (const auto& [knob, value] : entry.take("knobs").members()) rule.knobs[knob] = value.integer();
+    rule.source = reader.source(group, entry);
+    rules.forced_configs.push_back(std::move(rule));
   });
-  if (reader.ids.empty()) bad_entry(file, "no entries");
+  whole.finish();
+  if (reader.ids.empty()) whole.place().fail("no entries");
   return std::move(reader.rules);
 }
 

@@ -7,52 +7,72 @@
 
 namespace attnprobe::rules {
 
+namespace {
+
+void read_needs(const JsonView& place, RequirementRule& rule) {
+  JsonObject needs(place);
+  if (place.json().empty()) place.fail("it is empty");
+  std::string& words = rule.entry.needs;
+  auto add = [&](const std::string& part) { words += (words.empty() ? "" : " and ") + part; };
+  rule.cudnn_from = version_in(needs.find("cudnn"));
+  rule.cudnn_below = version_in(needs.find("below"));
+  if (rule.cudnn_from.is_known()) add(fmt::format("cuDNN {}", rule.cudnn_from.text()));
+  if (rule.cudnn_below.is_known()) add(fmt::format("a cuDNN before {}", rule.cudnn_below.text()));
+  const auto sm = needs.find("sm"), sm_text = needs.find("sm_text");
+  if (sm.has_value() != sm_text.has_value()) place.fail("\"sm\" and \"sm_text\" go together");
+  if (sm) {
+    rule.sm = {{"sm", sm->json()}};
+    check_condition(place.with(rule.sm));
+    add(words_in(*sm_text));
+  }
+  needs.finish();
+}
+
+}  // namespace
+
 std::vector<RequirementRule> parse_requirements(std::string_view text) {
-  const std::string file = "requirements.json";
-  const Json json = parse_unique(text, file);
-  check_members(json, {"comment", "requirements"}, {}, file);
+  const std::string name = "requirements.json";
+  const Json json = parse_json(text, rule_source(name), {.comments = false});
+  JsonObject file(JsonView(json, rule_source(name)));
+  file.take("comment").text();
   std::vector<RequirementRule> rules;
   std::set<std::string> ids;
-  for (const auto& [where, entry] : entries_of(json.at("requirements"), file, ids)) {
-    check_members(entry, {"id", "feature", "when", "needs", "source"}, {"affected", "unaffected"}, where);
-    const Json& needs = entry.at("needs");
-    check_members(needs, {}, {"cudnn", "below", "sm", "sm_text"}, where + ", needs");
-    if (needs.empty()) bad_entry(where, "\"needs\" is empty");
-    if (needs.contains("sm") != needs.contains("sm_text")) bad_entry(where, "\"sm\" and \"sm_text\" go together");
+  for (JsonObject& entry : entries_in(file.take("requirements"), name, ids)) {
     RequirementRule rule;
-    rule.when = condition_of(entry, where);
-    rule.cudnn_from = version_of(needs, "cudnn", where);
-    rule.cudnn_below = version_of(needs, "below", where);
-    std::string words;
-    auto add = [&](const std::string& part) { words += (words.empty() ? "" : " and ") + part; };
-    if (rule.cudnn_from.is_known()) add(fmt::format("cuDNN {}", text_of(needs, "cudnn", where)));
-    if (rule.cudnn_below.is_known()) add(fmt::format("a cuDNN before {}", text_of(needs, "below", where)));
-    if (needs.contains("sm")) {
-      rule.sm = {{"sm", needs.at("sm")}};
-      check_condition(rule.sm, where + ", needs");
-      add(text_of(needs, "sm_text", where));
-    }
-    rule.entry = {entry.at("id"), text_of(entry, "feature", where), words, "", source_of(entry, where)};
-    rule.examples = examples_of(entry, where);
+    rule.entry.id = entry.take("id").text();
+    rule.entry.feature = words_in(entry.take("feature"));
+    rule.when = condition_in(entry.take("when"));
+    read_needs(entry.take("needs"), rule);
+    rule.entry.source = source_in(entry.take("source"));
+    rule.examples = take_examples(entry);
+    entry.finish();
     rules.push_back(std::move(rule));
   }
+  file.finish();
   return rules;
 }
 
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
-  const std::string file = "known_bugs.json";
-  const Json json = parse_unique(text, file);
-  check_members(json, {"comment", "known_bugs"}, {}, file);
+  const std::string name = "known_bugs.json";
+  const Json json = parse_json(text, rule_source(name), {.comments = false});
+  JsonObject file(JsonView(json, rule_source(name)));
+  file.take("comment").text();
   std::vector<KnownBugRule> rules;
   std::set<std::string> ids;
-  for (const auto& [where, entry] : entries_of(json.at("known_bugs"), file, ids)) {
-    check_members(entry, {"id", "what", "when", "advice", "source"}, {"fixed_in", "affected", "unaffected"}, where);
-    const bool fixed = version_of(entry, "fixed_in", where).is_known();
-    rules.push_back({{entry.at("id"), text_of(entry, "what", where), text_of(entry, "advice", where),
-                      fixed ? text_of(entry, "fixed_in", where) : "", source_of(entry, where)},
-                     condition_of(entry, where),
-                     examples_of(entry, where)});
+  for (JsonObject& entry : entries_in(file.take("known_bugs"), name, ids)) {
+    KnownBugRule rule;
+    rule.entry.id = entry.take("id").text();
+    rule.entry.what = words_in(entry.take("what"));
+    rule.entry.advice = words_in(entry.take("advice"));
+    if (const auto fixed_in = version_in(entry.find("fixed_in")); fixed_in.is_known())
+      rule.entry.fixed_in = fixed_in.text();
+    rule.entry.source = source_in(entry.take("source"));
+    rule.when = condition_in(entry.take("when"));
+    rule.examples = take_examples(entry);
+    entry.finish();
+    rules.push_back(std::move(rule));
   }
+  file.finish();
   return rules;
 }
 

@@ -118,6 +118,33 @@ TEST_CASE("An object refuses the keys that nobody asked for", "[json]") {
   CHECK(usage_error([&] { JsonObject(JsonView(json, {"a.json"}).at("uid")); }) == "a.json: /uid: 1 is not an object");
 }
 
+TEST_CASE("Members of which null is as good as absent", "[json]") {
+  const Json json = Json::parse(R"({"none": null, "b": true, "t": "x", "i": 3, "n": 1.5, "l": [1, 2]})");
+  const JsonView view(json, {"a.json"});
+  for (const char* absent : {"none", "nowhere"}) {
+    CHECK_FALSE(view.find_set(absent));
+    CHECK(view.boolean_or(absent, true));
+    CHECK(view.text_or(absent, "y") == "y");
+    CHECK_FALSE(view.optional_integer(absent));
+    CHECK_FALSE(view.optional_number(absent));
+    CHECK(view.elements_or_none(absent).empty());
+  }
+  CHECK(view.boolean_or("b", false));
+  CHECK(view.text_or("t", "y") == "x");
+  CHECK(view.optional_integer("i") == 3);
+  CHECK(view.optional_number("n") == 1.5);
+  CHECK(view.elements_or_none("l").size() == 2);
+  CHECK(view.at("l").integers() == std::vector<int64_t>{1, 2});
+  CHECK(usage_error([&] { view.boolean_or("i", false); }) == "a.json: /i: 3 is not a boolean; allowed: true, false");
+  CHECK(usage_error([&] { view.text_or("i", ""); }) == "a.json: /i: 3 is not text");
+  CHECK(usage_error([&] { view.optional_integer("n"); }) == "a.json: /n: 1.5 is not an integer");
+  CHECK(usage_error([&] { view.optional_number("t"); }) == "a.json: /t: \"x\" is not a number");
+  CHECK(usage_error([&] { view.elements_or_none("t"); }) == "a.json: /t: \"x\" is not an array");
+  CHECK(usage_error([&] { view.at("l").text_or("t", ""); }) == "a.json: /l: [1,2] is not an object");
+  CHECK(usage_error([&] { view.at("l").members(); }) == "a.json: /l: [1,2] is not an object");
+  CHECK(view.members().front().second.where() == "a.json: /none");
+}
+
 TEST_CASE("The nearest word is a likely slip, whatever its case and length", "[json]") {
   const std::vector<std::string> types{"f16", "bf16", "f32"};
   CHECK(nearest("BF16", types) == "bf16");

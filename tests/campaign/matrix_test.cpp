@@ -298,7 +298,7 @@ TEST_CASE("bad input to a matrix is named", "[matrix]") {
   CHECK_THAT(refusal("merge /nowhere --out " + folder.path("merged")), ContainsSubstring("/nowhere"));
   std::ofstream(folder.path("cells.jsonl")) << "{\"schema\":\"attnprobe/cells/1\",\"axes\":7}\n";
   CHECK_THAT(refusal("merge " + folder.path("cells.jsonl") + " --out " + folder.path("merged")),
-             ContainsSubstring("cells.jsonl"));
+             ContainsSubstring("cells.jsonl:1: /axes: 7 is not an object"));
 }
 
 TEST_CASE("a matrix file names further files by patterns from its own folder", "[matrix]") {

@@ -371,33 +371,42 @@ TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
 }
 
 TEST_CASE("A graph with unknown or missing keys is refused with the place", "[graph][json]") {
-  CHECK(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }) ==
-        "operation graph: /tensors/1: unknown key \"datatype\"");
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }),
+             StartsWith("operation graph: /tensors/1/datatype: unknown key \"datatype\" (did you mean \"data_type\"?); "
+                        "allowed: \"uid\", \"name\""));
   CHECK(refusal([](Json& j) { j["tensors"][1].erase("dims"); }) ==
         "operation graph: /tensors/1: the key \"dims\" is missing");
   CHECK(refusal([](Json& j) { j["operations"][0].erase("a"); }) ==
         "operation graph: /operations/0: the key \"a\" is missing");
-  CHECK(refusal([](Json& j) { j["operations"][0]["d"] = 1; }) == "operation graph: /operations/0: unknown key \"d\"");
-  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: \"tensors\" is missing or not an array");
+  CHECK_THAT(
+      refusal([](Json& j) { j["operations"][0]["d"] = 1; }),
+      StartsWith("operation graph: /operations/0/d: unknown key \"d\"") && ContainsSubstring("allowed: \"kind\""));
+  CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: the key \"tensors\" is missing");
+  CHECK(refusal([](Json& j) { j["name"] = "x"; }) ==
+        "operation graph: /name: unknown key \"name\"; allowed: \"tensors\", \"operations\", \"score_operations\"");
 }
 
-TEST_CASE("A graph with unknown values is refused with the place", "[graph][json]") {
-  CHECK(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }) ==
-        "operation graph: /operations/1: unknown kind \"conv\"");
-  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: unknown kind \"\"");
-  CHECK(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }) ==
-        "operation graph: /tensors/0: \"data_type\" is \"half\", which is not a known value");
+TEST_CASE("A graph with unknown values is refused with the place, the value and what is allowed", "[graph][json]") {
+  CHECK_THAT(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }),
+             StartsWith("operation graph: /operations/1/kind: \"conv\" is not a known value; allowed: \"matmul\""));
+  CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: 3 is not an object");
+  CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["data_type"] = "half"; }),
+             StartsWith("operation graph: /tensors/0/data_type: \"half\" is not a known value; allowed: ") &&
+                 ContainsSubstring("\"bf16\""));
   CHECK(refusal([](Json& j) { j["tensors"][0]["uid"] = "q"; }) ==
-        "operation graph: /tensors/0: \"uid\" is \"q\", which has the wrong type");
+        "operation graph: /tensors/0/uid: \"q\" is not an integer");
   CHECK(refusal([](Json& j) { j["tensors"][0]["value"] = "big"; }) ==
-        "operation graph: /tensors/0: \"value\" is \"big\", which is not a number");
-  CHECK(refusal([](Json& j) { j["tensors"][0] = 3; }) == "operation graph: /tensors/0: expected an object");
+        "operation graph: /tensors/0/value: \"big\" is not a number, \"inf\", \"-inf\" or \"nan\"");
+  CHECK(refusal([](Json& j) { j["tensors"][0]["virtual"] = 1; }) ==
+        "operation graph: /tensors/0/virtual: 1 is not a boolean; allowed: true, false");
+  CHECK(refusal([](Json& j) { j["tensors"][0]["name"] = 7; }) == "operation graph: /tensors/0/name: 7 is not text");
+  CHECK(refusal([](Json& j) { j["tensors"][0] = 3; }) == "operation graph: /tensors/0: 3 is not an object");
 }
 
 TEST_CASE("Dims and strides must have one length", "[graph][json]") {
   CHECK(refusal([](Json& j) {
           j["tensors"][0]["strides"] = {1, 1, 1};
-        }) == "operation graph: /tensors/0: \"dims\" and \"strides\" differ in length");
+        }) == "operation graph: /tensors/0/strides: [1,1,1] is not 4 integers, one for each of \"dims\"");
 }
 
 TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", "[graph][json]") {
@@ -412,29 +421,30 @@ TEST_CASE("Operations inside the single one are checked as the others are", "[gr
     change(json["score_operations"]);
     return usage_error([&] { from_json(json); });
   };
-  CHECK(refused([](Json& list) { list[1]["kind"] = "conv"; }) ==
-        "operation graph: /score_operations/1: unknown kind \"conv\"");
+  CHECK_THAT(refused([](Json& list) { list[1]["kind"] = "conv"; }),
+             StartsWith("operation graph: /score_operations/1/kind: \"conv\" is not a known value; allowed: "));
   CHECK(refused([](Json& list) { list[0]["x"] = 77; }) ==
-        "operation graph: /score_operations/0: port \"x\" is tensor 77, which there is not");
-  CHECK(refused([](Json& list) { list[0]["z"] = 1; }) == "operation graph: /score_operations/0: unknown key \"z\"");
-  CHECK(refused([](Json& list) { list = 3; }) == "operation graph: \"score_operations\" is not an array");
+        "operation graph: /score_operations/0/x: port \"x\" is tensor 77, which there is not");
+  CHECK_THAT(refused([](Json& list) { list[0]["z"] = 1; }),
+             StartsWith("operation graph: /score_operations/0/z: unknown key \"z\""));
+  CHECK(refused([](Json& list) { list = 3; }) == "operation graph: /score_operations: 3 is not an array");
 }
 
 TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["tensors"].push_back(Json(j["tensors"][0])); }),
-             StartsWith("operation graph: /tensors/5"));
+             StartsWith("operation graph: /tensors/5/uid: a second tensor"));
 }
 
 TEST_CASE("Lists that are no arrays are a usage error", "[graph][json]") {
-  CHECK_THAT(refusal([](Json& j) { j["tensors"] = {{"a", 1}}; }), StartsWith("operation graph: "));
-  CHECK_THAT(refusal([](Json& j) { j["operations"] = 5; }), StartsWith("operation graph: "));
+  CHECK(refusal([](Json& j) { j["tensors"] = {{"a", 1}}; }) == "operation graph: /tensors: {\"a\":1} is not an array");
+  CHECK(refusal([](Json& j) { j["operations"] = 5; }) == "operation graph: /operations: 5 is not an array");
 }
 
 TEST_CASE("A fraction is no uid and no extent", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["uid"] = 1.5; }),
-             StartsWith("operation graph: /tensors/0: \"uid\" is 1.5"));
+             StartsWith("operation graph: /tensors/0/uid: 1.5 is not an integer"));
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["dims"][2] = 8.5; }),
-             StartsWith("operation graph: /tensors/0: \"dims\" is"));
+             StartsWith("operation graph: /tensors/0/dims/2: 8.5 is not an integer"));
 }
 
 // ---- look-ups and the drawing

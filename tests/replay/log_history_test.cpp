@@ -157,8 +157,9 @@ TEST_CASE("JSON with a value that means nothing is said with its place", "[log]"
   const LogHistory history = history_of(text);
   REQUIRE(!history.graphs.empty());
   CHECK(!history.graphs[0].imported);
-  CHECK(contains(history.graphs[0].problem,
-                 "operationGraph/nodes/8/pointwiseMode: \"CUDNN_POINTWISE_EXPO\"; allowed: \"CUDNN_POINTWISE_ADD\""));
+  CHECK(contains(
+      history.graphs[0].problem,
+      "operationGraph/nodes/8/pointwiseMode: \"CUDNN_POINTWISE_EXPO\" is not a known value; allowed: \"CUDNN_POINTWISE_ADD\""));
 }
 
 TEST_CASE("lines that somebody pasted: every engine's reason", "[log]") {

@@ -349,7 +349,11 @@ TEST_CASE("files that hold no graph are usage errors that say how to get a log",
        "the log level was too low"},
       {file("empty.log", ""), "nothing that cuDNN or cudnn-frontend wrote"},
       {file("broken.json", "{\"operationGraph\": {\"tensors\": [{\"name\": \"x\"}], \"nodes\": []}}"),
-       "operationGraph/tensors/0/name: \"x\"; allowed: a tensor's name, which is its uid"}};
+       "operationGraph/tensors/0/name: \"x\" is not a tensor's name, which is its uid"},
+      {file("version.json", R"({"operationGraph": {}, "cudnnVersion": "9"})"),
+       "version.json: cuDNN's JSON: /cudnnVersion: \"9\" is not an integer"},
+      {file("own.json", R"({"tensors": 3, "operations": []})"),
+       "own.json: operation graph: /tensors: 3 is not an array"}};
   for (const auto& [name, message] : cases) {
     const Run run = run_attnprobe("replay " + name + " --list");
     INFO(name);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "catch.hpp"
@@ -136,4 +137,82 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
              ContainsSubstring("nothing changed"));
   CHECK_THAT(run_attnprobe("diff README.md " + good).err,
              ContainsSubstring("README.md: neither the cells of a matrix"));
+}
+
+TEST_CASE("a report with a value of the wrong type is refused at its place", "[diff]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& text) {
+    const auto file = folder.file("report.json", text);
+    return usage_error([&] { load_cells(file); }).substr(folder.path().string().size() + 1);
+  };
+  CHECK(refusal(R"({"results": 3})") == "report.json: /results: 3 is not an array");
+  CHECK(refusal(R"({"results": [4]})") == "report.json: /results/0: 4 is not an object");
+  CHECK(refusal(R"({"results": [{"config": {"name": 7}}]})") == "report.json: /results/0/config/name: 7 is not text");
+  CHECK(refusal(R"({"results": [{"target": {"sm": "90"}}]})") ==
+        "report.json: /results/0/target/sm: \"90\" is not an integer from 0 to 2147483647");
+  CHECK(refusal(R"({"results": [{}, {"met": "yes"}]})") ==
+        "report.json: /results/1/met: \"yes\" is not a boolean; allowed: true, false");
+  CHECK(refusal(R"({"results": [{"engine_configs": [{"engine": 1.5}]}]})") ==
+        "report.json: /results/0/engine_configs/0/engine: 1.5 is not an integer");
+  CHECK(refusal(R"({"results": [{"engine_configs": [{"knobs": {"A": "1"}}]}]})") ==
+        "report.json: /results/0/engine_configs/0/knobs/A: \"1\" is not an integer");
+  CHECK(refusal(R"({"results": [{"engine_configs": [{"time": {"median_ms": "2"}}]}]})") ==
+        "report.json: /results/0/engine_configs/0/time/median_ms: \"2\" is not a number");
+  CHECK(refusal(R"({"results": [{"root_cause": {"advice": "none"}}]})") ==
+        "report.json: /results/0/root_cause/advice: \"none\" is not an array of texts");
+  CHECK_THAT(refusal("{\n\"results\": [}"), StartsWith("report.json:2: not valid JSON: "));
+  CHECK(refusal(R"({"results": [{"met": true, "met": false}]})") ==
+        "report.json: /results/0/met: the key \"met\" appears twice in one object");
+  CHECK_THAT(refusal("[]"), StartsWith("report.json: neither the cells of a matrix nor a report"));
+}
+
+TEST_CASE("a report may leave out or null what diff has a usual value for", "[diff]") {
+  const TemporaryFolder folder;
+  const auto file = folder.file("report.json", R"({"results": [{"verdict": "unsupported", "root_cause": null,
+    "config": null, "engine_configs": [{"plan": null, "check": null, "workspace_bytes": null}]}]})");
+  const CellTable cells = load_cells(file);
+  REQUIRE(cells.cells.size() == 1);
+  const CellAnswer& answer = cells.answer(cells.cells[0]);
+  CHECK(answer.verdict == "unsupported");
+  CHECK_FALSE(answer.met);
+  REQUIRE(answer.engines.size() == 1);
+  CHECK(answer.engines[0].engine == -1);
+}
+
+TEST_CASE("a cell file with a value of the wrong type is refused with its line and place", "[diff]") {
+  const TemporaryFolder folder;
+  const std::string axes = R"("title": "", "command": "", "configs": ["a"], "cudnns": ["9.19.0"], "targets":
+    [{"id": "h200", "name": "H200", "sm": 90, "kind": "simulated", "architecture": "Hopper"}])";
+  const auto header = [&](std::string members) {
+    std::replace(members.begin(), members.end(), '\n', ' ');
+    return R"({"schema": "attnprobe/cells/1", "axes": {)" + members + "}}\n";
+  };
+  const auto refusal = [&](const std::string& text) {
+    const auto file = folder.file("cells.jsonl", text);
+    return usage_error([&] { load_cells(file); }).substr(folder.path().string().size() + 1);
+  };
+  CHECK(load_cells(folder.file("good.jsonl", header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n")).cells.size() == 1);
+  CHECK(refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":1}\n") ==
+        "cells.jsonl:2: /met: 1 is not a boolean; allowed: true, false");
+  // A cell that is there twice: the later line counts, and is the one that is named.
+  CHECK(
+      refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n{\"cell\":[0,0,0],\"modes\":[{\"viable\":\"x\"}]}\n") ==
+      "cells.jsonl:3: /modes/0/viable: \"x\" is not an integer");
+  CHECK_THAT(refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":tru}\n"),
+             StartsWith("cells.jsonl:2: {\"met\":tru} is not valid JSON: syntax error"));
+  CHECK(refusal(header(axes) + "{\"cell\":[0,0,1],\"met\":true}\n") ==
+        "cells.jsonl: line 2 is not a cell of this matrix");
+  CHECK(refusal(header(R"("title": 3)")) == "cells.jsonl:1: /axes/title: 3 is not text");
+  CHECK(refusal(header(R"("title": "")")) == "cells.jsonl:1: /axes: the key \"command\" is missing");
+  CHECK(refusal(R"({"schema": "attnprobe/cells/12"})"
+                "\n") ==
+        "cells.jsonl:1: /schema: \"attnprobe/cells/12\" is not a known value; allowed: \"attnprobe/cells/1\" (did you "
+        "mean \"attnprobe/cells/1\"?)");
+}
+
+TEST_CASE("a merge refuses a report's wrong value under the report's name", "[diff]") {
+  const TemporaryFolder folder;
+  const auto file = folder.file("report.json", R"({"results": [{"frontend": {"refuses": 0}}]})");
+  CHECK(usage_error([&] { merge_cells({file}, folder.path() / "cells.jsonl", ""); }) ==
+        file.string() + ": /results/0/frontend/refuses: 0 is not a boolean; allowed: true, false");
 }

@@ -12,8 +12,13 @@ using namespace attnprobe::test;
 
 namespace {
 
+JsonView place_of(const Json& condition) {
+  return {condition, {.name = "here", .kind = ErrorKind::internal}};
+}
+
 std::string refused_condition(const char* text) {
-  return internal_error([&] { check_condition(Json::parse(text), "here"); });
+  const Json json = Json::parse(text);
+  return internal_error([&] { check_condition(place_of(json)); });
 }
 
 // A flat problem with some values of its own.
@@ -24,7 +29,7 @@ Json problem_with(const char* text) {
 
 bool holds_in(const char* condition, const char* problem) {
   const Json json = Json::parse(condition);
-  check_condition(json, "here");
+  check_condition(place_of(json));
   return holds(json, problem_with(problem));
 }
 
@@ -79,19 +84,26 @@ TEST_CASE("A value that is not set fails every operator but set and not", "[rule
 }
 
 TEST_CASE("A condition that means nothing is an error", "[rules]") {
-  CHECK(refused_condition(R"({"seqlen_k": 5})") == "here: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
-  CHECK(refused_condition(R"({"sm": {"minimum": 5}})") == "here: unknown operator \"minimum\" of \"sm\"");
-  CHECK(refused_condition(R"({"sm": {"mim": 5}})") ==
-        "here: unknown operator \"mim\" of \"sm\" (did you mean \"min\"?)");
-  CHECK(contains(refused_condition(R"({"pass": "backward"})"), "\"pass\" is never \"backward\""));
-  CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"), "is never \"x\""));
-  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "is not a number"));
-  CHECK(contains(refused_condition(R"({"causal": 1})"), "\"causal\" is a boolean, not 1"));
-  CHECK(contains(refused_condition(R"({"sm": "90"})"), "\"sm\" is a number"));
-  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"), "\"causal\" is not a number"));
-  CHECK(contains(refused_condition(R"({"sm": {"min": true}})"), "wants a number"));
+  CHECK(refused_condition(R"({"seqlen_k": 5})") ==
+        "here: /seqlen_k: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
+  CHECK_THAT(refused_condition(R"({"sm": {"minimum": 5}})"),
+             StartsWith("here: /sm/minimum: unknown operator \"minimum\"; allowed: \"min\", \"max\""));
+  CHECK_THAT(refused_condition(R"({"sm": {"mim": 5}})"),
+             StartsWith("here: /sm/mim: unknown operator \"mim\" (did you mean \"min\"?); allowed: "));
+  CHECK(contains(refused_condition(R"({"pass": "backward"})"),
+                 "here: /pass: \"backward\" is not a known value; allowed: \"fprop\""));
+  CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"),
+                 "here: /pass/in/1: \"x\" is not a known value"));
+  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "here: /pass/min: \"pass\" is not a number"));
+  CHECK(contains(refused_condition(R"({"causal": 1})"), "here: /causal: 1 is not a boolean; allowed: true, false"));
+  CHECK(contains(refused_condition(R"({"sm": "90"})"), "here: /sm: \"90\" is not a number"));
+  CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"),
+                 "here: /sm/min: \"causal\" is not a number or the name of one"));
+  CHECK(contains(refused_condition(R"({"sm": {"min": true}})"),
+                 "here: /sm/min: true is not a number or the name of one"));
   CHECK(contains(refused_condition(R"({"sm": {"equal_to": "pass"}})"), "another number"));
-  CHECK(contains(refused_condition(R"({"sm": {"set": 1}})"), "true or false"));
+  CHECK(
+      contains(refused_condition(R"({"sm": {"set": 1}})"), "here: /sm/set: 1 is not a boolean; allowed: true, false"));
   CHECK(contains(refused_condition(R"({"sm": {"in": []}})"), "array of values"));
   CHECK(contains(refused_condition(R"({"sm": {}})"), "no operator"));
   CHECK(contains(refused_condition(R"({"any": []})"), "array of conditions"));

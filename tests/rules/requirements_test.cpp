@@ -90,9 +90,9 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
       R"({"id": "a", "feature": "f", "when": {"paged": true}, "needs": {"cudnn": "9.5.0"}, )" + source + "}";
   CHECK(requirements(whole) == "no error");
   CHECK(contains(requirements(whole + "," + whole), "\"a\" is there twice"));
-  CHECK(requirements("") == "requirements.json: no entries");
-  CHECK(contains(requirements("{}"), "has no \"id\""));
-  CHECK(contains(requirements(R"({"id": "a"})"), "requirements.json, a: \"feature\" is missing"));
+  CHECK(requirements("") == "requirements.json: /requirements: no entries");
+  CHECK(contains(requirements("{}"), "requirements.json: /requirements/0: the key \"id\" is missing"));
+  CHECK(contains(requirements(R"({"id": "a"})"), "requirements.json, a: the key \"feature\" is missing"));
   const auto replaced = [&](const std::string& from, const std::string& to) {
     std::string text = whole;
     text.replace(text.find(from), from.size(), to);
@@ -100,14 +100,17 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   };
   CHECK(contains(replaced(R"("paged": true)", R"("pagd": true)"), "did you mean \"paged\""));
   CHECK(contains(replaced(R"("paged": true)", R"("paged": true, "paged": false)"), "twice in one object"));
-  CHECK(contains(replaced("9.5.0", "9.5"), "wants a version"));
-  CHECK(contains(replaced(R"("cudnn": "9.5.0")", ""), "\"needs\" is empty"));
+  CHECK(contains(replaced("9.5.0", "9.5"),
+                 "requirements.json, a: /needs/cudnn: \"9.5\" is not a version such as \"9.14.0\""));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", ""), "requirements.json, a: /needs: it is empty"));
   CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("sm": {"min": 90})"), "go together"));
-  CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "unknown member \"cuda\""));
+  CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "requirements.json, a: /needs/cuda: unknown key \"cuda\""));
   CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
-  CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"), "wants a text"));
-  CHECK(contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"), "one that is not"));
-  CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json: "));
+  CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"),
+                 "requirements.json, a: /source/text: \" \" is not a text with words in it"));
+  CHECK(
+      contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"), "an example that is not affected is wanted"));
+  CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json:1: not valid JSON: "));
   CHECK(contains(internal_error([] { parse_framework_rules(R"({"comment": ""})", "cudnn-frontend/1.json"); }),
                  "is missing"));
 }
@@ -265,14 +268,19 @@ TEST_CASE("A gate of any framework is one data file: keys, messages with values,
     return internal_error([&] { parse_framework_rules(text, "f/2.1.json"); });
   };
   CHECK(with("9}", "9}") == "no error");
-  CHECK(contains(with("{heads} heads", "{head} heads"), "f/2.1.json, r: \"{head}\" is not a key"));
-  CHECK(contains(with(R"("form": "a")", R"("form": "c")"), "never \"c\""));
+  CHECK(contains(with("{heads} heads", "{head} heads"), "f/2.1.json, r: /message: \"{head}\" is not a key"));
+  CHECK(contains(with(R"("form": "a")", R"("form": "c")"),
+                 "/when/form: \"c\" is not a known value; allowed: \"a\", \"b\""));
   CHECK(contains(with(R"({"above": 8})", R"({"over": 8})"), "unknown operator"));
-  CHECK(contains(with(R"("pass": "backward")", R"("pass": "bprop")"), "forward or backward"));
+  CHECK(contains(with(R"("pass": "backward")", R"("pass": "bprop")"),
+                 "f/2.1.json, r: /pass: \"bprop\" is not a known value; allowed: \"forward\", \"backward\""));
   CHECK(contains(with(R"("base_url": "https://x/")", R"("url": "https://x/")"), "a line wants"));
-  CHECK(contains(with(R"("kind": "number")", R"("kind": "integer")"), "unknown kind"));
+  CHECK(contains(
+      with(R"("kind": "number")", R"("kind": "integer")"),
+      "f/2.1.json: /keys/heads/kind: \"integer\" is not a known value; allowed: \"boolean\", \"number\", \"text\""));
   CHECK(contains(with(R"("affected": {"heads": 9}, )", ""), "\"affected\" is missing"));
-  CHECK(contains(with(R"("refusals": [)", R"("refusal": [)"), "unknown member \"refusal\""));
+  CHECK(contains(with(R"("refusals": [)", R"("refusal": [)"),
+                 "f/2.1.json: /refusal: unknown key \"refusal\" (did you mean \"refusals\"?)"));
 }
 
 // ---- beside cuDNN's answer

@@ -84,15 +84,6 @@ DataType FrontendPlace::data_type() const {
   fail_unless_one_of(names);
 }
 
-bool FrontendPlace::boolean_or(const std::string& key, bool otherwise) const {
-  return has(key) ? at(key).boolean() : otherwise;
-}
-
-std::optional<int64_t> FrontendPlace::optional_integer(const std::string& key, int64_t low, int64_t high) const {
-  if (!has(key)) return std::nullopt;
-  return at(key).integer(low, high);
-}
-
 std::optional<double> FrontendPlace::optional_number(const std::string& key) const {
   if (!has(key)) return std::nullopt;
   return at(key).number();
@@ -101,10 +92,6 @@ std::optional<double> FrontendPlace::optional_number(const std::string& key) con
 std::optional<DataType> FrontendPlace::optional_data_type(const std::string& key) const {
   if (!has(key)) return std::nullopt;
   return at(key).data_type();
-}
-
-std::string FrontendPlace::text_or(const std::string& key, const std::string& otherwise) const {
-  return has(key) ? at(key).text() : otherwise;
 }
 
 FrontendDocument::FrontendDocument(const Json& json) : root_(json) {

@@ -34,11 +34,8 @@ class FrontendPlace : public JsonView {
   DataType data_type() const;
 
   /// Of a key that may be absent or null.
-  bool boolean_or(const std::string& key, bool otherwise) const;
-  std::optional<int64_t> optional_integer(const std::string& key, int64_t low, int64_t high) const;
   std::optional<double> optional_number(const std::string& key) const;
   std::optional<DataType> optional_data_type(const std::string& key) const;
-  std::string text_or(const std::string& key, const std::string& otherwise) const;
 };
 
 /// A tensor as cudnn-frontend describes it: what is not set may be inferred later.

@@ -45,7 +45,8 @@ const Format* find_format(std::string_view name) {
 
 std::string render(const Format& format, const Document& document) {
   if (format.of_results != nullptr) return format.of_results(document);
-  return format.of_cells(cells_of_report(report_json(document.results(), document.library)));
+  const Json report = report_json(document.results(), document.library);
+  return format.of_cells(cells_of_report(JsonView(report, {.name = "report", .kind = ErrorKind::internal})));
 }
 
 void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table) {

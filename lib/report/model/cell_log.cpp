@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -47,6 +48,19 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
 
 std::string header_of(const MatrixAxes& axes) {
   return json_text({{"schema", schema}, {"tool", tool_version()}, {"axes", axes}}) + "\n";
+}
+
+MatrixAxes axes_in(const JsonView& place) {
+  MatrixAxes axes;
+  axes.title = place.at("title").text();
+  axes.command = place.at("command").text();
+  axes.configs = place.at("configs").texts();
+  for (const JsonView& target : place.at("targets").elements())
+    axes.targets.push_back({target.at("id").text(), target.at("name").text(), target.at("kind").text(),
+                            target.at("architecture").text(),
+                            static_cast<int>(target.at("sm").integer(0, std::numeric_limits<int>::max()))});
+  axes.cudnns = place.at("cudnns").texts();
+  return axes;
 }
 
 // Times of building and walking are another each time.
@@ -100,29 +114,31 @@ void CellLog::read() {
   std::ifstream in(file_, std::ios::binary);
   std::string line;
   if (!in || !std::getline(in, line)) refuse(file_, fmt::format("cannot be read: {}", std::strerror(errno)));
-  const Json header = Json::parse(line, nullptr, false);
-  if (!header.is_object() || header.value("schema", "") != schema)
-    refuse(file_, fmt::format("line 1 is not the header of a matrix's cells (\"schema\": \"{}\")", schema));
-  try {
-    axes_ = header.at("axes").get<MatrixAxes>();
-  } catch (const Json::exception& e) {
-    refuse(file_, fmt::format("line 1: its \"axes\" are none of a matrix: {}", e.what()));
-  }
+  const JsonSource source = source_of(last_line_);
+  const Json json = parse_json(line, source, {.comments = false});
+  const JsonView header(json, source);
+  header.at("schema").word({schema});
+  axes_ = axes_in(header.at("axes"));
   std::streamoff whole = in.tellg();
-  for (int64_t number = 2; std::getline(in, line); ++number) {
+  while (std::getline(in, line)) {
     // A line without its end was being written when the run was killed.
     if (in.eof()) break;
+    ++last_line_;
     const auto found = place_of(line);
     if (!found || found->first.config >= axes_.configs.size() || found->first.target >= axes_.targets.size() ||
         found->first.cudnn >= axes_.cudnns.size())
-      refuse(file_, fmt::format("line {} is not a cell of this matrix", number));
-    offsets_[found->first] = whole;
+      refuse(file_, fmt::format("line {} is not a cell of this matrix", last_line_));
+    lines_[found->first] = {whole, last_line_};
     whole = in.tellg();
   }
   in.close();
   std::error_code ignored;
   if (static_cast<uintmax_t>(whole) < fs::file_size(file_, ignored))
     fs::resize_file(file_, static_cast<uintmax_t>(whole), ignored);
+}
+
+JsonSource CellLog::source_of(int64_t line) const {
+  return {fmt::format("{}:{}", file_.string(), line), ": ", false};
 }
 
 void CellLog::add(const CellPlace& place, const std::string& cell) {
@@ -132,7 +148,7 @@ void CellLog::add(const CellPlace& place, const std::string& cell) {
   const std::streamoff at = out_.tellp();
   out_ << line << std::flush;
   if (!out_) refuse(file_, "writing failed (disk full?)");
-  offsets_[place] = at;
+  lines_[place] = {at, ++last_line_};
 }
 
 void CellLog::for_each_line(const std::function<void(const CellPlace&, std::string&)>& take,
@@ -140,11 +156,11 @@ void CellLog::for_each_line(const std::function<void(const CellPlace&, std::stri
   std::ifstream in(file_, std::ios::binary);
   std::string line;
   std::streamoff at = 0;
-  for (const auto& [place, offset] : offsets_) {
+  for (const auto& [place, known] : lines_) {
     if (wanted && !wanted(place)) continue;
-    if (offset != at) in.seekg(offset);  // which throws away what was read ahead
+    if (known.offset != at) in.seekg(known.offset);  // which throws away what was read ahead
     if (!std::getline(in, line)) refuse(file_, "it was cut off while it was read");
-    at = offset + static_cast<std::streamoff>(line.size()) + 1;
+    at = known.offset + static_cast<std::streamoff>(line.size()) + 1;
     take(place, line);
   }
 }
@@ -158,9 +174,20 @@ void CellLog::for_each(const std::function<void(const CellPlace&, const std::str
   for_each_line(take_cell, wanted);
 }
 
+void CellLog::read_each(const std::function<void(const CellPlace&, const JsonView&)>& take,
+                        const std::function<bool(const CellPlace&)>& wanted) const {
+  const auto read_cell = [&](const CellPlace& place, const std::string& cell) {
+    const JsonSource source = source_of(lines_.at(place).number);
+    const Json json = parse_json(cell, source, {.comments = false});
+    take(place, JsonView(json, source));
+  };
+  for_each(read_cell, wanted);
+}
+
 void CellLog::sort() {
   OutputFile sorted(file_);
-  std::map<CellPlace, std::streamoff> offsets;
+  std::map<CellPlace, Line> lines;
+  int64_t number = 1;
   sorted.replace([&](std::ostream& out) {
     std::streamoff at = 0;
     auto put = [&](const std::string& text) {
@@ -169,13 +196,14 @@ void CellLog::sort() {
     };
     put(header_of(axes_));
     for_each_line([&](const CellPlace& place, std::string& line) {
-      offsets[place] = at;
+      lines[place] = {at, ++number};
       put(line += '\n');
     });
   });
   out_.close();
   out_.open(file_, std::ios::binary | std::ios::app);
-  offsets_ = std::move(offsets);
+  lines_ = std::move(lines);
+  last_line_ = number;
 }
 
 }  // namespace attnprobe::report

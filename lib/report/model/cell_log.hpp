@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/json.hpp"
+#include "base/json_reader.hpp"
 #include "campaign/matrix.hpp"
 
 namespace attnprobe::report {
@@ -46,8 +46,8 @@ class CellLog {
   explicit CellLog(std::filesystem::path file);
 
   const MatrixAxes& axes() const { return axes_; }
-  bool has(const campaign::CellPlace& place) const { return offsets_.count(place) != 0; }
-  size_t size() const { return offsets_.size(); }
+  bool has(const campaign::CellPlace& place) const { return lines_.count(place) != 0; }
+  size_t size() const { return lines_.size(); }
 
   /// On disk when it returns, as far as this process can see to that. May be called from several threads.
   void add(const campaign::CellPlace& place, const std::string& cell);
@@ -56,11 +56,22 @@ class CellLog {
   void for_each(const std::function<void(const campaign::CellPlace& place, const std::string& cell)>& take,
                 const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
+  /// The same, each cell read: its view names file and line. Throws Error(usage) for one that is not JSON.
+  void read_each(const std::function<void(const campaign::CellPlace& place, const JsonView& cell)>& take,
+                 const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
+
   /// The file again, in that order.
   void sort();
 
  private:
+  struct Line {
+    std::streamoff offset = 0;
+    int64_t number = 0;  // from 1
+  };
+
   void read();
+  // Whose text a line's JSON is, for messages.
+  JsonSource source_of(int64_t line) const;
   void for_each_line(const std::function<void(const campaign::CellPlace& place, std::string& line)>& take,
                      const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
@@ -68,7 +79,8 @@ class CellLog {
   MatrixAxes axes_;
   std::ofstream out_;
   std::mutex mutex_;
-  std::map<campaign::CellPlace, std::streamoff> offsets_;  // of the lines
+  int64_t last_line_ = 1;  // the axes
+  std::map<campaign::CellPlace, Line> lines_;
 };
 
 }  // namespace attnprobe::report

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
+#include <limits>
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
+#include "base/input.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "campaign/reproduce.hpp"
@@ -23,61 +23,54 @@ namespace {
 namespace fs = std::filesystem;
 using campaign::CellPlace;
 
-// A string member; "" for null and for what is not there.
-std::string word(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-const Json& member(const Json& json, const char* key) {
-  static const Json none;
-  const auto found = json.find(key);
-  return found == json.end() ? none : *found;
-}
-
-std::optional<double> number(const Json& json, const char* key) {
-  const Json& value = member(json, key);
-  return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
-}
+// Results are read strictly, but for keys that nobody asks for: null and what is not there have a usual value, and a
+// value of another type is an Error at its place.
 
 // cuDNN's innermost word on it.
-void add_reason(CellEngine& engine, const std::string& status, const Json& reasons) {
+void add_reason(CellEngine& engine, const std::string& status, const std::vector<JsonView>& reasons) {
   engine.status = status;
-  if (reasons.is_array() && !reasons.empty()) {
-    engine.status = word(reasons[0], "status");
-    engine.reason = word(reasons[0], "reason");
-  }
+  if (reasons.empty()) return;
+  engine.status = reasons.front().text_or("status", "");
+  engine.reason = reasons.front().text_or("reason", "");
 }
 
-CellEngine engine_of(const Json& config) {
+// "A0 B1"
+std::string modes_of(const JsonView& config) {
+  const auto ranks = config.find_set("rank");
+  std::string text;
+  for (const JsonView& mode : config.elements_or_none("modes")) {
+    const std::string name = mode.text();
+    text += (text.empty() ? "" : " ") + name;
+    if (!ranks) continue;
+    if (const auto rank = ranks->optional_integer(name)) text += std::to_string(*rank);
+  }
+  return text;
+}
+
+CellEngine engine_of(const JsonView& config) {
   CellEngine engine;
-  engine.engine = config.value("engine", int64_t{-1});
-  for (const auto& [knob, value] : member(config, "knobs").items())
-    engine.knobs += fmt::format("{}{}={}", engine.knobs.empty() ? "" : " ", knob, value.get<int64_t>());
-  const Json& ranks = member(config, "rank");
-  for (const auto& mode : member(config, "modes")) {
-    const auto name = mode.get<std::string>();
-    if (!engine.modes.empty()) engine.modes += " ";
-    engine.modes += name;
-    if (ranks.contains(name)) engine.modes += std::to_string(ranks[name].get<int64_t>());
-  }
-  const Json &check = member(config, "check"), &plan = member(config, "plan"), &run = member(config, "run"),
-             &time = member(config, "time");
-  engine.viable = check.is_object() && check.value("supported", false);
-  if (!engine.viable) add_reason(engine, word(check, "status"), member(config, "reasons"));
-  if (plan.is_object()) {
-    const bool built = word(plan, "status") == "CUDNN_STATUS_SUCCESS";
+  engine.engine = config.optional_integer("engine").value_or(-1);
+  if (const auto knobs = config.find_set("knobs"))
+    for (const auto& [knob, value] : knobs->members())
+      engine.knobs += fmt::format("{}{}={}", engine.knobs.empty() ? "" : " ", knob, value.integer());
+  engine.modes = modes_of(config);
+  const auto check = config.find_set("check"), plan = config.find_set("plan"), run = config.find_set("run"),
+             time = config.find_set("time");
+  engine.viable = check && check->boolean_or("supported", false);
+  if (!engine.viable) add_reason(engine, check ? check->text_or("status", "") : "", config.elements_or_none("reasons"));
+  if (plan) {
+    const std::string status = plan->text_or("status", "");
+    const bool built = status == "CUDNN_STATUS_SUCCESS";
     engine.plan = built ? "built" : "failed";
-    if (!built) add_reason(engine, word(plan, "status"), member(plan, "reasons"));
+    if (!built) add_reason(engine, status, plan->elements_or_none("reasons"));
   }
-  if (run.is_object()) engine.run = word(run, "status");
-  if (time.is_object()) {
+  if (run) engine.run = run->text_or("status", "");
+  if (time) {
     for (const Measurement& measured : measurements())
-      if (const auto value = number(time, std::string(measured.key).c_str()))
+      if (const auto value = time->optional_number(std::string(measured.key)))
         engine.figures.emplace(measured.key, *value);
   }
-  const Json& workspace = member(config, "workspace_bytes");
-  if (workspace.is_number_integer()) engine.workspace_bytes = workspace.get<int64_t>();
+  engine.workspace_bytes = config.optional_integer("workspace_bytes");
   return engine;
 }
 
@@ -86,38 +79,41 @@ bool is_working(const CellEngine& engine) {
          (engine.run.empty() || engine.run == "ok" || engine.run == "not_verified");
 }
 
-CellAnswer answer_of(const Json& result) {
+CellAnswer answer_of(const JsonView& result) {
   CellAnswer answer;
-  answer.verdict = word(result, "verdict");
-  answer.expect = word(result, "expect");
-  answer.met = result.value("met", false);
-  answer.environment_broken = result.value("environment_broken", false);
-  if (const Json& cause = member(result, "root_cause"); cause.is_object()) {
-    answer.category = word(cause, "category");
-    answer.status = word(cause, "status");
-    answer.reason = word(cause, "reason");
-    answer.explanation = word(cause, "explanation");
-    for (const auto& advice : member(cause, "advice")) answer.advice.push_back(advice.get<std::string>());
+  answer.verdict = result.text_or("verdict", "");
+  answer.expect = result.text_or("expect", "");
+  answer.met = result.boolean_or("met", false);
+  answer.environment_broken = result.boolean_or("environment_broken", false);
+  if (const auto cause = result.find_set("root_cause")) {
+    answer.category = cause->text_or("category", "");
+    answer.status = cause->text_or("status", "");
+    answer.reason = cause->text_or("reason", "");
+    answer.explanation = cause->text_or("explanation", "");
+    if (const auto advice = cause->find_set("advice")) answer.advice = advice->texts();
   }
-  if (const Json& graph = member(result, "graph"); graph.is_object()) {
-    answer.pattern = word(graph, "pattern");
-    answer.hash = word(graph, "hash");
-    answer.choice = word(graph, "choice");
+  if (const auto graph = result.find_set("graph")) {
+    answer.pattern = graph->text_or("pattern", "");
+    answer.hash = graph->text_or("hash", "");
+    answer.choice = graph->text_or("choice", "");
   }
-  for (const auto& mode : member(result, "modes"))
-    answer.modes.push_back({word(mode, "mode"), mode.value("candidates", int64_t{0}), mode.value("viable", int64_t{0}),
-                            word(mode, "status")});
-  for (const auto& config : member(result, "engine_configs")) {
+  for (const JsonView& mode : result.elements_or_none("modes"))
+    answer.modes.push_back({mode.text_or("mode", ""), mode.optional_integer("candidates").value_or(0),
+                            mode.optional_integer("viable").value_or(0), mode.text_or("status", "")});
+  for (const JsonView& config : result.elements_or_none("engine_configs")) {
     answer.engines.push_back(engine_of(config));
     ++answer.candidates;
     answer.viable += is_working(answer.engines.back()) ? 1 : 0;
   }
-  for (const auto& requirement : member(result, "requirements")) answer.notes.push_back(word(requirement, "text"));
-  for (const auto& bug : member(result, "warnings"))
-    answer.notes.push_back(
-        fmt::format("{} {} ({})", word(bug, "what"), word(bug, "advice"), word(member(bug, "source"), "text")));
-  if (const Json& frontend = member(result, "frontend"); frontend.is_object() && frontend.value("refuses", false))
-    answer.frontend = word(frontend, "message");
+  for (const JsonView& requirement : result.elements_or_none("requirements"))
+    answer.notes.push_back(requirement.text_or("text", ""));
+  for (const JsonView& bug : result.elements_or_none("warnings")) {
+    const auto source = bug.find_set("source");
+    answer.notes.push_back(fmt::format("{} {} ({})", bug.text_or("what", ""), bug.text_or("advice", ""),
+                                       source ? source->text_or("text", "") : ""));
+  }
+  if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
+    answer.frontend = frontend->text_or("message", "");
   return answer;
 }
 
@@ -129,19 +125,19 @@ std::string summary_of(const Json& fields) {
   }
 }
 
-CellConfig config_of(const Json& result) {
+CellConfig config_of(const JsonView& result) {
   CellConfig config;
-  const Json& fields = member(result, "config");
-  if (!fields.is_object()) {
-    config.summary = word(member(result, "given"), "description");
+  const auto fields = result.find_set("config");
+  if (!fields) {
+    if (const auto given = result.find_set("given")) config.summary = given->text_or("description", "");
     return config;
   }
-  config.name = word(fields, "name");
-  config.pattern = word(fields, "pattern");
-  config.pass = word(fields, "pass");
-  config.dtype = word(fields, "dtype");
-  config.source = word(fields, "source");
-  config.fields = fields;
+  config.name = fields->text_or("name", "");
+  config.pattern = fields->text_or("pattern", "");
+  config.pass = fields->text_or("pass", "");
+  config.dtype = fields->text_or("dtype", "");
+  config.source = fields->text_or("source", "");
+  config.fields = fields->json();
   for (const char* said_beside : {"name", "source", "expect"}) config.fields.erase(said_beside);
   config.summary = summary_of(config.fields);
   return config;
@@ -167,15 +163,25 @@ size_t index_in(List& list, const Value& value) {
   return list.size() - 1;
 }
 
-MatrixAxes::Target target_of(const Json& result) {
-  const Json& json = member(result, "target");
-  MatrixAxes::Target t{word(json, "id"), word(json, "name"), word(json, "kind"), "", json.value("sm", 0)};
+MatrixAxes::Target target_of(const JsonView& result) {
+  MatrixAxes::Target t;
+  const auto target = result.find_set("target");
+  if (!target) return t;
+  t.id = target->text_or("id", "");
+  t.name = target->text_or("name", "");
+  t.kind = target->text_or("kind", "");
+  t.sm = static_cast<int>(target->optional_integer("sm", 0, std::numeric_limits<int>::max()).value_or(0));
   t.architecture = architecture_of(t.id, t.sm);
   return t;
 }
 
+std::string cudnn_of(const JsonView& result) {
+  const auto cudnn = result.find_set("cudnn");
+  return cudnn ? cudnn->text_or("version", "") : "";
+}
+
 // A config without a name is called by what it is.
-std::string name_in(const Json& result) {
+std::string name_in(const JsonView& result) {
   const CellConfig config = config_of(result);
   return config.name.empty() ? config.summary : config.name;
 }
@@ -209,13 +215,13 @@ void CellCollector::add_command(const CellPlace& place, const std::string& comma
   keep(table_.cudnn_words[place.cudnn], parts->cudnn);
 }
 
-void CellCollector::add(const CellPlace& place, const Json& result) {
+void CellCollector::add(const CellPlace& place, const JsonView& result) {
   CellAnswer answer = answer_of(result);
   std::string text = json_text(Json(answer));
   const std::lock_guard lock(mutex_);
   CellConfig& config = table_.configs[place.config];
   if (config.summary.empty()) config = config_of(result);
-  add_command(place, word(result, "reproduce"));
+  add_command(place, result.text_or("reproduce", ""));
   const auto [known, is_new] = known_.try_emplace(std::move(text), table_.answers.size());
   if (is_new) table_.answers.push_back(std::move(answer));
   table_.cells.push_back({place, known->second});
@@ -240,31 +246,36 @@ CellTable CellCollector::take() {
   return std::move(table_);
 }
 
-ReportPlaces places_of_report(const Json& report) {
+void check_result(const JsonView& result) {
+  answer_of(result);
+}
+
+ReportPlaces places_of_report(const JsonView& report) {
   ReportPlaces found;
-  for (const auto& result : report["results"])
+  for (const JsonView& result : report.at("results").elements())
     found.places.push_back({index_in(found.axes.configs, name_in(result)),
                             index_in(found.axes.targets, target_of(result)),
-                            index_in(found.axes.cudnns, word(member(result, "cudnn"), "version"))});
+                            index_in(found.axes.cudnns, cudnn_of(result))});
   return found;
 }
 
-CellTable cells_of_report(const Json& report) {
+CellTable cells_of_report(const JsonView& report) {
   const ReportPlaces found = places_of_report(report);
   CellCollector collector(found.axes);
-  for (size_t i = 0; i < found.places.size(); ++i) collector.add(found.places[i], report["results"][i]);
+  const std::vector<JsonView> results = report.at("results").elements();
+  for (size_t i = 0; i < results.size(); ++i) collector.add(found.places[i], results[i]);
   return collector.take();
 }
 
 Json load_report(const fs::path& file) {
-  errno = 0;
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw Error(ErrorKind::usage, fmt::format("{}: cannot be opened: {}", file.string(), std::strerror(errno)));
-  Json report = Json::parse(in, nullptr, false);
-  if (!report.is_object() || !report.contains("results") || !report["results"].is_array())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: neither the cells of a matrix nor a report (schema attnprobe/report/1)", file.string()));
+  const std::string text = input_text(file);
+  // What is another thing altogether is not told by its first wrong character.
+  const bool may_be = trim(text).starts_with('{');
+  Json report = may_be ? parse_json(text, {input_name(file)}, {.comments = false}) : Json();
+  if (!report.contains("results"))
+    throw Error(ErrorKind::usage, fmt::format("{}: neither the cells of a matrix nor a report (schema "
+                                              "attnprobe/report/1)",
+                                              input_name(file)));
   return report;
 }
 
@@ -282,20 +293,19 @@ std::optional<fs::path> cell_log_of(const fs::path& path) {
   return path;
 }
 
-CellTable load_cells(const fs::path& path, const std::string& only_cudnn) try {
+CellTable load_cells(const fs::path& path, const std::string& only_cudnn) {
   const auto file = cell_log_of(path);
   if (file) return collect(CellLog(*file), only_cudnn);
-  CellTable table = cells_of_report(load_report(path));
+  const Json report = load_report(path);
+  CellTable table = cells_of_report(JsonView(report, {input_name(path)}));
   table.axes.command = path.string();
   return table;
-} catch (const Json::exception& e) {
-  throw Error(ErrorKind::usage, fmt::format("{}: not as attnprobe writes it: {}", path.string(), e.what()));
 }
 
 CellTable collect(const CellLog& log, const std::string& only_cudnn) {
   CellCollector collector(log.axes());
-  log.for_each([&](const CellPlace& place, const std::string& cell) { collector.add(place, Json::parse(cell)); },
-               [&](const CellPlace& place) { return has_version(log.axes().cudnns[place.cudnn], only_cudnn); });
+  log.read_each([&](const CellPlace& place, const JsonView& cell) { collector.add(place, cell); },
+                [&](const CellPlace& place) { return has_version(log.axes().cudnns[place.cudnn], only_cudnn); });
   return collector.take();
 }
 

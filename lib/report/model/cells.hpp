@@ -86,8 +86,9 @@ struct CellTable {
 class CellCollector {
  public:
   explicit CellCollector(MatrixAxes axes);
-  /// `result`: an entry of a report's "results".
-  void add(const campaign::CellPlace& place, const Json& result);
+  /// `result`: an entry of a report's "results". Throws Error at the place of a member of another type than attnprobe
+  /// writes.
+  void add(const campaign::CellPlace& place, const JsonView& result);
   CellTable take();
 
  private:
@@ -108,10 +109,13 @@ struct ReportPlaces {
   MatrixAxes axes;
   std::vector<campaign::CellPlace> places;
 };
-ReportPlaces places_of_report(const Json& report);
+ReportPlaces places_of_report(const JsonView& report);
+
+/// Throws what CellCollector::add would.
+void check_result(const JsonView& result);
 
 /// Of a whole report (schema attnprobe/report/1).
-CellTable cells_of_report(const Json& report);
+CellTable cells_of_report(const JsonView& report);
 
 /// A JSON document from a file. Throws Error(usage) if it is not a report.
 Json load_report(const std::filesystem::path& file);
