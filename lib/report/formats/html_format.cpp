@@ -40,12 +40,12 @@ class Interned {
   std::map<std::string, int64_t> known_;
 };
 
-Json or_null(const std::string& text) {
+Json value_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
 template <class T>
-Json or_null(const std::optional<T>& value) {
+Json value_or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
@@ -123,11 +123,11 @@ class Payload {
                  {"ok", engine.viable},
                  {"s", engine.status},
                  {"r", texts_.text(engine.reason)},
-                 {"ws", or_null(engine.workspace_bytes)},
-                 {"plan", or_null(engine.plan)},
-                 {"run", or_null(engine.run)}};
+                 {"ws", value_or_null(engine.workspace_bytes)},
+                 {"plan", value_or_null(engine.plan)},
+                 {"run", value_or_null(engine.run)}};
     for (const Measurement& measured : measurements())
-      if (!measured.in_page.empty()) json[std::string(measured.in_page)] = or_null(engine.figure(measured.key));
+      if (!measured.in_page.empty()) json[std::string(measured.in_page)] = value_or_null(engine.figure(measured.key));
     return json;
   }
 
