@@ -104,6 +104,11 @@ TEST_CASE("inspecting the driver works where there is none", "[worker]") {
 }
 
 TEST_CASE("a process that cannot be started leaves no descriptor open", "[worker]") {
+  // UBSan asks through a pipe whether memory can be read, and takes an object for broken where there is none.
+  if (std::getenv("ASAN_OPTIONS") != nullptr) {
+    WARN("SKIPPED: sanitizers need descriptors themselves");
+    return;
+  }
   const auto open_descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
   };
