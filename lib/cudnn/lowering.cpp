@@ -13,7 +13,8 @@ namespace {
 
 using graph::Uid;
 
-// The table's numbers, as far as the header has them.
+// The table's numbers, where the headers are new enough to have them all but the later ones.
+#if CUDNN_VERSION >= 91900
 #define ATTNPROBE_CHECK(member, is, suffix, number, ...) static_assert(CUDNN_ATTR_##suffix == (number));
 #define ATTNPROBE_LATER(...)
 #define ATTNPROBE_CHECK_OPERATION(Kind, name, suffix, number)               \
@@ -27,6 +28,7 @@ ATTNPROBE_OPERATIONS(ATTNPROBE_CHECK_OPERATION, ATTNPROBE_CHECK_COMPUTED, ATTNPR
 #undef ATTNPROBE_CHECK_OPERATION
 #undef ATTNPROBE_LATER
 #undef ATTNPROBE_CHECK
+#endif
 
 Attribute attribute(const graph::CudnnName& name) {
   return {static_cast<cudnnBackendAttributeName_t>(name.number), name.name};
