@@ -14,6 +14,7 @@
 #include "cudnn/device_context.hpp"
 #include "gpu/driver.hpp"
 #include "probe/walk.hpp"
+#include "run/runner.hpp"
 #include "worker/archive.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "build/expand.hpp"
 #include "run/problem.hpp"
+#include "run/runner.hpp"
 
 namespace attnprobe::worker {
 namespace {

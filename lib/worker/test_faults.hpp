@@ -5,7 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "run/runner.hpp"
+namespace attnprobe::run {
+class Runner;  // run/runner.hpp, which needs cuDNN's headers; the command line has none
+}
 
 namespace attnprobe::worker {
 
