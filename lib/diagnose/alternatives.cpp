@@ -79,6 +79,8 @@ std::vector<Relaxation> relaxations_of_features(const AttentionSpec& spec) {
        [](AttentionSpec& s) { s.bias->grad = false; }},
       {spec.softcap.has_value(), "without the softcap (another computation)",
        [](AttentionSpec& s) { s.softcap.reset(); }},
+      {spec.score_mod.has_value(), "without the score modifier (another computation)",
+       [](AttentionSpec& s) { s.score_mod.reset(); }},
   };
 }
 
