@@ -95,7 +95,8 @@ void check_outputs(const AskOptions& options) {
   for (const auto& word : options.reports)
     outputs.push_back({"--report " + word, word.substr(std::min(word.size(), word.find('=') + 1))});
   if (!options.errata.empty()) outputs.push_back({"--errata " + options.errata, options.errata});
-  for (const auto& word : split(options.target, ',')) inputs.push_back({"--target " + word, word});
+  for (const auto& word : split(options.target, ','))
+    if (gpu::find(word) == nullptr) inputs.push_back({"--target " + word, word});
   if (!options.cudnn.empty()) inputs.push_back({"--cudnn " + options.cudnn, options.cudnn});
   check_outputs(outputs, inputs);
 }
@@ -152,7 +153,6 @@ report::TextStyle terminal_style(bool verbose) {
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
   read_modes(options.modes, options.campaign.walk);
-  check_outputs(options);
   ReportFiles reports(options);
   const Work work = plan(options);
   check_can_run(options, work.groups);

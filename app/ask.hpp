@@ -63,7 +63,7 @@ struct Work {
   std::function<int(const report::Results& results)> exit_code;
 };
 
-/// Asks, reports and gives the exit code. Report files are opened before `plan` is called, and `plan` before anything
+/// Asks, reports and gives the exit code. Precondition: check_outputs(). Report files are opened before `plan` is called, and `plan` before anything
 /// is asked of cuDNN, so that bad paths and bad input are said first.
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
 

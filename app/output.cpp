@@ -18,6 +18,7 @@
 
 #include "base/printable.hpp"
 #include "commands.hpp"
+#include "exit_code.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -55,7 +56,7 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
 void open_closed_streams() {
   constexpr int flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int number = 0; number < 3; ++number)
-    if (fcntl(number, F_GETFD) < 0 && open("/dev/null", flags[number]) < 0) std::_Exit(3);
+    if (fcntl(number, F_GETFD) < 0 && open("/dev/null", flags[number]) < 0) std::_Exit(environment_lacks);
 }
 
 // What two names of one file have in common.

@@ -1,6 +1,7 @@
 // Report files that are whole or not there, and what can lie in their place.
 #include "base/output_file.hpp"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -76,7 +76,7 @@ TEST_CASE("Widths count characters, not bytes", "[text]") {
 // ---- hints
 
 TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
-  const Names words{"seqlen", "heads", "heads_kv", "dtype"};
+  const std::vector<std::string> words{"seqlen", "heads", "heads_kv", "dtype"};
   CHECK(nearest("seqln", words) == "seqlen");    // left out
   CHECK(nearest("seqlenn", words) == "seqlen");  // one too many
   CHECK(nearest("seqlem", words) == "seqlen");   // another key
