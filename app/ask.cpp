@@ -7,10 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 
-#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "campaign/named_targets.hpp"
@@ -23,7 +21,7 @@
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
-#include "report/model/errata.hpp"
+#include "report_files.hpp"
 #include "worker/client.hpp"
 #include "worker/test_faults.hpp"
 
@@ -32,60 +30,6 @@ namespace {
 
 using campaign::Result;
 using report::Results;
-
-// A report file and the format that goes into it.
-struct ReportFile {
-  const report::Format* format = nullptr;
-  std::unique_ptr<OutputFile> file;
-};
-
-const report::Format& format_called(const std::string& name, const char* option) {
-  if (const auto* format = report::find_format(name)) return *format;
-  throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a format; allowed: {}", option, name,
-                                            quoted_list(report::format_names())));
-}
-
-std::vector<ReportFile> open_reports(const AskOptions& options) {
-  std::vector<ReportFile> files;
-  for (const auto& word : options.reports) {
-    const size_t equals = word.find('=');
-    const report::Format* format = report::find_format(word.substr(0, equals));
-    if (equals == std::string::npos || format == nullptr)
-      throw Error(ErrorKind::usage, fmt::format("--report: \"{}\" is not FORMAT=FILE; allowed formats: {}", word,
-                                                quoted_list(report::format_names())));
-    files.push_back({format, std::make_unique<OutputFile>(word.substr(equals + 1))});
-  }
-  if (!options.output.empty())
-    files.push_back({&format_called(options.format, "--format"), std::make_unique<OutputFile>(options.output)});
-  return files;
-}
-
-// Report files, rewritten at most once a second as results come.
-class LiveReports {
- public:
-  LiveReports(size_t total, std::vector<ReportFile>& files) : results_(total), files_(files) {}
-
-  void add(const Result& result, size_t index) {
-    results_[index] = &result;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_write_ < std::chrono::seconds(1)) return;
-    last_write_ = now;
-    report::Document so_far;
-    so_far.groups.emplace_back();
-    for (const Result* each : results_)
-      if (each != nullptr) so_far.groups.back().push_back(each);
-    write(so_far);
-  }
-
-  void write(const report::Document& document) {
-    for (auto& [format, file] : files_) file->replace(render(*format, document));
-  }
-
- private:
-  Results results_;
-  std::vector<ReportFile>& files_;
-  std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
-};
 
 // The results, and what the command says beside them.
 report::Document document_of(const std::vector<campaign::CampaignResult>& campaigns, const Work& work) {
@@ -122,6 +66,12 @@ constexpr const char* how_far = "How far";  // a group of options
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
+// A write that somebody lets wait (a pipe, a terminal) would be begun again after the handler, and go on waiting.
+void stop_at_once() {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+}
+
 size_t size_of(const std::vector<QuestionGroup>& groups) {
   size_t count = 0;
   for (const auto& group : groups) count += group.questions.size() * group.targets.size();
@@ -137,6 +87,18 @@ const std::atomic<bool>* stop_gently() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   return &stop_asked;
+}
+
+void check_outputs(const AskOptions& options) {
+  std::vector<NamedFile> outputs, inputs = options.inputs;
+  if (!options.output.empty()) outputs.push_back({"--output " + options.output, options.output});
+  for (const auto& word : options.reports)
+    outputs.push_back({"--report " + word, word.substr(std::min(word.size(), word.find('=') + 1))});
+  if (!options.errata.empty()) outputs.push_back({"--errata " + options.errata, options.errata});
+  for (const auto& word : split(options.target, ','))
+    if (gpu::find(word) == nullptr) inputs.push_back({"--target " + word, word});
+  if (!options.cudnn.empty()) inputs.push_back({"--cudnn " + options.cudnn, options.cudnn});
+  check_outputs(outputs, inputs);
 }
 
 void read_modes(const std::string& list, probe::WalkOptions& walk) {
@@ -166,13 +128,6 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
   }
 }
 
-void write_output(const std::string& file, const std::string& text) {
-  if (file.empty())
-    fmt::print("{}", text);
-  else
-    OutputFile(file).replace(text);
-}
-
 void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs) {
   Json list = Json::array();
   std::string dots;
@@ -183,7 +138,7 @@ void write_graphs(const std::string& file, const std::string& form, const std::v
     json["hash"] = graph::hash(named.graph);
     list.push_back(std::move(json));
   }
-  write_output(file, form == "dot" ? dots : (list.size() == 1 ? list[0] : list).dump(2) + "\n");
+  write_data(file, form == "dot" ? dots : json_text(list.size() == 1 ? list[0] : list, 2) + "\n");
 }
 
 report::TextStyle terminal_style(bool verbose) {
@@ -198,9 +153,7 @@ report::TextStyle terminal_style(bool verbose) {
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
   read_modes(options.modes, options.campaign.walk);
-  auto files = open_reports(options);
-  std::unique_ptr<OutputFile> errata;
-  if (!options.errata.empty()) errata = std::make_unique<OutputFile>(options.errata);
+  ReportFiles reports(options);
   const Work work = plan(options);
   check_can_run(options, work.groups);
   options.campaign.cudnn = library_path(options.cudnn, options.campaign);
@@ -208,7 +161,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   options.campaign.stop = stop_gently();
   const size_t total = size_of(work.groups);
   Progress progress(total);
-  LiveReports reports(total, files);
+  reports.expect(total);
   std::vector<campaign::CampaignResult> campaigns;
   size_t before = 0;
   for (const auto& group : work.groups) {
@@ -222,12 +175,12 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   progress.end();
   report::Document document = document_of(campaigns, work);
   const Results results = document.results();
-  reports.write(document);
-  if (errata) errata->replace(json_text(report::errata(results), 2) + "\n");
+  const std::exception_ptr failure = reports.finish(document, stop_at_once);
   if (options.output.empty()) {
     document.style = terminal_style(options.verbose);
-    fmt::print("{}", render(format_called(options.format, "--format"), document));
+    print_data(render(format_called(options.format, "--format"), document));
   }
+  if (failure) std::rethrow_exception(failure);
   if (!stop_asked) return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
   spdlog::warn("stopped: {} of {} results", results.size(), total);
   return interrupted;

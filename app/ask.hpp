@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "campaign/campaign.hpp"
+#include "output.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::app {
@@ -16,6 +17,7 @@ struct AskOptions {
   std::string target, cudnn, output, errata, modes = "A,B,FALLBACK";
   std::vector<std::string> reports;
   std::string format = "table";
+  std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
   campaign::CampaignOptions campaign;
   bool verbose = false;
 };
@@ -25,6 +27,9 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
+
+/// Throws Error(usage) where two reports would be one file, or one would replace an input, before any is opened.
+void check_outputs(const AskOptions& options);
 
 /// Of a comma list of modes. Throws Error(usage) for what is not one.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
@@ -58,22 +63,19 @@ struct Work {
   std::function<int(const report::Results& results)> exit_code;
 };
 
-/// Asks, reports and gives the exit code. Report files are opened before `plan` is called, and `plan` before anything
+/// Asks, reports and gives the exit code. Precondition: check_outputs(). Report files are opened before `plan` is called, and `plan` before anything
 /// is asked of cuDNN, so that bad paths and bad input are said first.
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
 
 /// How to print on this terminal.
 report::TextStyle terminal_style(bool verbose);
 
-/// Writes to the file of --output, else to standard output.
-void write_output(const std::string& file, const std::string& text);
-
 struct NamedGraph {
   std::string name, description;
   graph::OpGraph graph;
 };
 
-/// What --dump-graph writes, as write_output does: `form` "dot", or "json", one object where there is one graph.
+/// What --dump-graph writes, as write_data does: `form` "dot", or "json", one object where there is one graph.
 void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs);
 
 }  // namespace attnprobe::app

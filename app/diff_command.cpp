@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -67,6 +68,7 @@ std::string version_in(const report::CellTable& table, const std::string& word, 
 
 int diff(DiffCommand command) {
   const auto grave = grave_kinds(command.fail_on);
+  check_outputs({{"--output " + command.output, command.output}}, {{"OLD", command.before}, {"NEW", command.after}});
   const report::CellTable before = report::load_cells(command.before, command.options.old_cudnn),
                           after = report::load_cells(command.after, command.options.new_cudnn);
   command.options.old_cudnn = version_in(before, command.options.old_cudnn, command.before);
@@ -78,9 +80,10 @@ int diff(DiffCommand command) {
         fmt::format("{} and {} have no cell in common: no config of one name on the same GPU (and, where a report has "
                     "several, of the same cuDNN: --old-cudnn and --new-cudnn pick one)",
                     command.before, command.after));
-  write_output(command.output, command.format == "json" ? json_text(diff_json(found), 2) + "\n"
-                               : command.format == "md" ? diff_markdown(found)
-                                                        : diff_text(found, terminal_style(false)));
+  if (command.format == "table")
+    write_text(command.output, diff_text(found, terminal_style(false)));
+  else
+    write_data(command.output, command.format == "md" ? diff_markdown(found) : json_text(diff_json(found), 2) + "\n");
   const bool is_grave = std::any_of(found.changes.begin(), found.changes.end(),
                                     [&](const auto& change) { return grave.count(change.kind) != 0; });
   return is_grave ? not_met : all_met;

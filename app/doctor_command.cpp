@@ -1,30 +1,31 @@
-#include <fmt/color.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+#include "base/text.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::app {
 namespace {
 
 std::string mark(bool ok) {
-  std::string text = ok ? "ok" : "--";
-  if (!wants_colour(STDOUT_FILENO)) return text;
-  return fmt::format(fmt::fg(ok ? fmt::terminal_color::green : fmt::terminal_color::red), "{}", text);
+  const std::string text = ok ? "ok" : "--";
+  return wants_colour(STDOUT_FILENO) ? coloured(text, ok ? "32" : "31") : text;
 }
 
-void print(const std::vector<campaign::Finding>& findings) {
+std::string table_of(const std::vector<campaign::Finding>& findings) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& finding : findings) {
     rows.push_back({mark(finding.ok), finding.what, finding.detail});
     if (!finding.cure.empty()) rows.push_back({"", "", "-> " + finding.cure});
   }
-  fmt::print("{}", report::aligned(rows, 2));
+  return report::aligned(rows, 2);
 }
 
 }  // namespace
@@ -43,12 +44,10 @@ void add_doctor(CLI::App& app, Run& run) {
     run = [options] {
       const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options->cudnn, options->timeout);
       if (options->format == "json") {
-        fmt::print("{}\n", Json(diagnosis).dump(2));
+        print_data(json_text(Json(diagnosis), 2) + "\n");
       } else {
-        fmt::print("what is here\n");
-        print(diagnosis.parts);
-        fmt::print("\nwhat works (each was tried)\n");
-        print(diagnosis.abilities);
+        print_text("what is here\n" + table_of(diagnosis.parts) + "\nwhat works (each was tried)\n" +
+                   table_of(diagnosis.abilities));
       }
       const bool any =
           std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(), [](const auto& f) { return f.ok; });

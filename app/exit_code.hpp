@@ -11,7 +11,7 @@ enum ExitCode {
   all_met = 0,            ///< every result met its expectation
   not_met = 1,            ///< one did not
   bad_usage = 2,          ///< bad command line or config
-  environment_lacks = 3,  ///< the environment lacks something
+  environment_lacks = 3,  ///< the environment lacks something, or output cannot be written
   probe_lost = 4,         ///< a probe crashed or timed out
   wrong_result = 5,       ///< a supported plan computed a wrong result
   interrupted = 130,      ///< Ctrl-C or SIGTERM: what was finished is reported

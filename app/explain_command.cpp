@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "report/formats/explain_text.hpp"
 
 namespace attnprobe::app {
@@ -14,12 +15,14 @@ struct ExplainOptions {
 };
 
 int explain(const ExplainOptions& options) {
+  check_outputs({{"--output " + options.output, options.output}}, {{"LOG", options.file}});
   const replay::Replay replay = replay::read_replay(options.file);
   if (replay.graphs.empty() && replay.history.exceptions.empty())
     throw Error(ErrorKind::usage, replay::why_no_graph(replay));
-  write_output(options.output, options.format == "json"
-                                   ? json_text(report::explain_json(replay), 2) + "\n"
-                                   : report::explain_text(replay, terminal_style(options.verbose)));
+  if (options.format == "json")
+    write_data(options.output, json_text(report::explain_json(replay), 2) + "\n");
+  else
+    write_text(options.output, report::explain_text(replay, terminal_style(options.verbose)));
   return all_met;
 }
 

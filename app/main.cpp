@@ -1,17 +1,19 @@
 // attnprobe: the command line.
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "worker/client.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"
@@ -55,9 +57,8 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "attnprobe " + report::tool_version());
   app.footer(
-      "Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks "
-      "something,\n"
-      "4 a probe crashed or timed out, 5 a wrong result.");
+      "Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks something or\n"
+      "takes no output (disk full), 4 a probe crashed or timed out, 5 a wrong result, 130 stopped by Ctrl-C or SIGTERM.");
   Run run;
   add_probe(app, run);
   add_replay(app, run);
@@ -70,14 +71,18 @@ int run_command_line(int argc, char** argv) {
   add_doctor(app, run);
   add_schema(app, run);
   if (argc == 1) {
-    fmt::print("{}", app.help());
+    print_text(app.help());
     return all_met;
   }
   check_command(app, argv[1]);
   try {
     app.parse(with_default_command(argc, argv));
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? all_met : bad_usage;
+    std::ostringstream out, err;
+    const int code = app.exit(e, out, err);
+    say(printable(err.str()));
+    print_text(out.str());
+    return code == 0 ? all_met : bad_usage;
   }
   return run();
 }
@@ -89,12 +94,14 @@ int main(int argc, char** argv) {
   using namespace attnprobe;
   // Not for people: the child process that the others talk to.
   if (argc == 2 && std::string_view(argv[1]) == "worker") return worker::serve(worker::Process::child_socket);
-  spdlog::set_default_logger(spdlog::stderr_color_mt("attnprobe"));
-  spdlog::set_pattern("%n: %^%l%$: %v");
+  app::prepare_streams();
   worker::serve_in_this_program();
   try {
-    return app::run_command_line(argc, argv);
+    const int code = app::run_command_line(argc, argv);
+    app::flush_output();
+    return code;
   } catch (const Error& e) {
+    if (dynamic_cast<const BrokenPipe*>(&e) != nullptr) app::end_by_broken_pipe();
     spdlog::error("{}", e.what());
     return app::exit_code(e.kind());
   } catch (const std::exception& e) {

@@ -108,7 +108,11 @@ int dump_graphs(const ProbeOptions& options) {
   return all_met;
 }
 
-int probe(const ProbeOptions& options) {
+int probe(ProbeOptions options) {
+  for (const auto& file : options.config_files) options.ask.inputs.push_back({"--config " + file, file});
+  if (!options.transformer_engine.empty())
+    options.ask.inputs.push_back({"--te " + options.transformer_engine, options.transformer_engine});
+  check_outputs(options.ask);
   if (!options.dump_graph.empty()) return dump_graphs(options);
   const auto plan = options.transformer_engine.empty() ? plan_configs : plan_calls;
   return ask(options.ask, [&](const AskOptions& with) { return plan(options, with); });

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
+#include "output.hpp"
+
 namespace attnprobe::app {
 namespace {
 
@@ -27,13 +30,14 @@ void Progress::add(const campaign::Result& result) {
   const std::string left = rate > 0 ? time_text(static_cast<double>(total_ - done_) / rate) : "?";
   const std::string text = fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
   if (on_terminal_)
-    fmt::print(stderr, "\r\x1b[K{} {}  {} on {}", bar(), text, result.config.spec.name, result.target.id);
+    say(fmt::format("\r\x1b[K{} {}  {}", bar(), text,
+                    printable_line(fmt::format("{} on {}", result.config.spec.name, result.target.id))));
   else
-    fmt::print(stderr, "{}\n", text);
+    say(text + "\n");
 }
 
 void Progress::end() const {
-  if (on_terminal_) fmt::print(stderr, "\r\x1b[K");
+  if (on_terminal_) say("\r\x1b[K");
 }
 
 std::string Progress::bar() const {

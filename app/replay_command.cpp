@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "report/formats/replay_text.hpp"
 
 namespace attnprobe::app {
@@ -85,11 +86,13 @@ int print_configs(const ReplayOptions& options, const std::vector<const Replayed
     for (const auto& note : recognised.notes) spdlog::info("graph {}: {}", graph->number, note);
     configs.push_back(to_json(spec));
   }
-  if (!configs.empty()) write_output(options.ask.output, Json{{"configs", configs}}.dump(2) + "\n");
+  if (!configs.empty()) write_data(options.ask.output, json_text({{"configs", configs}}, 2) + "\n");
   return code;
 }
 
-int replay(const ReplayOptions& options) {
+int replay(ReplayOptions options) {
+  options.ask.inputs.push_back({"LOG", options.file});
+  check_outputs(options.ask);
   const auto replay = std::make_shared<const replay::Replay>(replay::read_replay(options.file));
   replay::require_graphs(*replay);
   const auto numbers = read_numbers(options.graphs, replay->graphs.size());
@@ -97,9 +100,10 @@ int replay(const ReplayOptions& options) {
   if (!options.dump_graph.empty()) return dump(options, graphs);
   if (options.to_config) return print_configs(options, graphs);
   if (options.list) {
-    const bool json = options.ask.format != "table";
-    write_output(options.ask.output, json ? json_text(report::replay_json(*replay, graphs, {}), 2) + "\n"
-                                          : report::replay_text(*replay, numbers, terminal_style(options.ask.verbose)));
+    if (options.ask.format != "table")
+      write_data(options.ask.output, json_text(report::replay_json(*replay, graphs, {}), 2) + "\n");
+    else
+      write_text(options.ask.output, report::replay_text(*replay, numbers, terminal_style(options.ask.verbose)));
     return all_met;
   }
   return ask(options.ask, [&](const AskOptions& with) {

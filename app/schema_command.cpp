@@ -1,11 +1,10 @@
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "output.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::app {
@@ -19,13 +18,13 @@ void add_schema(CLI::App& app, Run& run) {
       ->check(CLI::IsMember({"json", "md"}));
   config->callback([format, &run] {
     run = [format] {
-      fmt::print("{}", *format == "md" ? attention::config_markdown() : attention::config_schema().dump(2) + "\n");
+      print_data(*format == "md" ? attention::config_markdown() : attention::config_schema().dump(2) + "\n");
       return static_cast<int>(all_met);
     };
   });
   command->add_subcommand("report", "of reports")->callback([&run] {
     run = [] {
-      fmt::print("{}\n", report::report_schema().dump(2));
+      print_data(report::report_schema().dump(2) + "\n");
       return static_cast<int>(all_met);
     };
   });

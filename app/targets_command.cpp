@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "base/output_file.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
@@ -9,6 +8,7 @@
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "libraries.hpp"
+#include "output.hpp"
 #include "report/formats/report.hpp"
 #include "worker/client.hpp"
 
@@ -27,12 +27,12 @@ int list() {
         {t.id, t.name, t.architecture, fmt::format("{}", t.sm), fmt::format("{}", number(t, "multiProcessorCount")),
          fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
          fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : ""});
-  fmt::print("{}", report::aligned(rows, 0));
+  print_text(report::aligned(rows, 0));
   return all_met;
 }
 
 int show(const std::string& id) {
-  fmt::print("{}\n", gpu::to_json(gpu::simulated_targets(id).front()).dump(2));
+  print_data(gpu::to_json(gpu::simulated_targets(id).front()).dump(2) + "\n");
   return all_met;
 }
 
@@ -56,7 +56,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   if (file)
     file->replace(text);
   else
-    fmt::print("{}", text);
+    print_data(text);
   return all_met;
 }
 

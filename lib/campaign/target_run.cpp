@@ -110,6 +110,9 @@ Result TargetRun::run(const Question& question, const Question* next) {
     judge(result);
     if (result.verdict == Verdict::unsupported && question.has_spec() && walk_.sweep_where_none)
       probe_alternatives(result);
+  } catch (const worker::Stopped& stop) {
+    client_.reset();
+    result.crash = Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
   } catch (const worker::WorkerLost& lost) {
     client_.reset();
     if (lost.stage == worker::start_stage)
@@ -143,8 +146,8 @@ void TargetRun::open() {
 // A half-open worker (cuDNN loaded, no device) is never taken
 // for one that is ready. Builders start theirs side by side.
 std::unique_ptr<worker::Client> TargetRun::start() {
-  auto client =
-      std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds), options_.program);
+  auto client = std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds),
+                                                 options_.program, options_.stop);
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;

@@ -92,8 +92,8 @@ WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std
       output(std::move(output_)),
       findings(std::move(findings_)) {}
 
-Client::Client(const gpu::Target& target, Seconds timeout, const std::string& program)
-    : timeout_(timeout), process_(start(program, environment_for(target))) {}
+Client::Client(const gpu::Target& target, Seconds timeout, const std::string& program, const std::atomic<bool>* stop)
+    : timeout_(timeout), stop_(stop), process_(start(program, environment_for(target))) {}
 
 Client::Client(Seconds timeout, const std::string& program)
     : timeout_(timeout), process_(start(program, quiet_cudnn())) {}
@@ -128,8 +128,12 @@ Message Client::answer(const std::string& first_stage) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
   Message message;
-  const Process::Read read = process_->receive(message, deadline);
+  const Process::Read read = process_->receive(message, deadline, stop_);
   if (read == Process::Read::message) return message;
+  if (read == Process::Read::stopped) {
+    process_->kill();
+    throw Stopped();
+  }
   const bool timed_out = read == Process::Read::timeout;
   if (timed_out) process_->kill();
   const ProcessEnd end = process_->wait();

@@ -1,6 +1,7 @@
 // The parent's side of a worker: requests with a time limit, and what is left when the worker dies.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -37,6 +38,12 @@ class WorkerLost : public std::runtime_error {
   std::optional<probe::WalkFindings> findings;  ///< of a walk, so far
 };
 
+/// A worker that was killed since a stop was asked for: nothing is known of what it was asked.
+class Stopped : public std::runtime_error {
+ public:
+  Stopped() : std::runtime_error("stopped") {}
+};
+
 /// The stage of a worker that has not answered anything yet.
 inline constexpr const char* start_stage = "start (loading cuDNN)";
 
@@ -46,11 +53,13 @@ class Client {
 
   /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
   /// `program` as for worker_program().
-  Client(const gpu::Target& target, Seconds timeout, const std::string& program = "");
+  /// `stop`, if not nullptr, outlives it; once it is set, a worker that does not answer soon is killed.
+  Client(const gpu::Target& target, Seconds timeout, const std::string& program = "",
+         const std::atomic<bool>* stop = nullptr);
   /// A worker that sees the machine as it is.
   explicit Client(Seconds timeout, const std::string& program = "");
 
-  /// Each throws WorkerLost, or Error as the worker reports it.
+  /// Each throws WorkerLost, Stopped, or Error as the worker reports it.
   gpu::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const gpu::Target& target);
   /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
@@ -71,6 +80,7 @@ class Client {
   Message answer(const std::string& stage);
 
   Seconds timeout_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::string announced_;  // the request that was sent ahead
   std::unique_ptr<Process> process_;
 };

@@ -162,19 +162,25 @@ void Process::drain_output() {
   }
 }
 
-Process::Read Process::receive(Message& message, std::chrono::steady_clock::time_point deadline) {
+Process::Read Process::receive(Message& message, std::chrono::steady_clock::time_point deadline,
+                               const std::atomic<bool>* stop) {
   using std::chrono::milliseconds;
+  constexpr int64_t longest_wait = 200;  // between two looks at `stop`
   bool ended = false;
+  std::optional<std::chrono::steady_clock::time_point> end_of_grace;
   while (true) {
     if (auto whole = messages_.take()) {
       message = std::move(*whole);
       return Read::message;
     }
     if (ended) return Read::ended;
-    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto now = std::chrono::steady_clock::now();
+    const auto left = std::chrono::ceil<milliseconds>(deadline - now).count();
     if (left <= 0) return Read::timeout;
+    if (stop != nullptr && *stop && !end_of_grace) end_of_grace = now + grace;
+    if (end_of_grace && now >= *end_of_grace) return Read::stopped;
     std::array<pollfd, 2> fds{{{socket_.get(), POLLIN, 0}, {output_pipe_.get(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, 1000)));
+    poll(fds.data(), fds.size(), static_cast<int>(std::min(left, longest_wait)));
     if ((fds[1].revents & POLLIN) != 0) drain_output();
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -43,9 +44,13 @@ class Process {
   /// Sends the text of a message. False if the child is gone.
   bool send(const std::string& text) { return send_all(socket_.get(), text); }
 
-  enum class Read { message, ended, timeout };
-  /// Waits for the next message until `deadline`. Read::ended: the child closed the socket.
-  Read receive(Message& message, std::chrono::steady_clock::time_point deadline);
+  enum class Read { message, ended, timeout, stopped };
+  /// How long a child may take to answer once `stop` is set.
+  static constexpr std::chrono::milliseconds grace{500};
+  /// Waits for the next message until `deadline`. Read::ended: the child closed the socket. Read::stopped: `stop`, which
+  /// may be nullptr, was set and the child did not answer soon after.
+  Read receive(Message& message, std::chrono::steady_clock::time_point deadline,
+               const std::atomic<bool>* stop = nullptr);
 
   void kill();
   /// Waits for the end; call it after Read::ended or kill().

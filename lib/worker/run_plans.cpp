@@ -102,8 +102,12 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
     std::vector<std::jthread> threads;
     for (size_t b = 0; b < builders; ++b)
       threads.emplace_back([&, b] {
-        for (size_t i = b; i < configs.size() && clients[b] && !stopped(); i += builders)
-          if (!configs[i]->plan) build(*configs[i], json, clients[b]);
+        try {
+          for (size_t i = b; i < configs.size() && clients[b] && !stopped(); i += builders)
+            if (!configs[i]->plan) build(*configs[i], json, clients[b]);
+        } catch (const Stopped&) {
+          clients[b].reset();  // the loop below sees the same stop
+        }
       });
   }
   for (size_t b = builders; b-- > 0;) {

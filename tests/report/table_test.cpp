@@ -1,7 +1,5 @@
-// Text for people: columns, paragraphs, hints; and report files that are whole or not there.
-#include <thread>
-
-#include "base/output_file.hpp"
+// Text for people: columns, paragraphs, hints.
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
 #include "report/formats/notes.hpp"
@@ -11,17 +9,7 @@ using namespace attnprobe;
 using namespace attnprobe::report;
 using namespace attnprobe::test;
 
-namespace fs = std::filesystem;
-
 namespace {
-
-std::vector<std::string> files_in(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
-  return names;
-}
-
-using Names = std::vector<std::string>;
 
 // A result by hand: what version rules said of it.
 campaign::Result result_on(const std::string& target, campaign::Verdict verdict) {
@@ -56,7 +44,8 @@ TEST_CASE("No rows are no text", "[text]") {
 }
 
 TEST_CASE("Colour codes take no room", "[text]") {
-  CHECK(aligned({{"\x1b[1;32mok\x1b[0m", "x"}, {"three", "y"}}, 0) == "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
+  CHECK(printable(aligned({{coloured("ok", "1;32"), "x"}, {"three", "y"}}, 0)) ==
+        "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
 }
 
 TEST_CASE("A character outside ASCII takes one column", "[text]") {
@@ -87,7 +76,7 @@ TEST_CASE("Widths count characters, not bytes", "[text]") {
 // ---- hints
 
 TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
-  const Names words{"seqlen", "heads", "heads_kv", "dtype"};
+  const std::vector<std::string> words{"seqlen", "heads", "heads_kv", "dtype"};
   CHECK(nearest("seqln", words) == "seqlen");    // left out
   CHECK(nearest("seqlenn", words) == "seqlen");  // one too many
   CHECK(nearest("seqlem", words) == "seqlen");   // another key
@@ -138,9 +127,9 @@ TEST_CASE("Details say where a source is, colour is for the label alone", "[text
   auto a = result_on("a100", campaign::Verdict::crashed);
   a.warnings = {bug};
   CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
-  const std::string coloured = warning_text({&a}, {true, false, 110});
-  CHECK(coloured.starts_with("  \x1b["));
-  CHECK(coloured.ends_with("\x1b[0m It hangs. Wait. (issue 1)\n"));
+  const std::string text = printable(warning_text({&a}, {true, false, 110}));
+  CHECK(text.starts_with("  \x1b["));
+  CHECK(text.ends_with("\x1b[0m It hangs. Wait. (issue 1)\n"));
   CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
 }
 
@@ -168,69 +157,4 @@ TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says"
         "      paging needs cuDNN 9.5.0; this is 9.2.1 (doc)\n"
         "    cudnn-frontend 1.23.0 refuses it itself, before it asks cuDNN\n"
         "      b200: GRAPH_NOT_SUPPORTED: \"no\" (file.h line 2)\n");
-}
-
-// ---- report files
-
-TEST_CASE("A report file has what was put there last, and nothing lies beside it", "[output]") {
-  const TemporaryFolder folder;
-  {
-    OutputFile file(folder.path() / "r.json");
-    file.replace("first, and longer");
-    CHECK(read_text(folder.path() / "r.json") == "first, and longer");
-    file.replace("second");
-  }
-  CHECK(read_text(folder.path() / "r.json") == "second");
-  CHECK(files_in(folder.path()) == Names{"r.json"});
-}
-
-TEST_CASE("An old report stays until a new one is there", "[output]") {
-  const TemporaryFolder folder;
-  const auto path = folder.file("r.json", "old");
-  {
-    const OutputFile file(path);
-    CHECK(read_text(path) == "old");
-  }
-  CHECK(read_text(path) == "old");
-  CHECK(files_in(folder.path()) == Names{"r.json"});
-}
-
-TEST_CASE("A report that was never written leaves nothing", "[output]") {
-  const TemporaryFolder folder;
-  { const OutputFile file(folder.path() / "r.json"); }
-  CHECK(files_in(folder.path()).empty());
-}
-
-TEST_CASE("A bad path fails before the work", "[output]") {
-  const TemporaryFolder folder;
-  const std::string nowhere = (folder.path() / "no" / "r.json").string(), here = folder.path().string();
-  CHECK(usage_error([&] { const OutputFile file(nowhere); }) ==
-        nowhere + ": cannot be written: No such file or directory");
-  CHECK(usage_error([&] { const OutputFile file(here); }) == here + ": cannot be written: it is a folder");
-}
-
-TEST_CASE("Readers see a whole report or none", "[output]") {
-  const TemporaryFolder folder;
-  const auto path = folder.path() / "r.json";
-  OutputFile file(path);
-  const std::string a(200'000, 'a'), b(300'000, 'b');
-  file.replace(a);
-  std::jthread writer([&] {
-    for (int i = 0; i < 50; ++i) file.replace(i % 2 == 0 ? b : a);
-  });
-  for (int i = 0; i < 50; ++i) {
-    const std::string seen = read_text(path);
-    CHECK((seen == a || seen == b));
-  }
-}
-
-TEST_CASE("A device is not replaced by a file", "[output]") {
-  const TemporaryFolder folder;
-  const auto link = folder.path() / "null";
-  fs::create_symlink("/dev/null", link);
-  usage_error([&] {
-    OutputFile file(link);
-    file.replace("text");
-  });
-  CHECK(fs::is_character_file(link));
 }

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "report/formats/format.hpp"
 #include "report/model/measurements.hpp"
@@ -9,8 +11,23 @@
 namespace attnprobe::report {
 namespace {
 
+// -1.5e-7, and neither a formula (-1+cmd) nor a word (-inf).
+bool is_number(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
+// A spreadsheet takes what begins so for a formula, and runs it; an apostrophe says that it is text.
+std::string as_no_formula(const std::string& text) {
+  constexpr std::string_view begins_formula = "=+-@\t\r\n";
+  const bool may_be_formula = !text.empty() && begins_formula.find(text[0]) != std::string_view::npos;
+  return may_be_formula && !is_number(text) ? "'" + text : text;
+}
+
 // RFC 4180: quoted where it must be, quotes doubled.
-std::string csv_field(const std::string& text) {
+std::string csv_field(const std::string& given) {
+  const std::string text = as_no_formula(given);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);

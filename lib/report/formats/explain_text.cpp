@@ -1,9 +1,9 @@
 #include "report/formats/explain_text.hpp"
 
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include "base/input.hpp"
+#include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cudnn/library_info.hpp"
 #include "replay/explanation.hpp"
@@ -46,7 +46,7 @@ void add_cause(std::string& out, const Explanation& explanation, const TextStyle
   const diagnose::RootCause& cause = *explanation.cause;
   std::string head = fmt::format("root cause: {}", name_of(cause.category));
   if (cause.engine) head += fmt::format(" (engine {} came furthest)", *cause.engine);
-  out += "   " + (style.colour ? fmt::format(fmt::emphasis::bold, "{}", head) : head) + "\n";
+  out += "   " + (style.colour ? coloured(head, "1") : head) + "\n";
   add_paragraph(out, "cuDNN says", words_of(cause.status, cause.reason), style);
   add_paragraph(out, "in plain words", cause.explanation, style);
   for (const auto& requirement : explanation.requirements)

@@ -3,15 +3,16 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "report/formats/format.hpp"
 
 namespace attnprobe::report {
 namespace {
 
-// Text and attributes alike; what XML 1.0 cannot say is left out.
+// Text and attributes alike. What XML 1.0 cannot say, and CI systems should not print, is escaped.
 std::string xml(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '&')
       out += "&amp;";
     else if (c == '<')
@@ -20,7 +21,7 @@ std::string xml(const std::string& text) {
       out += "&gt;";
     else if (c == '"')
       out += "&quot;";
-    else if (c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
+    else
       out += c;
   }
   return out;

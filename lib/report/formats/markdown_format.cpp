@@ -4,16 +4,10 @@
 #include <algorithm>
 
 #include "report/formats/format.hpp"
+#include "report/formats/markdown_text.hpp"
 
 namespace attnprobe::report {
 namespace {
-
-// Pipes and line ends would end a cell of a Markdown table.
-std::string markdown_cell(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '|' ? std::string("\\|") : c == '\n' ? std::string(" ") : std::string(1, c);
-  return out;
-}
 
 std::string symbol(const CellAnswer* answer) {
   if (answer == nullptr) return "";
@@ -49,9 +43,9 @@ std::string unmet_table(const CellTable& table) {
     const CellAnswer& answer = table.answer(cell);
     if (answer.met) continue;
     if (++count > most) continue;
-    text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_cell(table.config(cell)),
-                        table.target(cell).id, table.cudnn(cell), answer.verdict, answer.expect, answer.category,
-                        markdown_cell(answer.reason));
+    text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_text(table.config(cell)),
+                        markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), answer.verdict,
+                        answer.expect, markdown_text(answer.category), markdown_text(answer.reason));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
@@ -65,12 +59,12 @@ std::string version_table(const CellTable& table, size_t version,
                           const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
   std::string text = "| config | since |", line = "| --- | --- |";
   for (const auto& target : table.axes.targets) {
-    text += " " + target.id + " |";
+    text += " " + markdown_text(target.id) + " |";
     line += " --- |";
   }
   text += "\n" + line + "\n";
   for (size_t c = 0; c < table.configs.size(); ++c) {
-    text += fmt::format("| {} | {} |", markdown_cell(table.axes.configs[c]), since(table, c, answers));
+    text += fmt::format("| {} | {} |", markdown_text(table.axes.configs[c]), markdown_text(since(table, c, answers)));
     for (size_t t = 0; t < table.axes.targets.size(); ++t) {
       const auto found = answers.find({c, t, version});
       text += fmt::format(" {} |", symbol(found == answers.end() ? nullptr : found->second));
@@ -78,12 +72,13 @@ std::string version_table(const CellTable& table, size_t version,
     text += "\n";
   }
   return fmt::format("\n<details{}><summary>cuDNN {}</summary>\n\n{}\n</details>\n",
-                     version + 1 == table.axes.cudnns.size() ? " open" : "", table.axes.cudnns[version], text);
+                     version + 1 == table.axes.cudnns.size() ? " open" : "", markdown_text(table.axes.cudnns[version]),
+                     text);
 }
 
 std::string markdown(const CellTable& table) {
   const auto answers = by_place(table);
-  std::string text = fmt::format("## attnprobe: {}\n\n`{}`\n", cells_summary(table), table.axes.command);
+  std::string text = fmt::format("## attnprobe: {}\n\n{}\n", cells_summary(table), markdown_code(table.axes.command));
   text += unmet_table(table);
   text +=
       "\nNumbers are engine configs that work, – is not supported, ❗ not as expected; *since* is the first "
@@ -97,7 +92,7 @@ std::string markdown(const CellTable& table) {
     if (text.size() + part.size() < most)
       text += part;
     else
-      left_out += (left_out.empty() ? "" : ", ") + table.axes.cudnns[v];
+      left_out += (left_out.empty() ? "" : ", ") + markdown_text(table.axes.cudnns[v]);
   }
   if (!left_out.empty()) text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
   return text;

@@ -1,9 +1,10 @@
 #include "report/formats/notes.hpp"
 
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "base/printable.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -36,14 +37,13 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // "warning: b200: …" over as many lines as it takes, the label in colour.
-void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std::string& label,
-           fmt::terminal_color colour, size_t targets, const TextStyle& style) {
+void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std::string& label, const char* colour,
+           size_t targets, const TextStyle& style) {
   for (const auto& paragraph : paragraphs) {
     const bool all = paragraph.targets.size() == targets;
     const std::string where = all ? "" : fmt::format("{}: ", joined(paragraph.targets));
     std::string text = wrapped(fmt::format("{}: {}{}", label, where, paragraph.text), 2, style.width);
-    if (style.colour)
-      text.replace(2, label.size() + 1, fmt::format(fmt::emphasis::bold | fmt::fg(colour), "{}:", label));
+    if (style.colour) text.replace(2, label.size() + 1, coloured(label + ":", colour));
     out += text;
   }
 }
@@ -67,8 +67,8 @@ std::string warning_text(const Results& results, const TextStyle& style) {
           result->target.id);
   }
   std::string out;
-  write(out, bugs, "warning", fmt::terminal_color::yellow, results.size(), style);
-  write(out, notes, "note", fmt::terminal_color::cyan, results.size(), style);
+  write(out, bugs, "warning", "1;33", results.size(), style);
+  write(out, notes, "note", "1;36", results.size(), style);
   return out;
 }
 

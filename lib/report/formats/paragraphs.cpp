@@ -1,6 +1,7 @@
 // Columns and paragraphs of every text for people.
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::report {
@@ -10,8 +11,8 @@ namespace {
 size_t display_width(const std::string& text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\x1b') {
-      i = std::min(text.find('m', i), text.size());
+    if (const size_t code = colour_length(text, i); code > 0) {
+      i += code - 1;
       continue;
     }
     width += (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U ? 0 : 1;

@@ -49,11 +49,12 @@ Json graph_json(const campaign::Result& result) {
 }
 
 Json graph_schema() {
-  return object_schema({{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
-                        {"pattern", schema::described(schema::or_null(schema::type("string")),
-                                                      "null: not an attention that attnprobe knows")},
-                        {"ops", schema::array_of(schema::type("string"))}},
-                       {{"choice", schema::type("string")}, {"score_ops", schema::array_of(schema::type("string"))}});
+  return object_schema(
+      {{"hash", {{"type", "string"}, {"pattern", "^[0-9a-f]{32}$"}}},
+       {"pattern", schema_of::described(schema_of::or_null(schema_of::type("string")),
+                                        "null: not an attention that attnprobe knows")},
+       {"ops", schema_of::array_of(schema_of::type("string"))}},
+      {{"choice", schema_of::type("string")}, {"score_ops", schema_of::array_of(schema_of::type("string"))}});
 }
 
 Json given_json(const campaign::GivenGraph& given) {
@@ -61,9 +62,10 @@ Json given_json(const campaign::GivenGraph& given) {
 }
 
 Json given_schema() {
-  return object_schema({{"description", schema::type("string")},
-                        {"recognised", schema::described(schema::type("boolean"), "the config builds this very graph")},
-                        {"notes", schema::array_of(schema::type("string"))}});
+  return object_schema(
+      {{"description", schema_of::type("string")},
+       {"recognised", schema_of::described(schema_of::type("boolean"), "the config builds this very graph")},
+       {"notes", schema_of::array_of(schema_of::type("string"))}});
 }
 
 Json target_json(const gpu::Target& target) {
@@ -71,10 +73,10 @@ Json target_json(const gpu::Target& target) {
 }
 
 Json target_schema() {
-  return object_schema({{"id", schema::type("string")},
-                        {"name", schema::type("string")},
-                        {"sm", schema::count()},
-                        {"kind", schema::one_of<gpu::Kind>()}});
+  return object_schema({{"id", schema_of::type("string")},
+                        {"name", schema_of::type("string")},
+                        {"sm", schema_of::count()},
+                        {"kind", schema_of::one_of<gpu::Kind>()}});
 }
 
 Json cudnn_json(const campaign::Result& result) {
@@ -87,13 +89,13 @@ Json crash_json(const campaign::Crash& crash) {
 }
 
 Json crash_schema() {
-  const Json text = schema::type("string");
+  const Json text = schema_of::type("string");
   return object_schema({{"how", text}, {"stage", text}, {"output", text}});
 }
 
 Json failure_schema() {
-  const Json text = schema::type("string");
-  return object_schema({{"stage", text}, {"message", text}, {"cudnn", schema::type("object")}});
+  const Json text = schema_of::type("string");
+  return object_schema({{"stage", text}, {"message", text}, {"cudnn", schema_of::type("object")}});
 }
 
 Json stages_json(const probe::WalkFindings& findings) {
@@ -117,7 +119,7 @@ std::string tool_version() {
 
 const std::vector<ResultMember>& result_members() {
   using campaign::Result;
-  using namespace schema;
+  using namespace schema_of;
   static const std::vector<ResultMember> members{
       {"config", false, [] { return described(or_null(type("object")), "null for a graph that no config builds"); },
        [](const Result& r, Json& j) { j["config"] = r.has_spec() ? to_json(r.config.spec) : Json(); }},

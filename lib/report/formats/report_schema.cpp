@@ -6,7 +6,7 @@
 #include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
-namespace schema {
+namespace schema_of {
 
 template <>
 inline constexpr const char* definition<log::Reason> = "reason";
@@ -25,10 +25,10 @@ inline constexpr const char* definition<probe::TimeFindings> = "time";
 template <>
 inline constexpr const char* definition<rules::Source> = "source";
 
-}  // namespace schema
+}  // namespace schema_of
 namespace {
 
-using namespace schema;
+using namespace schema_of;
 
 // Every property is required unless its name ends in "?".
 Json object(const std::vector<std::pair<std::string, Json>>& properties) {

@@ -11,7 +11,7 @@
 #include "base/json.hpp"
 #include "base/version.hpp"
 
-namespace attnprobe::report::schema {
+namespace attnprobe::report::schema_of {
 
 inline Json type(const char* name) {
   return {{"type", name}};
@@ -108,4 +108,4 @@ Json of_struct() {
   return schema;
 }
 
-}  // namespace attnprobe::report::schema
+}  // namespace attnprobe::report::schema_of

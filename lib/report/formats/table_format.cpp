@@ -1,10 +1,10 @@
 // Answers for people: per config its targets at a glance, then the whole story where it matters.
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "base/printable.hpp"
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
 #include "report/formats/format.hpp"
@@ -57,15 +57,12 @@ class Writer {
     if (result.verdict != Verdict::supported)
       std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
     if (!style_.colour) return text;
-    const auto colour = result.verdict == Verdict::supported     ? fmt::terminal_color::green
-                        : result.verdict == Verdict::unsupported ? fmt::terminal_color::red
-                                                                 : fmt::terminal_color::magenta;
-    return fmt::format(fmt::emphasis::bold | fmt::fg(colour), "{}", text);
+    return coloured(text, result.verdict == Verdict::supported     ? "1;32"
+                          : result.verdict == Verdict::unsupported ? "1;31"
+                                                                   : "1;35");
   }
 
-  std::string bold(const std::string& text) const {
-    return style_.colour ? fmt::format(fmt::emphasis::bold, "{}", text) : text;
-  }
+  std::string bold(const std::string& text) const { return style_.colour ? coloured(text, "1") : text; }
 
  private:
   const TextStyle& style_;
@@ -322,7 +319,7 @@ std::string table(const Document& document) {
   for (const auto& group : document.groups) text += text_of(group, document.library, document.style) + "\n";
   text.pop_back();
   if (document.after) text += "\n" + document.after(document.style);
-  return text;
+  return printable(text);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "report/model/diff.hpp"
 
-#include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +7,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/printable.hpp"
 #include "base/text.hpp"
+#include "report/formats/markdown_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -256,7 +257,7 @@ std::string diff_text(const Diff& diff, const TextStyle& style) {
   out += counts_text(diff) + "\n";
   for (const auto& [kind, changes] : by_kind(diff)) {
     const std::string head = fmt::format("{} ({})", words(kind), changes.size());
-    out += "\n" + (style.colour ? fmt::format(fmt::emphasis::bold, "{}", head) : head) + "\n";
+    out += "\n" + (style.colour ? coloured(head, "1") : head) + "\n";
     for (const auto& group : grouped(changes)) {
       out += wrapped(fmt::format("{} on {}{}{}", few(group.configs), few(group.targets),
                                  version.empty() ? ", cuDNN " + group.first->cudnn : "",
@@ -270,11 +271,6 @@ std::string diff_text(const Diff& diff, const TextStyle& style) {
 }
 
 std::string diff_markdown(const Diff& diff) {
-  auto cell = [](std::string text) {
-    for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-  };
   std::string out = "## attnprobe diff: " + counts_text(diff) + "\n";
   for (const auto& [kind, changes] : by_kind(diff)) {
     out += fmt::format(
@@ -282,8 +278,9 @@ std::string diff_markdown(const Diff& diff) {
         "|\n",
         words(kind), changes.size());
     for (const auto& group : grouped(changes))
-      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", cell(few(group.configs)), few(group.targets), group.cells,
-                         group.first->cudnn, cell(group.first->before), cell(group.first->after));
+      out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", markdown_text(few(group.configs)),
+                         markdown_text(few(group.targets)), group.cells, markdown_text(group.first->cudnn),
+                         markdown_text(group.first->before), markdown_text(group.first->after));
   }
   return out;
 }

@@ -1,0 +1,44 @@
+// The report files of a command that asks: opened before the work, rewritten while it goes on, whole at its end.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ask.hpp"
+#include "base/output_file.hpp"
+#include "report/formats/format.hpp"
+
+namespace attnprobe::app {
+
+const report::Format& format_called(const std::string& name, const char* option);
+
+class ReportFiles {
+ public:
+  /// Of --report, --output and --errata. Throws Error(usage) for a format that is none and a file that cannot be written.
+  explicit ReportFiles(const AskOptions& options);
+
+  /// How many results there will be.
+  void expect(size_t total) { results_.resize(total); }
+  /// Rewrites the files that can be rewritten, at most once a second. One that fails is told once and tried again at the
+  /// end: what was found so far is worth more than the file.
+  void add(const campaign::Result& result, size_t index);
+  /// Each file once more, those that cannot be taken back last, after `before_streams`. What the first that failed threw,
+  /// when all were tried.
+  std::exception_ptr finish(const report::Document& document, const std::function<void()>& before_streams);
+
+ private:
+  struct ReportFile {
+    OutputFile file;
+    std::function<std::string(const report::Document& document)> render;
+    bool is_live = false, has_failed = false;
+  };
+
+  std::vector<ReportFile> files_;
+  report::Results results_;
+  std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace attnprobe::app
