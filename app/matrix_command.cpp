@@ -116,6 +116,10 @@ int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix,
   return interrupted;
 }
 
+fs::path cache_file(const std::string& named) {
+  return named.empty() ? campaign::default_cache_file() : fs::path(named);
+}
+
 int matrix(MatrixOptions options) {
   read_modes(options.modes, options.campaign.walk);
   const attention::MatrixDocument files = attention::load_matrix_documents(options.files);
@@ -126,8 +130,8 @@ int matrix(MatrixOptions options) {
   matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
   std::unique_ptr<campaign::WalkCache> cache;
   if (!options.no_cache) {
-    cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
-                                                                        : fs::path(options.cache));
+    cache = std::make_unique<campaign::WalkCache>(cache_file(options.cache),
+                                                  [](const std::string& message) { spdlog::warn("{}", message); });
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -224,9 +228,9 @@ void add_cache(CLI::App& app, Run& run) {
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {
-      campaign::WalkCache cache(options->file.empty() ? campaign::default_cache_file() : fs::path(options->file));
-      if (options->what == "clear") cache.clear();
-      const auto statistics = cache.statistics();
+      const fs::path file = cache_file(options->file);
+      if (options->what == "clear") campaign::clear_cache(file);
+      const auto statistics = campaign::cache_statistics(file);
       if (options->format == "json")
         fmt::print("{}\n", Json(statistics).dump(2));
       else
