@@ -52,13 +52,14 @@ def main():
     same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
     has_gpu = re.search(r"ok +GPU ", doctor) is not None
     failed = count = 0
-    cache = tempfile.mkdtemp()  # the home folder is not the test's
+    cache, folder = tempfile.mkdtemp(), tempfile.mkdtemp()  # the home folder is not the test's
     for command, expected in examples(page.read_text()):
         if not command.startswith("attnprobe"):
             continue
         count += 1
-        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=ROOT, capture_output=True, text=True,
-                             env=dict(os.environ, XDG_CACHE_HOME=cache))
+        # /tmp on the page is a folder of this test: what an earlier run left there would be in the way.
+        words = command.replace("attnprobe", program, 1).replace("/tmp/", f"{folder}/")
+        run = subprocess.run(["bash", "-c", words], cwd=ROOT, capture_output=True, text=True, env=dict(os.environ, XDG_CACHE_HOME=cache))
         refused = any(line.startswith("attnprobe: error: ") for line in expected)
         if (run.returncode == 2) != refused or run.returncode == 4:
             print(f"FAILED: {command}\n  exit code {run.returncode}: {run.stderr}")
@@ -67,7 +68,7 @@ def main():
         if not same_cudnn or has_gpu and "--target" not in command:
             continue
         want = [n for n in map(normalised, expected) if n]
-        got = [n for n in map(normalised, (run.stdout + run.stderr).splitlines()) if n]
+        got = [n for n in map(normalised, (run.stdout + run.stderr).replace(f"{folder}/", "/tmp/").splitlines()) if n]
         if want and not matches(want, got):
             print(f"FAILED: {command}\n  the page says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
             failed += 1
