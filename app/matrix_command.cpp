@@ -9,6 +9,7 @@
 #include "ask.hpp"
 #include "attention/matrix_document.hpp"
 #include "base/error.hpp"
+#include "base/folder_lock.hpp"
 #include "base/text.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
@@ -30,7 +31,7 @@ namespace fs = std::filesystem;
 struct MatrixOptions {
   std::vector<std::string> files;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
-  bool resume = false, no_cache = false;
+  bool resume = false, overwrite = false, no_cache = false;
   campaign::CampaignOptions campaign;
 };
 
@@ -86,17 +87,48 @@ fs::path make_folder(const std::string& out) {
   return out;
 }
 
-int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix, const std::string& command) {
-  const fs::path folder = make_folder(options.out);
-  report::CellLog log(folder / "cells.jsonl", report::axes_of(matrix, options.title, command), options.resume);
-  const Shard shard = read_shard(options.shard);
+// A folder for results, this process' alone.
+struct OutFolder {
+  explicit OutFolder(const std::string& out) : path(make_folder(out)), lock(path) {
+    if (!lock.problem().empty()) spdlog::warn("--out {}", lock.problem());
+  }
+
+  fs::path path;
+  FolderLock lock;
+};
+
+report::CellLog::Present present_cells(const MatrixOptions& options) {
+  using Present = report::CellLog::Present;
+  if (options.overwrite) return Present::replace;
+  return options.resume ? Present::resume : Present::refuse;
+}
+
+// What the environment broke says nothing, and is asked again.
+void collect_finished(report::CellLog& log, report::CellCollector& cells) {
+  std::vector<campaign::CellPlace> broken;
+  log.read_each([&](const campaign::CellPlace& place, const JsonView& cell) {
+    if (cell.boolean_or("environment_broken", false))
+      broken.push_back(place);
+    else
+      cells.add(place, cell);
+  });
+  log.forget(broken);
+  if (!broken.empty())
+    spdlog::info("{} cells that this machine or somebody on it broke are asked again", broken.size());
+}
+
+int run_and_report(const MatrixOptions& options, const Shard& shard, const campaign::Matrix& matrix,
+                   const std::string& command) {
+  const OutFolder folder(options.out);
+  report::CellLog log(folder.path / "cells.jsonl", report::header_of(matrix, options.campaign, options.title, command),
+                      present_cells(options));
+  report::CellCollector cells(log.axes());
+  collect_finished(log, cells);
   auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
   places.erase(std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
                places.end());
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
-  report::CellCollector cells(log.axes());
-  log.read_each([&](const campaign::CellPlace& place, const JsonView& cell) { cells.add(place, cell); });
   Progress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
@@ -109,15 +141,21 @@ int run_and_report(const MatrixOptions& options, const campaign::Matrix& matrix,
   progress.end();
   log.sort();
   const report::CellTable table = cells.take();
-  write_matrix_reports(folder, log, table);
-  fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
+  write_matrix_reports(folder.path, log, table);
+  fmt::print("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string());
   if (!*campaign.stop) return exit_code(table);
   spdlog::warn("stopped: {} of {} cells; --resume goes on", log.size(), all);
   return interrupted;
 }
 
+fs::path cache_file(const std::string& named) {
+  return named.empty() ? campaign::default_cache_file() : fs::path(named);
+}
+
+// Everything is looked at before the folder is touched.
 int matrix(MatrixOptions options) {
   read_modes(options.modes, options.campaign.walk);
+  const Shard shard = read_shard(options.shard);
   const attention::MatrixDocument files = attention::load_matrix_documents(options.files);
   check_names(files.configs);
   const auto target_words = or_else(options.targets, files.targets, "representative");
@@ -126,8 +164,8 @@ int matrix(MatrixOptions options) {
   matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
   std::unique_ptr<campaign::WalkCache> cache;
   if (!options.no_cache) {
-    cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
-                                                                        : fs::path(options.cache));
+    cache = std::make_unique<campaign::WalkCache>(cache_file(options.cache),
+                                                  [](const std::string& message) { spdlog::warn("{}", message); });
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -135,7 +173,7 @@ int matrix(MatrixOptions options) {
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
   if (options.title.empty()) options.title = fs::path(options.files.front()).stem().string();
-  return run_and_report(options, matrix, command_of(options, target_words, versions));
+  return run_and_report(options, shard, matrix, command_of(options, target_words, versions));
 }
 
 }  // namespace
@@ -169,7 +207,13 @@ void add_matrix(CLI::App& app, Run& run) {
   command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
   command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
       ->group(output);
-  command->add_flag("--resume", options->resume, "go on with what a killed run left in --out")->group(output);
+  auto* resume =
+      command->add_flag("--resume", options->resume,
+                        "go on with what a killed run left in --out, and ask again what the environment broke");
+  resume->group(output);
+  command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already")
+      ->excludes(resume)
+      ->group(output);
   command
       ->add_option("--cache", options->cache,
                    "file of answers that were given before; default: " + campaign::default_cache_file().string())
@@ -182,25 +226,32 @@ void add_merge(CLI::App& app, Run& run) {
   struct Options {
     std::vector<std::string> inputs;
     std::string out, title;
-    bool allow_missing = false;
+    bool allow_missing = false, overwrite = false;
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
   command->add_option("REPORT", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
-  command->add_option("--out", options->out, "folder for the reports")->required();
+  command->add_option("--out", options->out, "folder for the reports; it may be one of those that are merged")
+      ->required();
+  command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already and not merged");
   command->add_option("--title", options->title, "of the page; default: the first report's");
   command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are not an error");
   command->callback([options, &run] {
     run = [options]() -> int {
-      const fs::path folder = make_folder(options->out);
-      const size_t conflicts =
-          report::merge_cells({options->inputs.begin(), options->inputs.end()}, folder / "cells.jsonl", options->title);
-      if (conflicts > 0) spdlog::warn("{} cells are in several reports and differ; the last was taken", conflicts);
-      const report::CellLog log(folder / "cells.jsonl");
+      const OutFolder folder(options->out);
+      const report::Merged merged =
+          report::merge_cells({options->inputs.begin(), options->inputs.end()}, folder.path / "cells.jsonl",
+                              options->title, options->overwrite);
+      if (merged.conflicts > 0)
+        spdlog::warn("{} cells are in several reports and differ; the last was taken", merged.conflicts);
+      if (!merged.differing.empty())
+        spdlog::warn("{}{} is not the same in all of these", merged.differing.front(),
+                     merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1));
+      const report::CellLog log(folder.path / "cells.jsonl");
       const report::CellTable table = collect(log);
-      write_matrix_reports(folder, log, table);
-      fmt::print("{}\n{}\n", cells_summary(table), (folder / "index.html").string());
+      write_matrix_reports(folder.path, log, table);
+      fmt::print("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string());
       const report::MatrixAxes& axes = log.axes();
       const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
       if (log.size() == all || options->allow_missing) return exit_code(table);
@@ -224,9 +275,9 @@ void add_cache(CLI::App& app, Run& run) {
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {
-      campaign::WalkCache cache(options->file.empty() ? campaign::default_cache_file() : fs::path(options->file));
-      if (options->what == "clear") cache.clear();
-      const auto statistics = cache.statistics();
+      const fs::path file = cache_file(options->file);
+      if (options->what == "clear") campaign::clear_cache(file);
+      const auto statistics = campaign::cache_statistics(file);
       if (options->format == "json")
         fmt::print("{}\n", Json(statistics).dump(2));
       else

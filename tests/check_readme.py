@@ -71,7 +71,7 @@ def main():
         if not same_cudnn or has_gpu and "--target" not in command:
             continue
         want = [n for n in map(normalised, expected) if n]
-        got = [n for n in map(normalised, (run.stdout + run.stderr).splitlines()) if n]
+        got = [n for n in map(normalised, (run.stdout + run.stderr).replace(f"{folder}/", "/tmp/").splitlines()) if n]
         if want and not matches(want, got):
             print(f"FAILED: {command}\n  the page says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
             failed += 1

@@ -6,6 +6,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "base/error.hpp"
@@ -100,6 +101,10 @@ class Reporter {
   std::jthread thread_;
 };
 
+Error no_thread(const std::system_error& why) {
+  return {ErrorKind::environment, fmt::format("this machine lets attnprobe start no more threads: {}", why.what())};
+}
+
 }  // namespace
 
 std::vector<CellPlace> places_of(const Matrix& matrix) {
@@ -127,7 +132,7 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
     return library;
   } catch (const worker::WorkerLost& lost) {
     throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
-                                                    lost.timed_out ? "hung" : "died", lost.end.text()));
+                                                    lost.how(), lost.end.text()));
   }
 }
 
@@ -156,18 +161,27 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
     }
     reporter.finish();
   };
+  const auto fail = [&](std::exception_ptr why) {
+    queue.abandon();
+    const std::lock_guard lock(mutex);
+    failure = std::move(why);
+  };
   const auto guarded = [&] {
     try {
       work();
+    } catch (const std::system_error& e) {
+      fail(std::make_exception_ptr(no_thread(e)));
     } catch (...) {
-      queue.abandon();
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
+      fail(std::current_exception());
     }
   };
   {
     std::vector<std::jthread> threads;
-    for (size_t i = 0; i < queue.useful_jobs(); ++i) threads.emplace_back(guarded);
+    try {
+      for (size_t i = 0; i < queue.useful_jobs(); ++i) threads.emplace_back(guarded);
+    } catch (const std::system_error& e) {
+      if (threads.empty()) throw no_thread(e);  // else fewer do it all
+    }
   }
   if (failure) std::rethrow_exception(failure);
   return libraries;

@@ -19,14 +19,11 @@ void add_devices(std::vector<gpu::Target>& targets, const std::string& word, dou
                 fmt::format("--target {}: {}; name a simulated GPU instead (`attnprobe targets list`)", word,
                             driver.problem.empty() ? "no GPU" : driver.problem));
   if (word == "device:all") {
-    targets.insert(targets.end(), devices.begin(), devices.end());
+    for (const auto& device : devices) gpu::add_target(targets, device);
     return;
   }
   for (const auto& device : devices)
-    if (device.id == word) {
-      targets.push_back(device);
-      return;
-    }
+    if (device.id == word) return gpu::add_target(targets, device);
   throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all",
                                             word, devices.size() - 1));
 }
@@ -55,7 +52,7 @@ std::vector<gpu::Target> named_targets(const std::string& list, double timeout_s
       add_devices(targets, word, timeout_seconds, program);
       continue;
     }
-    for (auto& t : gpu::simulated_targets(word)) targets.push_back(std::move(t));
+    for (auto& t : gpu::simulated_targets(word)) gpu::add_target(targets, std::move(t));
   }
   return targets;
 }

@@ -13,8 +13,9 @@ namespace attnprobe::campaign {
 /// empty where there is no GPU or no driver. `driver` tells why.
 std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 
-/// Those of a comma list: devices, ids, files, "all", "representative". Throws Error(usage) for what there is not,
-/// Error(environment) where the machine has no GPU. `timeout_seconds` and `program` as for inspect_driver().
+/// Those of a comma list: devices, ids, files, "all", "representative", each once. Throws Error(usage) for what there is
+/// not and for two that differ under one id, Error(environment) where the machine has no GPU. `timeout_seconds` and
+/// `program` as for inspect_driver().
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,
                                        const std::string& program = "");
 

@@ -6,7 +6,7 @@
 
 #include "attention/fields.hpp"
 #include "base/text.hpp"
-#include "campaign/walk_cache.hpp"
+#include "campaign/library_files.hpp"
 
 namespace attnprobe::campaign {
 namespace {

@@ -16,7 +16,7 @@
 
 namespace attnprobe::campaign {
 
-/// How the worker was lost, for Verdict::crashed and Verdict::timeout.
+/// How the worker was lost: for Verdict::crashed and Verdict::timeout, and where the environment took it down.
 struct Crash {
   std::string how;     ///< "signal 11 (SIGSEGV, Segmentation fault)"
   std::string stage;   ///< "mode A"

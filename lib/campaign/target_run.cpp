@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <new>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "attention/flop.hpp"
@@ -45,25 +48,45 @@ int64_t first_working_engine(const Result& result) {
   return -1;
 }
 
-// Before cuDNN was asked anything: no word on the graph.
-void lose_at_start(Result& result, const worker::WorkerLost& lost) {
+// Nothing is known of the graph: the machine, or somebody on it, is to blame.
+void break_environment(Result& result, const std::string& reason, const std::string& explanation) {
   result.verdict = Verdict::error;
   result.environment_broken = true;
-  result.crash = Crash{lost.end.text(), lost.stage, lost.output};
   diagnose::RootCause cause;
   cause.category = diagnose::Category::environment;
-  cause.reason = lost.what();
-  cause.explanation = fmt::format(
-      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
-      "machine's cuDNN or driver is broken (`attnprobe doctor`).",
-      lost.timed_out ? "hung" : "died", lost.end.text());
+  cause.reason = reason;
+  cause.explanation = explanation;
   result.root_cause = cause;
 }
 
+std::string words_on_kill(const worker::WorkerLost& lost) {
+  const char* who =
+      lost.end.code == SIGKILL
+          ? "Most often the kernel does that when memory runs out (`dmesg` names the process), a container "
+            "or a batch job at its memory limit, or somebody by hand: free memory, raise the limit or use "
+            "fewer --jobs"
+          : "Most often a batch system does that at a time limit, a terminal that is closed, or somebody "
+            "by hand: see that it may run to its end";
+  return fmt::format(
+      "Something outside of cuDNN killed the worker process ({}); it was at: {}. cuDNN does not send itself this "
+      "signal. {}, and ask again (a matrix: with --resume).",
+      lost.end.text(), lost.stage, who);
+}
+
+// Before cuDNN was asked anything: no word on the graph.
+std::string words_on_start(const worker::WorkerLost& lost) {
+  return fmt::format(
+      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
+      "machine's cuDNN or driver is broken (`attnprobe doctor`).",
+      lost.how(), lost.end.text());
+}
+
 void lose(Result& result, const worker::WorkerLost& lost) {
-  result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
   if (lost.findings) result.findings = *lost.findings;
   result.crash = Crash{lost.end.text(), lost.stage, lost.output};
+  if (lost.is_from_outside()) return break_environment(result, lost.what(), words_on_kill(lost));
+  if (lost.stage == worker::start_stage) return break_environment(result, lost.what(), words_on_start(lost));
+  result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
   diagnose::RootCause cause;
   cause.category = lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash;
   cause.reason = lost.what();
@@ -115,17 +138,19 @@ Result TargetRun::run(const Question& question, const Question* next) {
     result.crash = Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
   } catch (const worker::WorkerLost& lost) {
     client_.reset();
-    if (lost.stage == worker::start_stage)
-      lose_at_start(result, lost);
-    else
-      lose(result, lost);
+    lose(result, lost);
   } catch (const Error& e) {
-    result.verdict = Verdict::error;
+    break_environment(result, e.what(), e.what());
     result.environment_broken = e.kind() == ErrorKind::environment;
-    diagnose::RootCause cause;
-    cause.category = result.environment_broken ? diagnose::Category::environment : diagnose::Category::internal_error;
-    cause.reason = cause.explanation = e.what();
-    result.root_cause = cause;
+    if (!result.environment_broken) result.root_cause->category = diagnose::Category::internal_error;
+  } catch (const std::bad_alloc&) {
+    client_.reset();
+    break_environment(result, "no memory is left",
+                      "This machine has no more memory for attnprobe: free some, and ask again.");
+  } catch (const std::system_error& e) {  // a thread that cannot be started
+    client_.reset();
+    break_environment(result, e.what(),
+                      fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
   }
   result.reproduce = command(question_command(question, options_));
   return result;
@@ -213,7 +238,7 @@ void TargetRun::walk(Result& result) {
   } catch (const worker::WorkerLost& lost) {
     // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
     // down says nothing of the plan.
-    if (lost.stage.rfind("plan of engine", 0) != 0 || !lost.findings || stopped()) throw;
+    if (lost.stage.rfind("plan of engine", 0) != 0 || !lost.findings || stopped() || lost.is_from_outside()) throw;
     client_.reset();
     result.findings = *lost.findings;
     probe::sort_engine_configs(result.findings, options);
@@ -242,8 +267,9 @@ void TargetRun::run_plans(Result& result) {
   // of this.
   try {
     search_further(result);
-  } catch (const worker::WorkerLost&) {
+  } catch (const worker::WorkerLost& lost) {
     client_.reset();
+    if (lost.is_from_outside()) throw;
     return;
   }
   worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
@@ -277,8 +303,9 @@ void TargetRun::probe_alternatives(Result& result) {
                                        first_working_engine(other),
                                        command(question_command(alternative.spec, options_))));
     }
-  } catch (const worker::WorkerLost&) {
+  } catch (const worker::WorkerLost& lost) {
     client_.reset();  // the alternative does not help; the verdict stands
+    if (lost.is_from_outside()) throw;
   }
   auto& advice = result.root_cause->advice;
   advice.insert(advice.begin(), verified.begin(), verified.end());

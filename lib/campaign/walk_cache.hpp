@@ -2,7 +2,9 @@
 // options of the walk alone, and those name it.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,18 +24,25 @@ struct CacheStatistics {
 };
 ATTNPROBE_JSON(CacheStatistics, file, answers, libraries, bytes)
 
-/// An SQLite file that any number of processes and threads share. Every function throws Error(environment) naming the
-/// file where SQLite cannot do what is asked.
+/// An SQLite file that any number of processes and threads share. A cache only saves time: where it is locked, full,
+/// read-only or on a disk that fails, nothing is found in it and nothing is stored from there on, and `warn` is told so
+/// once.
 class WalkCache {
  public:
-  /// Makes the file and its folder if they are not there.
-  explicit WalkCache(const std::filesystem::path& file);
+  using Warn = std::function<void(const std::string& message)>;
+  /// Each write of another process is a few milliseconds.
+  static constexpr std::chrono::milliseconds usual_patience{5'000};
+
+  /// Makes the file and its folder if they are not there. Throws Error(environment) naming it where it is damaged or
+  /// another program's.
+  explicit WalkCache(const std::filesystem::path& file, Warn warn = {},
+                     std::chrono::milliseconds patience = usual_patience);
   ~WalkCache();
   WalkCache(const WalkCache&) = delete;
   WalkCache& operator=(const WalkCache&) = delete;
 
-  /// The name of an answer. Of cuDNN it holds every file's name, size and first and last bytes; of this program its
-  /// own, since another build may read cuDNN's words otherwise.
+  /// The name of an answer. Of cuDNN it holds every file's name, size, time of modification and first and last bytes; of
+  /// this program its own, since another build may read cuDNN's words otherwise.
   std::string key(const graph::OpGraph& graph, const gpu::Target& target, const std::string& cudnn,
                   const probe::WalkOptions& options);
 
@@ -44,16 +53,17 @@ class WalkCache {
   std::optional<cudnn::LibraryInfo> library(const std::string& cudnn);
   void store_library(const std::string& cudnn, const cudnn::LibraryInfo& library);
 
-  CacheStatistics statistics();
-  void clear();
-
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// What tells the build of the cuDNN at that path from others: of every file of it name, size and first and last bytes.
-std::string build_of_library(const std::string& cudnn);
+/// Of the cache in that file, nothing of which is written; zeros where there is none. Throws Error(environment) naming
+/// the file where it cannot be read, and where it is no cache.
+CacheStatistics cache_statistics(const std::filesystem::path& file);
+
+/// Forgets every answer; makes no file. Throws as cache_statistics().
+void clear_cache(const std::filesystem::path& file);
 
 /// $XDG_CACHE_HOME/attnprobe/answers.sqlite, or below ~/.cache.
 std::filesystem::path default_cache_file();

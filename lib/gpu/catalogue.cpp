@@ -29,6 +29,17 @@ bool is_file(const std::string& word) {
   return word.find('/') != std::string::npos || ends(".json") || ends(".json.gz") || ends(".json.xz");
 }
 
+// As cuDNN and a report see them; where each number comes from does not matter.
+bool same_gpu(const Target& a, const Target& b) {
+  return a.kind == b.kind && a.name == b.name && a.sm == b.sm && a.uuid == b.uuid &&
+         nlohmann::json(a.properties) == nlohmann::json(b.properties) && a.matmul_rates == b.matmul_rates;
+}
+
+std::string place_of(const Target& target) {
+  if (!target.file.empty()) return target.file;
+  return target.kind == Kind::device ? "this machine's GPU" : "attnprobe's own";
+}
+
 std::vector<Target> selected(const std::string& word) {
   if (is_file(word)) return {load_target(word)};
   if (word == "all") return catalogue();
@@ -96,20 +107,24 @@ std::map<std::string, int> matmul_rates(const std::string& name, int sm) {
   return rates;
 }
 
+void add_target(std::vector<Target>& targets, Target target) {
+  const auto known =
+      std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == target.id; });
+  if (known == targets.end()) {
+    targets.push_back(std::move(target));
+    return;
+  }
+  if (same_gpu(*known, target)) return;
+  const std::string& file = target.file.empty() ? known->file : target.file;
+  throw Error(ErrorKind::usage, fmt::format("--target: two targets are called \"{}\" and differ: {} and {}; give {} an "
+                                            "\"id\" of its own",
+                                            target.id, place_of(*known), place_of(target), file));
+}
+
 std::vector<Target> simulated_targets(const std::string& selection) {
   std::vector<Target> targets;
-  for (const auto& word : split(selection, ',')) {
-    for (auto& t : selected(word)) {
-      const auto same =
-          std::find_if(targets.begin(), targets.end(), [&](const Target& have) { return have.id == t.id; });
-      if (same == targets.end())
-        targets.push_back(std::move(t));
-      else if (same->file != t.file)
-        throw Error(ErrorKind::usage,
-                    fmt::format("--target: two targets are called \"{}\"; give {} an \"id\" of its own", t.id,
-                                t.file.empty() ? same->file : t.file));
-    }
-  }
+  for (const auto& word : split(selection, ','))
+    for (auto& t : selected(word)) add_target(targets, std::move(t));
   return targets;
 }
 

@@ -21,6 +21,10 @@ const Target* twin(const Target& target);
 /// catalogue has no such chip.
 std::map<std::string, int> matmul_rates(const std::string& name, int sm);
 
+/// Adds a target to those that --target names, once. Throws Error(usage) where another one has its id, with the places
+/// of both.
+void add_target(std::vector<Target>& targets, Target target);
+
 /// Simulated targets as --target names them: an id or alias, "all", "representative", a comma list of these, or a file
 /// of one's own (anything with a "/" or ending in ".json"). Throws Error(usage) with a "did you mean".
 std::vector<Target> simulated_targets(const std::string& selection);

@@ -82,10 +82,23 @@ std::string worker_program(const std::string& given) {
               "PATH: install it, or name it with ATTNPROBE_PROGRAM");
 }
 
+namespace {
+
+const char* how_lost(bool timed_out, const ProcessEnd& end) {
+  if (timed_out) return "hung";
+  return end.is_from_outside() ? "was killed from outside" : "died";
+}
+
+}  // namespace
+
+const char* WorkerLost::how() const {
+  return how_lost(timed_out, end);
+}
+
 WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_,
                        std::optional<probe::WalkFindings> findings_)
     : std::runtime_error(
-          fmt::format("the worker process {} ({}) at {}", timed_out_ ? "hung" : "died", end_.text(), stage_)),
+          fmt::format("the worker process {} ({}) at {}", how_lost(timed_out_, end_), end_.text(), stage_)),
       timed_out(timed_out_),
       end(end_),
       stage(std::move(stage_)),

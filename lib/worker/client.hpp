@@ -31,6 +31,11 @@ class WorkerLost : public std::runtime_error {
  public:
   WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output,
              std::optional<probe::WalkFindings> findings);
+  /// Not by what it was asked: nothing is known of that.
+  bool is_from_outside() const { return !timed_out && end.is_from_outside(); }
+  /// "hung", "died", "was killed from outside".
+  const char* how() const;
+
   bool timed_out;
   ProcessEnd end;      ///< after a timeout: the SIGKILL that ended it
   std::string stage;   ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything

@@ -47,7 +47,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 }
 
 [[noreturn]] void fail(const std::string& what, int error) {
-  throw Error(ErrorKind::internal, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
+  throw Error(ErrorKind::environment, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
 }
 
 // Owned from here on; `number` is what a system call gave.
@@ -108,6 +108,10 @@ std::string ProcessEnd::text() const {
   if (!signalled) return fmt::format("exit status {}", code);
   const char* name = sigabbrev_np(code);
   return fmt::format("signal {} (SIG{}, {})", code, name == nullptr ? "?" : name, strsignal(code));
+}
+
+bool ProcessEnd::is_from_outside() const {
+  return signalled && (code == SIGKILL || code == SIGTERM || code == SIGHUP || code == SIGINT);
 }
 
 Process::Process(const std::vector<std::string>& arguments,

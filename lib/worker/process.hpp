@@ -25,6 +25,9 @@ struct ProcessEnd {
 
   /// "signal 11 (SIGSEGV, Segmentation fault)", "exit status 3".
   std::string text() const;
+  /// By a signal that nothing in a process sends to itself (SIGKILL, SIGTERM, SIGHUP, SIGINT): the kernel for want of
+  /// memory, a batch system, a person.
+  bool is_from_outside() const;
 };
 
 class Process {
@@ -33,7 +36,7 @@ class Process {
   static constexpr int child_socket = 3, child_notes = 4;
 
   /// Starts `arguments[0]`; `environment` changes the parent's:
-  /// a value sets, std::nullopt unsets. Throws Error(internal).
+  /// a value sets, std::nullopt unsets. Throws Error(environment).
   Process(const std::vector<std::string>& arguments,
           const std::vector<std::pair<std::string, std::optional<std::string>>>& environment);
   /// Kills the child if it is still there.

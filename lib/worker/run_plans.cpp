@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <thread>
 
 namespace attnprobe::worker {
@@ -27,12 +28,14 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
   return run;
 }
 
-// Builds the plan of one engine config; a worker that is lost over it is gone.
+// Builds the plan of one engine config; a worker that is lost over it is gone. One that was killed from outside says
+// nothing of the plan: that goes to who asks.
 void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client) {
   try {
     config.plan = client->build(graph, config.engine, config.knobs);
   } catch (const WorkerLost& lost) {
     client.reset();
+    if (lost.is_from_outside()) throw;
     config.plan = lost_plan(lost);
   } catch (const Error& e) {
     config.plan.emplace();
@@ -55,6 +58,7 @@ void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client
     if (config.run && config.run->context_lost) client.reset();
   } catch (const WorkerLost& lost) {
     client.reset();
+    if (lost.is_from_outside()) throw;
     config.run = lost_run(lost);
   }
 }
@@ -98,6 +102,7 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
   clients[0] = std::move(client);
   for (auto& each : clients)
     if (!each) each = start();
+  std::vector<std::exception_ptr> failures(builders);
   {
     std::vector<std::jthread> threads;
     for (size_t b = 0; b < builders; ++b)
@@ -107,9 +112,13 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
             if (!configs[i]->plan) build(*configs[i], json, clients[b]);
         } catch (const Stopped&) {
           clients[b].reset();  // the loop below sees the same stop
+        } catch (...) {
+          failures[b] = std::current_exception();
         }
       });
   }
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
   for (size_t b = builders; b-- > 0;) {
     for (size_t i = b; i < configs.size() && !stopped(); i += builders)
       run(*configs[i], json, clients[b], start, plan.options);

@@ -20,7 +20,8 @@ struct RunPlan {
 
 /// Builds (in parallel where there are many) and runs (one at a time) every engine config of the findings that passed
 /// its check and has no run yet. `client` is used and, after a loss, replaced; it may be empty afterwards. A plan that
-/// takes its process down costs itself alone.
+/// takes its process down costs itself alone. Throws WorkerLost for a worker that was killed from outside; what was found
+/// before stands.
 void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
                const StartWorker& start, const RunPlan& plan);
 

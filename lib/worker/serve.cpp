@@ -59,6 +59,8 @@ class Server {
         channel_.write(answer(*request));
       } catch (const Error& e) {
         refuse(e.kind(), e.what());
+      } catch (const std::bad_alloc&) {
+        refuse(ErrorKind::environment, "the worker process got no more memory");
       } catch (const std::exception& e) {
         refuse(ErrorKind::internal, e.what());
       }

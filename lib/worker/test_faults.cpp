@@ -89,6 +89,10 @@ void inject_fault(const std::string& stage) {
   if (!meant) return;
   if (kind == "segfault") ::raise(SIGSEGV);
   if (kind == "abort") std::abort();
+  if (kind == "kill") ::raise(SIGKILL);
+  if (kind == "terminate") ::raise(SIGTERM);
+  if (kind == "hangup") ::raise(SIGHUP);
+  if (kind == "interrupt") ::raise(SIGINT);
   if (kind == "exit") std::_Exit(7);
   if (kind == "hang")
     while (true) pause();

@@ -11,8 +11,8 @@ class Runner;  // run/runner.hpp, which needs cuDNN's headers; the command line 
 
 namespace attnprobe::worker {
 
-/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>: makes a worker die or hang where cuDNN might. A stage that ends
-/// in * stands for all that begin so.
+/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>: makes a worker die or hang where cuDNN might; kill, terminate,
+/// hangup, interrupt: as something outside would end it. A stage that ends in * stands for all that begin so.
 void inject_fault(const std::string& stage);
 
 /// Whether ATTNPROBE_TEST_PLANS is set: plans of simulated GPUs run on the CPU, by the interpreter of graphs in place of

@@ -12,6 +12,7 @@
 #include "campaign/walk_cache.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
+#include "matrix_folder.hpp"
 #include "report/model/cells.hpp"
 #include "support.hpp"
 
@@ -19,32 +20,6 @@ using namespace attnprobe;
 using namespace attnprobe::test;
 
 namespace {
-
-const std::string three_configs = R"({
-  "targets": ["h200", "t4"],
-  "defaults": {"heads": 8, "seqlen": 256, "head_dim": 64, "expect": {"t4": "unsupported", "default": "supported"}},
-  "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}, {"name": "odd, \"head\"", "head_dim": 60, "expect": "any"}]
-})";
-
-// A folder with a matrix file, and what `attnprobe matrix` makes of it.
-class MatrixFolder {
- public:
-  explicit MatrixFolder(const std::string& document = three_configs) { std::ofstream(path("matrix.json")) << document; }
-  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
-  Run run(const std::string& out, const std::string& options = "--no-cache") const {
-    return run_attnprobe(fmt::format("matrix {} --out {} {}", path("matrix.json"), path(out), options));
-  }
-  std::string text(const std::string& name) const { return read_text(path(name)); }
-  void check_equal(const std::string& a, const std::string& b) const {
-    for (const char* file : {"cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html"}) {
-      INFO(file);
-      CHECK(text(a + "/" + file) == text(b + "/" + file));
-    }
-  }
-
- private:
-  TemporaryFolder folder_;
-};
 
 size_t lines_in(const std::string& text) {
   return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));

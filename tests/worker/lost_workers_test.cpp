@@ -193,6 +193,41 @@ TEST_CASE("a worker that dies in start-up is a broken environment, one that dies
   CHECK(probe.result["crash"]["stage"] == "mode FALLBACK");
 }
 
+TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever it was at", "[run]") {
+  const std::pair<const char*, const char*> signals[] = {
+      {"kill", "SIGKILL"}, {"terminate", "SIGTERM"}, {"hangup", "SIGHUP"}, {"interrupt", "SIGINT"}};
+  const auto check = [](const Answer& answer, const std::string& signal, const std::string& stage) {
+    INFO(signal << " " << stage);
+    CHECK(answer.exit_code == 3);
+    CHECK(answer.result["verdict"] == "error");
+    CHECK(answer.result["environment_broken"] == true);
+    CHECK(answer.result["root_cause"]["category"] == "environment");
+    const std::string words = answer.result["root_cause"]["explanation"];
+    INFO(words);
+    CHECK(words.starts_with("Something outside of cuDNN killed the worker process (signal "));
+    CHECK(contains(words, signal));
+    CHECK(contains(words, "it was at: " + stage));
+    CHECK(contains(words, "memory runs out") == (signal == "SIGKILL"));
+    CHECK_FALSE(contains(words, "cuDNN took its process down"));
+    CHECK(answer.errata["rules"].empty());
+  };
+  for (const auto& [fault, signal] : signals)
+    check(ask(two_plans + "run", worker_fault(std::string(fault) + "@mode FALLBACK")), signal, "mode FALLBACK");
+  check(ask(two_plans + "run", worker_fault("kill@open")), "SIGKILL", "start");
+  check(ask(two_plans + "build", worker_fault("kill@plan of engine 1*")), "SIGKILL", "plan of engine 1");
+  // What ran before it stands.
+  const Answer late = ask(two_plans + "run", worker_fault("kill@run of engine 2*"));
+  check(late, "SIGKILL", "run of engine 2");
+  check_ran(late, 1);
+}
+
+TEST_CASE("of several workers that build, one that is killed from outside ends the answer", "[run][slow]") {
+  const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
+                            worker_fault(R"(kill@plan of engine 1 {"KERNEL_CFG":5})"));
+  CHECK(answer.exit_code == 3);
+  CHECK(answer.result["environment_broken"] == true);
+}
+
 TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]") {
   // The second start fails.
   const TemporaryFolder folder;

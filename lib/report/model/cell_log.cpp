@@ -20,12 +20,7 @@ namespace {
 
 using campaign::CellPlace;
 namespace fs = std::filesystem;
-constexpr const char* schema = "attnprobe/cells/1";
 constexpr std::string_view cell_key = "{\"cell\":[";
-
-std::string line_of(const CellPlace& place, const std::string& cell) {
-  return fmt::format("{}{},{},{}],{}\n", cell_key, place.config, place.target, place.cudnn, cell.substr(1));
-}
 
 // The place at the line's start, and where the rest begins; none for other lines.
 std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
@@ -46,23 +41,6 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
 }
 
-std::string header_of(const MatrixAxes& axes) {
-  return json_text({{"schema", schema}, {"tool", tool_version()}, {"axes", axes}}) + "\n";
-}
-
-MatrixAxes axes_in(const JsonView& place) {
-  MatrixAxes axes;
-  axes.title = place.at("title").text();
-  axes.command = place.at("command").text();
-  axes.configs = place.at("configs").texts();
-  for (const JsonView& target : place.at("targets").elements())
-    axes.targets.push_back({target.at("id").text(), target.at("name").text(), target.at("kind").text(),
-                            target.at("architecture").text(),
-                            static_cast<int>(target.at("sm").integer(0, std::numeric_limits<int>::max()))});
-  axes.cudnns = place.at("cudnns").texts();
-  return axes;
-}
-
 // Times of building and walking are another each time.
 void drop_times(Json& result) {
   result.erase("walk_ms");
@@ -72,16 +50,8 @@ void drop_times(Json& result) {
 
 }  // namespace
 
-MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, const std::string& command) {
-  MatrixAxes axes;
-  axes.title = title;
-  axes.command = command;
-  for (const auto& question : matrix.questions) axes.configs.push_back(question.config.spec.name);
-  for (const auto& t : matrix.targets)
-    axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
-                            t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
-  for (const auto& library : matrix.cudnns) axes.cudnns.push_back(library.version.text());
-  return axes;
+std::string line_of(const CellPlace& place, const std::string& cell) {
+  return fmt::format("{}{},{},{}],{}\n", cell_key, place.config, place.target, place.cudnn, cell.substr(1));
 }
 
 Json cell_json(const campaign::Result& result) {
@@ -90,18 +60,24 @@ Json cell_json(const campaign::Result& result) {
   return json;
 }
 
-CellLog::CellLog(fs::path file, MatrixAxes axes, bool resume) : file_(std::move(file)), axes_(std::move(axes)) {
+CellLog::CellLog(fs::path file, CellHeader header, Present present)
+    : file_(std::move(file)), header_(std::move(header)) {
   std::error_code ignored;
-  if (resume && fs::exists(file_, ignored) && fs::file_size(file_, ignored) > 0) {
-    const MatrixAxes wanted = axes_;
-    read();
-    if (axes_ != wanted) refuse(file_, fmt::format("--resume: it was begun as another matrix: {}", axes_.command));
-    out_.open(file_, std::ios::binary | std::ios::app);
-    return;
+  if (fs::exists(file_, ignored) && !fs::is_regular_file(file_, ignored)) refuse(file_, "it is not a regular file");
+  if (present != Present::replace && fs::exists(file_, ignored) && fs::file_size(file_, ignored) > 0) {
+    const CellHeader now = header_;
+    const std::streamoff whole = read_other();
+    // What holds no cell has nothing to lose, and nothing to be mixed with.
+    if (!lines_.empty() && present == Present::refuse) check_replaceable(now);
+    if (!lines_.empty()) {
+      go_on(now, whole);
+      return;
+    }
+    header_ = now;
   }
   errno = 0;
   out_.open(file_, std::ios::binary | std::ios::trunc);
-  out_ << header_of(axes_) << std::flush;
+  out_ << text_of(header_) << std::flush;
   if (!out_) refuse(file_, fmt::format("cannot be written: {}", std::strerror(errno)));
 }
 
@@ -109,32 +85,62 @@ CellLog::CellLog(fs::path file) : file_(std::move(file)) {
   read();
 }
 
-void CellLog::read() {
+void CellLog::check_replaceable(const CellHeader& now) const {
+  const std::string other = difference(header_, now);
+  const size_t all = now.axes.configs.size() * now.axes.targets.size() * now.axes.cudnns.size();
+  if (other.empty())
+    refuse(file_, fmt::format("{} of this matrix's {} cells are there already; --resume goes on with them, "
+                              "--overwrite begins anew",
+                              size(), all));
+  refuse(file_, fmt::format("{} cells of another matrix are there ({}); name another --out, or --overwrite to replace "
+                            "them",
+                            size(), other));
+}
+
+void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
+  const std::string other = difference(header_, now);
+  if (!other.empty())
+    refuse(file_, fmt::format("--resume: {}{}; name another --out, or --overwrite to begin anew",
+                              header_.made_of ? "it was begun as another matrix: " : "", other));
+  header_ = now;
+  // Here alone: who only reads leaves a line alone that another process is about to end.
+  std::error_code failed;
+  if (static_cast<uintmax_t>(whole) < fs::file_size(file_, failed) && !failed)
+    fs::resize_file(file_, static_cast<uintmax_t>(whole), failed);
+  if (!failed) out_.open(file_, std::ios::binary | std::ios::app);
+  if (failed || !out_) refuse(file_, fmt::format("cannot be written: {}", std::strerror(errno)));
+}
+
+// What was there before is another's to explain.
+std::streamoff CellLog::read_other() try { return read(); } catch (const Error& e) {
+  throw Error(ErrorKind::usage, fmt::format("{}; name another --out, or --overwrite to replace the file", e.what()));
+}
+
+std::streamoff CellLog::read() {
   errno = 0;
   std::ifstream in(file_, std::ios::binary);
   std::string line;
   if (!in || !std::getline(in, line)) refuse(file_, fmt::format("cannot be read: {}", std::strerror(errno)));
   const JsonSource source = source_of(last_line_);
   const Json json = parse_json(line, source, {.comments = false});
-  const JsonView header(json, source);
-  header.at("schema").word({schema});
-  axes_ = axes_in(header.at("axes"));
+  header_ = read_header(JsonView(json, source));
   std::streamoff whole = in.tellg();
   while (std::getline(in, line)) {
-    // A line without its end was being written when the run was killed.
+    // A line without its end is being written, or was when the run was killed.
     if (in.eof()) break;
     ++last_line_;
     const auto found = place_of(line);
-    if (!found || found->first.config >= axes_.configs.size() || found->first.target >= axes_.targets.size() ||
-        found->first.cudnn >= axes_.cudnns.size())
+    if (!found || found->first.config >= axes().configs.size() || found->first.target >= axes().targets.size() ||
+        found->first.cudnn >= axes().cudnns.size())
       refuse(file_, fmt::format("line {} is not a cell of this matrix", last_line_));
     lines_[found->first] = {whole, last_line_};
     whole = in.tellg();
   }
-  in.close();
-  std::error_code ignored;
-  if (static_cast<uintmax_t>(whole) < fs::file_size(file_, ignored))
-    fs::resize_file(file_, static_cast<uintmax_t>(whole), ignored);
+  return whole;
+}
+
+void CellLog::forget(const std::vector<CellPlace>& places) {
+  for (const CellPlace& place : places) lines_.erase(place);
 }
 
 JsonSource CellLog::source_of(int64_t line) const {
@@ -151,27 +157,24 @@ void CellLog::add(const CellPlace& place, const std::string& cell) {
   lines_[place] = {at, ++last_line_};
 }
 
-void CellLog::for_each_line(const std::function<void(const CellPlace&, std::string&)>& take,
-                            const std::function<bool(const CellPlace&)>& wanted) const {
-  std::ifstream in(file_, std::ios::binary);
-  std::string line;
-  std::streamoff at = 0;
-  for (const auto& [place, known] : lines_) {
-    if (wanted && !wanted(place)) continue;
-    if (known.offset != at) in.seekg(known.offset);  // which throws away what was read ahead
-    if (!std::getline(in, line)) refuse(file_, "it was cut off while it was read");
-    at = known.offset + static_cast<std::streamoff>(line.size()) + 1;
-    take(place, line);
-  }
-}
-
 void CellLog::for_each(const std::function<void(const CellPlace&, const std::string&)>& take,
                        const std::function<bool(const CellPlace&)>& wanted) const {
-  const auto take_cell = [&](const CellPlace& place, std::string& line) {
-    line.replace(0, place_of(line)->second, 1, '{');
-    take(place, line);
-  };
-  for_each_line(take_cell, wanted);
+  CellReader reader(*this);
+  for (const auto& [place, line] : lines_)
+    if (!wanted || wanted(place)) take(place, reader.cell(place));
+}
+
+CellReader::CellReader(const CellLog& log) : log_(log), in_(log.file(), std::ios::binary) {}
+
+const std::string& CellReader::cell(const CellPlace& place) {
+  const CellLog::Line& known = log_.lines_.at(place);
+  if (known.offset != at_) in_.seekg(known.offset);  // which throws away what was read ahead
+  if (!std::getline(in_, line_)) refuse(log_.file(), "it was cut off while it was read");
+  at_ = known.offset + static_cast<std::streamoff>(line_.size()) + 1;
+  const auto found = place_of(line_);
+  if (!found) refuse(log_.file(), "it was changed while it was read");
+  line_.replace(0, found->second, 1, '{');
+  return line_;
 }
 
 void CellLog::read_each(const std::function<void(const CellPlace&, const JsonView&)>& take,
@@ -194,10 +197,10 @@ void CellLog::sort() {
       out << text;
       at += static_cast<std::streamoff>(text.size());
     };
-    put(header_of(axes_));
-    for_each_line([&](const CellPlace& place, std::string& line) {
+    put(text_of(header_));
+    for_each([&](const CellPlace& place, const std::string& cell) {
       lines[place] = {at, ++number};
-      put(line += '\n');
+      put(line_of(place, cell));
     });
   });
   out_.close();

@@ -7,30 +7,13 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/json_reader.hpp"
 #include "campaign/matrix.hpp"
+#include "report/model/cell_header.hpp"
 
 namespace attnprobe::report {
-
-/// What a matrix is made of, and so where a cell belongs.
-struct MatrixAxes {
-  struct Target {
-    std::string id, name, kind, architecture;
-    int sm = 0;
-    bool operator==(const Target&) const = default;
-  };
-  std::string title;                 ///< of the page
-  std::string command;               ///< that makes it again, without what does not change it (--jobs, --shard, …)
-  std::vector<std::string> configs;  ///< their names
-  std::vector<Target> targets;
-  std::vector<std::string> cudnns;  ///< versions, "9.19.0"
-  bool operator==(const MatrixAxes&) const = default;
-};
-ATTNPROBE_JSON(MatrixAxes::Target, id, name, sm, kind, architecture)
-ATTNPROBE_JSON(MatrixAxes, title, command, configs, targets, cudnns)
-
-MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, const std::string& command);
 
 /// A cell of a report: the entry of "results" without what differs from run to run, its times of building and walking
 /// (measured times of plans stay).
@@ -39,15 +22,26 @@ Json cell_json(const campaign::Result& result);
 /// The file cells.jsonl: a line with the axes, then {"cell": [config, target, cudnn], …the result…} a line.
 class CellLog {
  public:
-  /// A new file; with `resume`, what is there is gone on with, its last line dropped if it is not whole. Throws
-  /// Error(usage) if the file cannot be written, or is another matrix's.
-  CellLog(std::filesystem::path file, MatrixAxes axes, bool resume);
-  /// One that is there, to be read. Throws Error(usage) naming file and line for what is not such a file.
+  /// What becomes of cells that are in the file already.
+  enum class Present {
+    refuse,   ///< Error(usage): they stay
+    resume,   ///< they are gone on with, the last line dropped if it is not whole; Error(usage) for another matrix's
+    replace,  ///< they are gone, whatever they were
+  };
+  /// To write. Throws Error(usage) if the file cannot be written.
+  CellLog(std::filesystem::path file, CellHeader header, Present present);
+  /// One that is there, to be read; a last line that is not whole is passed over. Throws Error(usage) naming file and
+  /// line for what is not such a file.
   explicit CellLog(std::filesystem::path file);
 
-  const MatrixAxes& axes() const { return axes_; }
+  const std::filesystem::path& file() const { return file_; }
+  const CellHeader& header() const { return header_; }
+  const MatrixAxes& axes() const { return header_.axes; }
   bool has(const campaign::CellPlace& place) const { return lines_.count(place) != 0; }
   size_t size() const { return lines_.size(); }
+
+  /// As if these were not there: to be asked again.
+  void forget(const std::vector<campaign::CellPlace>& places);
 
   /// On disk when it returns, as far as this process can see to that. May be called from several threads.
   void add(const campaign::CellPlace& place, const std::string& cell);
@@ -69,18 +63,39 @@ class CellLog {
     int64_t number = 0;  // from 1
   };
 
-  void read();
+  friend class CellReader;
+
+  // Returns how much of the file is whole lines.
+  std::streamoff read();
+  std::streamoff read_other();
+  void go_on(const CellHeader& now, std::streamoff whole);
+  void check_replaceable(const CellHeader& now) const;
   // Whose text a line's JSON is, for messages.
   JsonSource source_of(int64_t line) const;
-  void for_each_line(const std::function<void(const campaign::CellPlace& place, std::string& line)>& take,
-                     const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
   std::filesystem::path file_;
-  MatrixAxes axes_;
+  CellHeader header_;
   std::ofstream out_;
   std::mutex mutex_;
   int64_t last_line_ = 1;  // the axes
   std::map<campaign::CellPlace, Line> lines_;
 };
+
+/// Cells of a log one by one: quick where they are asked for as they stand in the file. The log must outlive it.
+class CellReader {
+ public:
+  explicit CellReader(const CellLog& log);
+  /// The cell's text. Precondition: log.has(place).
+  const std::string& cell(const campaign::CellPlace& place);
+
+ private:
+  const CellLog& log_;
+  std::ifstream in_;
+  std::streamoff at_ = 0;
+  std::string line_;
+};
+
+/// A cell as a line of the file.
+std::string line_of(const campaign::CellPlace& place, const std::string& cell);
 
 }  // namespace attnprobe::report

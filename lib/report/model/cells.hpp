@@ -134,11 +134,17 @@ CellTable load_cells(const std::filesystem::path& path, const std::string& only_
 /// The command that asks one cell again; "" where the report has none.
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
-/// The cells of several folders, cell files or reports in one new cell file: their axes
-/// joined in order of appearance; of a cell that is in several the last. Returns how
-/// many were in several and differ. An empty title is that of the first that has one.
-size_t merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
-                   const std::string& title);
+struct Merged {
+  size_t conflicts = 0;                ///< cells that are in several and differ
+  std::vector<std::string> differing;  ///< what is not the same in all, by one name: `the config "bert"`
+};
+
+/// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of appearance;
+/// of a cell that is in several the last. An empty title is that of the first that has one. The file, which may be one
+/// of them, is in place when it is whole. Throws Error(usage) where it has cells of something else, unless they are to
+/// be overwritten.
+Merged merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
+                   const std::string& title, bool overwrite = false);
 
 /// "2,104 cells: 1,980 supported, 120 unsupported, 4 crashed; 3 not as expected".
 std::string cells_summary(const CellTable& table);

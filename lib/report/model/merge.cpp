@@ -1,7 +1,12 @@
 // Many matrices' folders, or reports, as one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
+#include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "report/model/cells.hpp"
 
@@ -11,29 +16,20 @@ namespace {
 namespace fs = std::filesystem;
 using campaign::CellPlace;
 
-// Indices of one list's entries in another, which gets those that it lacks.
-template <class T>
-std::vector<size_t> join(std::vector<T>& all, const std::vector<T>& some) {
-  std::vector<size_t> places;
-  for (const T& one : some) {
-    const auto found = std::find(all.begin(), all.end(), one);
-    places.push_back(static_cast<size_t>(found - all.begin()));
-    if (found == all.end()) all.push_back(one);
-  }
-  return places;
-}
-
 // One input of a merge.
 struct Part {
-  MatrixAxes axes;
+  CellHeader header;
   std::optional<CellLog> log;  // else a report
   Json report;
-  std::vector<CellPlace> places;
+  std::vector<CellPlace> places;          // of a report's results
+  std::map<CellPlace, size_t> result_at;  // the last of each place
 
   void for_each(const std::function<void(const CellPlace&, const std::string&)>& take) const {
     if (log) return log->for_each(take);
     for (size_t i = 0; i < places.size(); ++i) take(places[i], json_text(report["results"][i]));
   }
+
+  std::string result(const CellPlace& place) const { return json_text(report["results"][result_at.at(place)]); }
 };
 
 // The results of a report are checked here, where its name is known. Those of a cell file are when the merged file is
@@ -42,55 +38,76 @@ std::unique_ptr<Part> open_part(const fs::path& path) {
   auto part = std::make_unique<Part>();
   if (const auto file = cell_log_of(path)) {
     part->log.emplace(*file);
-    part->axes = part->log->axes();
+    part->header = part->log->header();
     return part;
   }
   part->report = load_report(path);
   const JsonView report(part->report, {input_name(path)});
   for (const JsonView& result : report.at("results").elements()) check_result(result);
   auto found = places_of_report(report);
-  part->axes = std::move(found.axes);
-  part->axes.command = path.string();
+  part->header.axes = std::move(found.axes);
+  part->header.axes.command = path.string();
   part->places = std::move(found.places);
+  for (size_t i = 0; i < part->places.size(); ++i) part->result_at[part->places[i]] = i;
   return part;
+}
+
+// Where a merged cell comes from.
+struct Origin {
+  size_t part = 0;
+  CellPlace place;  // there
+  size_t hash = 0;  // of its text
+};
+
+// Nothing is in the way but what is merged itself: that comes back.
+void check_replaceable(const fs::path& file, const std::vector<std::unique_ptr<Part>>& parts) {
+  std::error_code absent;
+  if (!fs::exists(file, absent) || fs::file_size(file, absent) == 0) return;
+  for (const auto& part : parts)
+    if (part->log && fs::equivalent(part->log->file(), file, absent)) return;
+  throw Error(ErrorKind::usage, fmt::format("{}: the cells that are there are none of those to be merged; name another "
+                                            "--out, or --overwrite to replace them",
+                                            file.string()));
 }
 
 }  // namespace
 
-size_t merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, const std::string& title) {
+Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, const std::string& title,
+                   bool overwrite) {
   std::vector<std::unique_ptr<Part>> parts;
-  MatrixAxes axes;
-  axes.title = title;
-  for (const auto& input : inputs) {
-    parts.push_back(open_part(input));
-    const MatrixAxes& more = parts.back()->axes;
-    join(axes.configs, more.configs);
-    join(axes.targets, more.targets);
-    join(axes.cudnns, more.cudnns);
-    if (axes.title.empty()) axes.title = more.title;
-    if (axes.command.empty())
-      axes.command = more.command;
-    else if (axes.command != more.command)
-      axes.command += "; " + more.command;
-  }
-  CellLog merged(file, axes, false);
-  std::map<CellPlace, size_t> seen;  // hashes of the cells
-  size_t conflicts = 0;
-  for (const auto& part : parts) {
-    const auto configs = join(axes.configs, part->axes.configs), targets = join(axes.targets, part->axes.targets),
-               cudnns = join(axes.cudnns, part->axes.cudnns);
-    part->for_each([&](const CellPlace& place, const std::string& cell) {
-      const CellPlace there{configs[place.config], targets[place.target], cudnns[place.cudnn]};
-      const size_t hash = std::hash<std::string>()(cell);
-      const auto [known, is_new] = seen.try_emplace(there, hash);
-      if (!is_new && known->second == hash) return;
-      conflicts += is_new ? 0 : 1;
-      known->second = hash;
-      merged.add(there, cell);
+  parts.reserve(inputs.size());
+  for (const auto& input : inputs) parts.push_back(open_part(input));
+  if (!overwrite) check_replaceable(file, parts);
+  OutputFile out(file);
+  HeaderJoin join;
+  Merged merged;
+  std::map<CellPlace, Origin> cells;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const auto whole = join.add(parts[p]->header);
+    parts[p]->for_each([&](const CellPlace& place, const std::string& cell) {
+      const CellPlace there{whole.configs[place.config], whole.targets[place.target], whole.cudnns[place.cudnn]};
+      const Origin origin{p, place, std::hash<std::string>()(cell)};
+      const auto [known, is_new] = cells.try_emplace(there, origin);
+      if (is_new || known->second.hash == origin.hash) return;
+      ++merged.conflicts;
+      known->second = origin;
     });
   }
-  merged.sort();
-  return conflicts;
+  merged.differing = join.differing();
+  CellHeader header = join.header();
+  if (!title.empty()) header.axes.title = title;
+  // Beside the file, which may be a part itself, and then in its place.
+  out.replace([&](std::ostream& to) {
+    std::vector<std::optional<CellReader>> readers(parts.size());
+    to << text_of(header);
+    for (const auto& [place, origin] : cells) {
+      const Part& part = *parts[origin.part];
+      auto& reader = readers[origin.part];
+      if (part.log && !reader) reader.emplace(*part.log);
+      to << line_of(place, part.log ? reader->cell(origin.place) : part.result(origin.place));
+    }
+  });
+  return merged;
 }
 
 }  // namespace attnprobe::report

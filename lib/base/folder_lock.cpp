@@ -1,0 +1,82 @@
+#include "base/folder_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.hpp"
+
+namespace attnprobe {
+namespace {
+
+constexpr size_t longest_word = 256;
+
+std::string this_process() {
+  std::array<char, longest_word> host{};
+  if (gethostname(host.data(), host.size() - 1) != 0) host = {'?'};
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, longest_word> since{};
+  std::strftime(since.data(), since.size(), "%Y-%m-%d %H:%M:%S UTC", &utc);
+  return fmt::format("process {} on {}, since {}", getpid(), host.data(), since.data());
+}
+
+// What the holder wrote, on one line; anybody may have written there.
+std::string holder_in(const FileDescriptor& file) {
+  std::array<char, longest_word> bytes{};
+  const ssize_t count = pread(file.get(), bytes.data(), bytes.size(), 0);
+  std::string text;
+  for (ssize_t i = 0; i < count && std::isprint(static_cast<unsigned char>(bytes[static_cast<size_t>(i)])) != 0; ++i)
+    text += bytes[static_cast<size_t>(i)];
+  return text.empty() ? "it did not say which" : text;
+}
+
+// Whether the name still leads to this file: a holder takes it away at its end.
+bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(file.get(), &opened) == 0 && stat(path.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / ".attnprobe.lock") {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorKind::usage, fmt::format("--out {}: {}", folder.string(), why));
+  };
+  while (true) {
+    constexpr mode_t for_all = 0666;
+    descriptor_ = FileDescriptor(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, for_all));
+    if (!descriptor_) refuse(fmt::format("{} cannot be written: {}", file_.filename().string(), std::strerror(errno)));
+    if (flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EWOULDBLOCK)
+        refuse(fmt::format("another attnprobe writes there ({}); wait for its end, or name another folder",
+                           holder_in(descriptor_)));
+      problem_ = fmt::format("{}: this file system has no locks ({}): start no second run there", folder.string(),
+                             std::strerror(errno));
+      return;
+    }
+    if (is_there(descriptor_, file_)) break;
+  }
+  // Only for people: a file that holds nothing, because the disk is full, locks as well.
+  const std::string holder = this_process() + "\n";
+  if (ftruncate(descriptor_.get(), 0) != 0 || pwrite(descriptor_.get(), holder.data(), holder.size(), 0) < 0) return;
+}
+
+FolderLock::~FolderLock() {
+  // While it is held, so that nobody's file but this one goes.
+  if (problem_.empty() && descriptor_) unlink(file_.c_str());
+}
+
+}  // namespace attnprobe

@@ -1,0 +1,139 @@
+// cells.jsonl: who may go on with it.
+#include "report/model/cell_log.hpp"
+
+#include "catch.hpp"
+#include "gpu/catalogue.hpp"
+#include "report/model/cells.hpp"
+#include "support.hpp"
+
+using namespace attnprobe;
+using namespace attnprobe::report;
+using namespace attnprobe::test;
+using Present = CellLog::Present;
+
+namespace {
+
+const char* two_configs = R"({"defaults": {"heads": 8, "seqlen": 256, "head_dim": 64},
+  "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}]})";
+
+// A matrix that was begun, with a cuDNN that is only files.
+class Begun {
+ public:
+  Begun() {
+    folder_.file("libcudnn.so.9", std::string(40'000, 'x'));
+    matrix.questions = campaign::questions_of(attention::parse_configs(two_configs, "two.json"));
+    matrix.targets = {*gpu::find("h200"), *gpu::find("t4")};
+    matrix.cudnns.resize(1);
+    matrix.cudnns[0].version = {9, 19, 0};
+    matrix.cudnns[0].path = library();
+    CellLog log(file(), header(), Present::refuse);
+    log.add({0, 0, 0}, R"({"verdict":"supported"})");
+  }
+  std::filesystem::path file() const { return folder_.path() / "cells.jsonl"; }
+  std::filesystem::path library() const { return folder_.path() / "libcudnn.so.9"; }
+  CellHeader header() const { return header_of(matrix, options, "title", "attnprobe matrix two.json"); }
+  // "" where a run may go on; else why not.
+  std::string refusal() const {
+    const std::string message = usage_error([&] { CellLog(file(), header(), Present::resume); });
+    if (message == "no error") return "";
+    const std::string begin = file().string() + ": --resume: it was begun as another matrix: ";
+    const std::string end = "; name another --out, or --overwrite to begin anew";
+    REQUIRE(message.starts_with(begin));
+    REQUIRE(message.ends_with(end));
+    return message.substr(begin.size(), message.size() - begin.size() - end.size());
+  }
+
+  campaign::Matrix matrix;
+  campaign::CampaignOptions options;
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a cell file is gone on with by the same matrix alone, and says what differs", "[cells]") {
+  const Begun same;
+  CHECK(same.refusal().empty());
+  SECTION("configs") {
+    Begun other;
+    other.matrix.questions[1].config.spec.batch = 2;
+    CHECK(other.refusal() == "the config \"causal\" has changed since then");
+    other.matrix.questions[0].config.spec.expect.otherwise = attention::ExpectedVerdict::unsupported;
+    CHECK(other.refusal() == "the config \"plain\" (and 1 more) has changed since then");
+    other.matrix.questions.pop_back();
+    CHECK(other.refusal() == "it has the config \"causal\", which is not asked for now");
+    other.matrix.questions[0].config.spec.name = "new";
+    CHECK(other.refusal() == "it has the config \"plain\", which is not asked for now");
+  }
+  SECTION("targets") {
+    Begun other;
+    other.matrix.targets[0].properties["multiProcessorCount"] = 1;
+    CHECK(other.refusal() == "the target \"h200\" has changed since then");
+    std::swap(other.matrix.targets[0], other.matrix.targets[1]);
+    CHECK(other.refusal() == "it has each target in another place");
+    other.matrix.targets.push_back(*gpu::find("l40s"));
+    CHECK(other.refusal() == "it lacks the target \"l40s\", which is asked for now");
+  }
+  SECTION("cuDNN, patched where it lies") {
+    const Begun other;
+    const auto written = std::filesystem::last_write_time(other.library());
+    std::fstream(other.library()).seekp(20'000) << "y";
+    std::filesystem::last_write_time(other.library(), written + std::chrono::seconds(1));
+    CHECK(other.refusal() == "the cuDNN \"9.19.0\" has changed since then");
+  }
+  SECTION("options") {
+    Begun other;
+    other.options.run.seed = 7;
+    CHECK(other.refusal() == "it was asked with no options, now with the options \"--seed 7\"");
+    other.options = {};
+    other.options.run.data = run::DataRegime::large;
+    other.options.walk.modes = {"A"};
+    CHECK(contains(other.refusal(), "\"--mode A"));
+    CHECK(contains(other.refusal(), "--data large"));
+    other.options = {};
+    other.options.jobs = 3;  // changes no answer
+    CHECK(other.refusal().empty());
+  }
+}
+
+TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]") {
+  const Begun begun;
+  std::string text = read_text(begun.file());
+  const size_t digests = text.find(",\"made_of\"");
+  REQUIRE(digests != std::string::npos);
+  text.erase(digests, text.find('\n') - 1 - digests);
+  std::ofstream(begun.file()) << text;
+  CHECK(CellLog(begun.file()).size() == 1);
+  CHECK(usage_error([&] { CellLog(begun.file(), begun.header(), Present::resume); }) ==
+        begun.file().string() +
+            ": --resume: it does not say what its configs, targets and options were (an older attnprobe wrote it, or a "
+            "merge of parts that differ), so nothing tells whether it is this matrix; name another --out, or "
+            "--overwrite to begin anew");
+}
+
+TEST_CASE("reading a cell file does not cut off the line that another process writes", "[cells]") {
+  const Begun begun;
+  std::ofstream(begun.file(), std::ios::app) << R"({"cell":[1,0,0],"verd)";
+  const std::string text = read_text(begun.file());
+  CHECK(CellLog(begun.file()).size() == 1);
+  CHECK(read_text(begun.file()) == text);
+  CellLog(begun.file(), begun.header(), Present::resume);
+  CHECK(read_text(begun.file()) < text);
+}
+
+TEST_CASE("a merge names what differs between its parts", "[cells]") {
+  Begun one, two;
+  two.matrix.questions[0].config.spec.batch = 4;
+  CellLog(two.file(), two.header(), Present::replace).add({1, 0, 0}, R"({"verdict":"unsupported"})");
+  const TemporaryFolder folder;
+  const auto merged = merge_cells({one.file(), two.file()}, folder.path() / "cells.jsonl", "");
+  CHECK(merged.differing == std::vector<std::string>{"the config \"plain\""});
+  CHECK(merged.conflicts == 0);
+  const CellLog log(folder.path() / "cells.jsonl");
+  CHECK(log.size() == 2);
+  CHECK_FALSE(log.header().made_of);
+  // Of one alone it is that one again.
+  merge_cells({one.file()}, one.file(), "");
+  CHECK(one.refusal().empty());
+}
