@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "cudnn/library_info.hpp"
@@ -20,7 +21,7 @@ namespace {
 
 using campaign::CellPlace;
 namespace fs = std::filesystem;
-constexpr const char* schema = "attnprobe/cells/1";
+constexpr const char* cells_schema = "attnprobe/cells/1";
 constexpr std::string_view cell_key = "{\"cell\":[";
 
 std::string line_of(const CellPlace& place, const std::string& cell) {
@@ -47,7 +48,7 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
 }
 
 std::string header_of(const MatrixAxes& axes) {
-  return json_text({{"schema", schema}, {"tool", tool_version()}, {"axes", axes}}) + "\n";
+  return json_text({{"schema", cells_schema}, {"tool", tool_version()}, {"axes", axes}}) + "\n";
 }
 
 MatrixAxes axes_in(const JsonView& place) {
@@ -60,6 +61,7 @@ MatrixAxes axes_in(const JsonView& place) {
                             target.at("architecture").text(),
                             static_cast<int>(target.at("sm").integer(0, std::numeric_limits<int>::max()))});
   axes.cudnns = place.at("cudnns").texts();
+  check_cells(place.where(), axes.configs.size(), axes.targets.size(), axes.cudnns.size());
   return axes;
 }
 
@@ -81,6 +83,7 @@ MatrixAxes axes_of(const campaign::Matrix& matrix, const std::string& title, con
     axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
                             t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
   for (const auto& library : matrix.cudnns) axes.cudnns.push_back(library.version.text());
+  check_cells("the matrix", axes.configs.size(), axes.targets.size(), axes.cudnns.size());
   return axes;
 }
 
@@ -117,7 +120,7 @@ void CellLog::read() {
   const JsonSource source = source_of(last_line_);
   const Json json = parse_json(line, source, {.comments = false});
   const JsonView header(json, source);
-  header.at("schema").word({schema});
+  header.at("schema").word({cells_schema});
   axes_ = axes_in(header.at("axes"));
   std::streamoff whole = in.tellg();
   while (std::getline(in, line)) {
