@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "attention/flop.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
@@ -77,7 +79,7 @@ void lose(Result& result, const worker::WorkerLost& lost) {
 }  // namespace
 
 size_t jobs_of(const CampaignOptions& options) {
-  if (options.jobs > 0) return static_cast<size_t>(options.jobs);
+  if (options.jobs > 0) return std::min<size_t>(static_cast<size_t>(options.jobs), most_jobs());
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
@@ -116,9 +118,12 @@ Result TargetRun::run(const Question& question, const Question* next) {
       lose_at_start(result, lost);
     else
       lose(result, lost);
-  } catch (const Error& e) {
+  } catch (const std::exception& e) {
+    // What nobody foresaw costs one answer, too. Threads and files that the machine does not give are the environment.
+    const auto* error = dynamic_cast<const Error*>(&e);
     result.verdict = Verdict::error;
-    result.environment_broken = e.kind() == ErrorKind::environment;
+    result.environment_broken = error != nullptr ? error->kind() == ErrorKind::environment
+                                                 : dynamic_cast<const std::system_error*>(&e) != nullptr;
     diagnose::RootCause cause;
     cause.category = result.environment_broken ? diagnose::Category::environment : diagnose::Category::internal_error;
     cause.reason = cause.explanation = e.what();
