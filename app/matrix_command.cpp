@@ -27,6 +27,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* no_cache_file =
+    "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
+
 struct MatrixOptions {
   std::vector<std::string> files;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
@@ -125,9 +128,11 @@ int matrix(MatrixOptions options) {
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
   std::unique_ptr<campaign::WalkCache> cache;
-  if (!options.no_cache) {
-    cache = std::make_unique<campaign::WalkCache>(options.cache.empty() ? campaign::default_cache_file()
-                                                                        : fs::path(options.cache));
+  const fs::path cache_file = options.cache.empty() ? campaign::default_cache_file() : fs::path(options.cache);
+  if (!options.no_cache && cache_file.empty()) {
+    spdlog::warn("no answers are kept: {}", no_cache_file);
+  } else if (!options.no_cache) {
+    cache = std::make_unique<campaign::WalkCache>(cache_file);
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -224,7 +229,9 @@ void add_cache(CLI::App& app, Run& run) {
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {
-      campaign::WalkCache cache(options->file.empty() ? campaign::default_cache_file() : fs::path(options->file));
+      const fs::path file = options->file.empty() ? campaign::default_cache_file() : fs::path(options->file);
+      if (file.empty()) throw Error(ErrorKind::environment, fmt::format("there is no cache: {}", no_cache_file));
+      campaign::WalkCache cache(file);
       if (options->what == "clear") cache.clear();
       const auto statistics = cache.statistics();
       if (options->format == "json")

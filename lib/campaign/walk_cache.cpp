@@ -13,6 +13,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/trust.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -228,10 +229,11 @@ void WalkCache::clear() {
 }
 
 fs::path default_cache_file() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "attnprobe/answers.sqlite";
-  const char* home = std::getenv("HOME");
-  return fs::path(home == nullptr ? "/tmp" : home) / ".cache/attnprobe/answers.sqlite";
+  const auto folder = user_cache_folder();
+  if (!folder) return {};
+  fs::path file = *folder / "attnprobe/answers.sqlite";
+  std::error_code ignored;
+  return fs::exists(file, ignored) && why_not_believed(file) ? fs::path() : file;
 }
 
 }  // namespace attnprobe::campaign

@@ -55,7 +55,8 @@ class WalkCache {
 /// What tells the build of the cuDNN at that path from others: of every file of it name, size and first and last bytes.
 std::string build_of_library(const std::string& cudnn);
 
-/// $XDG_CACHE_HOME/attnprobe/answers.sqlite, or below ~/.cache.
+/// attnprobe/answers.sqlite in user_cache_folder(); "" where that is nowhere, or where others may have written the file
+/// (base/trust.hpp).
 std::filesystem::path default_cache_file();
 
 }  // namespace attnprobe::campaign
