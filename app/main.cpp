@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -97,6 +99,13 @@ int main(int argc, char** argv) {
   } catch (const Error& e) {
     spdlog::error("{}", e.what());
     return app::exit_code(e.kind());
+  } catch (const std::bad_alloc&) {
+    spdlog::error("out of memory; --jobs with fewer takes less");
+    return app::environment_lacks;
+  } catch (const std::system_error& e) {
+    // Threads and files that the machine does not give.
+    spdlog::error("the machine refuses what is needed: {}; see `ulimit -u` and `ulimit -n`", e.what());
+    return app::environment_lacks;
   } catch (const std::exception& e) {
     spdlog::critical("unexpected: {}", e.what());
     return app::probe_lost;

@@ -32,7 +32,7 @@ class Process {
   static constexpr int child_socket = 3, child_notes = 4;
 
   /// Starts `arguments[0]`; `environment` changes the parent's:
-  /// a value sets, std::nullopt unsets. Throws Error(internal).
+  /// a value sets, std::nullopt unsets. Throws Error(environment).
   Process(const std::vector<std::string>& arguments,
           const std::vector<std::pair<std::string, std::optional<std::string>>>& environment);
   /// Kills the child if it is still there.
