@@ -45,8 +45,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     slot_ = &object[key];
     if (object.size() == known && source_ != nullptr)
       fail(pointer() + "/" + pointer_part(key), fmt::format("the key \"{}\" appears twice in one object", cut(key)));
-    if (object.size() > most_keys)
-      return refuse(fmt::format("an object of more than {} keys", most_keys));
+    if (object.size() > most_keys) return refuse(fmt::format("an object of more than {} keys", most_keys));
     keys_.back() = std::move(key);
     return true;
   }

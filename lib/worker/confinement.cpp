@@ -102,16 +102,17 @@ constexpr uint32_t this_architecture = AUDIT_ARCH_AARCH64;
 #endif
 
 constexpr long forbidden_calls[] = {
-    SYS_execve,      SYS_execveat,                                                 // programs
-    SYS_ptrace,      SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,  // other processes
-    SYS_socket,      SYS_socketpair,       SYS_connect,           SYS_bind,
-    SYS_listen,  // others at all
-    SYS_mount,       SYS_umount2,          SYS_pivot_root,        SYS_chroot,
-    SYS_setns,       SYS_unshare,  // other views of the system
-    SYS_bpf,         SYS_perf_event_open,  SYS_userfaultfd,       SYS_io_uring_setup,
-    SYS_add_key,  // where kernels had most holes
-    SYS_request_key, SYS_keyctl,           SYS_init_module,       SYS_finit_module,
-    SYS_kexec_load};
+    // programs
+    SYS_execve, SYS_execveat,
+    // other processes
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,
+    // anybody else
+    SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen,
+    // other views of the system
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare,
+    // where kernels had most holes
+    SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_add_key, SYS_request_key, SYS_keyctl,
+    SYS_init_module, SYS_finit_module, SYS_kexec_load};
 
 void forbid_calls() {
 #if defined(__x86_64__) || defined(__aarch64__)
