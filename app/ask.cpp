@@ -18,6 +18,7 @@
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "libraries.hpp"
+#include "option_checks.hpp"
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
@@ -216,10 +217,10 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
   command
       .add_option("--timeout", campaign.timeout_seconds,
                   "seconds for one config on one target, and for each of its plans")
-      ->check(CLI::PositiveNumber)
+      ->check(check_seconds)
       ->group(how_far);
   command.add_option("--jobs", campaign.jobs, "worker processes at a time; default: the cores")
-      ->check(CLI::PositiveNumber)
+      ->check(check_jobs)
       ->group(how_far);
 }
 
@@ -236,7 +237,7 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   command.add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
   command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")->group(running);
   command.add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, 1'000'000))
       ->group(running);
 }
 

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 
 namespace attnprobe::app {
@@ -100,7 +101,7 @@ void add_diff(CLI::App& app, Run& run) {
   command->add_option("--new-cudnn", options->options.new_cudnn, "of NEW only this version's");
   command
       ->add_option("--tolerance", options->options.tolerance, "times that differ by less are equal; default: 0.05, 5 %")
-      ->check(CLI::NonNegativeNumber);
+      ->check(check_share);
   command->add_option("--fail-on", options->fail_on,
                       "kinds of change for which the exit code is 1, comma list; regression (default): "
                       "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "

@@ -8,6 +8,7 @@
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -39,7 +40,7 @@ void add_doctor(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("doctor", "What this machine has, and what works on it");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
-  command->add_option("--timeout", options->timeout, "seconds for each step")->check(CLI::PositiveNumber);
+  command->add_option("--timeout", options->timeout, "seconds for each step")->check(check_seconds);
   command->callback([options, &run] {
     run = [options] {
       const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options->cudnn, options->timeout);

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/printable.hpp"
@@ -104,6 +106,13 @@ int main(int argc, char** argv) {
     if (dynamic_cast<const BrokenPipe*>(&e) != nullptr) app::end_by_broken_pipe();
     spdlog::error("{}", e.what());
     return app::exit_code(e.kind());
+  } catch (const std::bad_alloc&) {
+    spdlog::error("out of memory; --jobs with fewer takes less");
+    return app::environment_lacks;
+  } catch (const std::system_error& e) {
+    // Threads and files that the machine does not give.
+    spdlog::error("the machine refuses what is needed: {}; see `ulimit -u` and `ulimit -n`", e.what());
+    return app::environment_lacks;
   } catch (const std::exception& e) {
     spdlog::critical("unexpected: {}", e.what());
     return app::probe_lost;

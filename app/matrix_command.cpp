@@ -28,6 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* no_cache_file =
+    "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
+
 struct MatrixOptions {
   std::vector<std::string> files;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
@@ -163,9 +166,12 @@ int matrix(MatrixOptions options) {
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
   std::unique_ptr<campaign::WalkCache> cache;
-  if (!options.no_cache) {
-    cache = std::make_unique<campaign::WalkCache>(cache_file(options.cache),
-                                                  [](const std::string& message) { spdlog::warn("{}", message); });
+  const fs::path kept = cache_file(options.cache);
+  if (!options.no_cache && kept.empty()) {
+    spdlog::warn("no answers are kept: {}", no_cache_file);
+  } else if (!options.no_cache) {
+    cache =
+        std::make_unique<campaign::WalkCache>(kept, [](const std::string& message) { spdlog::warn("{}", message); });
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -276,6 +282,7 @@ void add_cache(CLI::App& app, Run& run) {
   command->callback([options, &run] {
     run = [options]() -> int {
       const fs::path file = cache_file(options->file);
+      if (file.empty()) throw Error(ErrorKind::environment, fmt::format("there is no cache: {}", no_cache_file));
       if (options->what == "clear") campaign::clear_cache(file);
       const auto statistics = campaign::cache_statistics(file);
       if (options->format == "json")

@@ -9,12 +9,11 @@
 #include "attention/read_configs.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {
-
-constexpr size_t max_cross_product = 100'000;
 
 // A field's value and its place in a document, or the option that gave it.
 struct Entry {
@@ -97,17 +96,31 @@ std::string value_label(const Entry& entry) {
   return entry.field->name + "=" + (value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
-// Every combination of the fields that hold several values.
-std::vector<AttentionConfig> expand(const std::vector<Entry>& entries, const Origin& origin) {
-  size_t count = 1;
+// The configs that the entries are, besides `before` of the same document. Throws for more than the limits allow: both
+// their number and the memory that they take, since each has a copy of what they share.
+size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
+  const std::string where = origin.file.empty() ? "the options" : origin.file;
+  size_t count = 1, bytes = 0;
   for (const auto& [field, value] : entries) {
-    if (!value.json().is_array()) continue;
+    const size_t length = json_text(value.json()).size();
+    if (!value.json().is_array()) {
+      bytes += length;
+      continue;
+    }
     if (field->is_text) value.fail("takes one text, not an array");
     if (value.json().empty()) value.fail("an empty array of values");
-    count *= value.json().size();
-    if (count > max_cross_product)
-      value.fail(fmt::format("the cross product has more than {} configs", max_cross_product));
+    count *= value.json().size();  // at most what a file has bytes times the limit
+    bytes += length / value.json().size();
+    check_limit(limits::configs, before + count, value.where(), "configs");
   }
+  check_limit(limits::document_bytes, count * bytes, where,
+              fmt::format("bytes, which the {} configs of a cross product take,", count));
+  return count;
+}
+
+// Every combination of the fields that hold several values. `before`: the configs that the document has already.
+std::vector<AttentionConfig> expand(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
+  const size_t count = count_of(entries, origin, before);
   std::vector<AttentionConfig> configs;
   for (size_t index = 0; index < count; ++index) {
     std::vector<Entry> chosen = entries;
@@ -138,7 +151,7 @@ Override parse_override(const std::string& field, const std::string& text) {
   const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[');
   auto value = [&](const std::string& word) {
     if (structured) return parse_json(word, source_of_option(field), {.comments = false});
-    Json parsed = Json::parse(word, nullptr, false);
+    Json parsed = parse_json_leniently(word);
     return parsed.is_discarded() ? Json(word) : parsed;
   };
   if (structured || text.find(',') == std::string::npos) return {field, value(text)};
@@ -162,11 +175,13 @@ std::vector<AttentionConfig> read_configs(const JsonView& document, const std::v
   if (list.json().empty() && many) list.fail("no config in the array");
 
   std::vector<AttentionConfig> configs;
+  check_limit(limits::configs, many ? list.json().size() : 1, list.where(), "configs");
   for (const auto& config : many ? list.values() : std::vector<JsonView>{list}) {
     std::vector<Entry> entries = defaults;
     lay_over(entries, read_object(config));
     lay_over(entries, read_overrides(overrides));
-    for (auto& one : expand(entries, {document.source().name, config.pointer()})) configs.push_back(std::move(one));
+    for (auto& one : expand(entries, {document.source().name, config.pointer()}, configs.size()))
+      configs.push_back(std::move(one));
   }
   return configs;
 }
@@ -183,7 +198,7 @@ std::vector<AttentionConfig> load_configs(const std::string& path, const std::ve
 }
 
 std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& overrides) {
-  return expand(read_overrides(overrides), {});
+  return expand(read_overrides(overrides), {}, 0);
 }
 
 Json config_schema() {

@@ -11,11 +11,15 @@
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/json_reader.hpp"
+#include "base/limits.hpp"
 
 namespace attnprobe::attention {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Documents that name each other several times are read as often: ten of ten make ten billion.
+constexpr size_t most_documents = 10'000, longest_chain = 32;
 
 constexpr const char* axis_keys[] = {"targets", "cudnn", "config_files"};
 
@@ -41,6 +45,10 @@ class Reader {
  public:
   void read(const std::string& file) {
     const JsonSource source{input_name(file)};
+    if (++documents_ > most_documents)
+      throw Error(ErrorKind::usage, fmt::format("{}: \"config_files\" have more than {} documents read, each as often "
+                                                "as it is named",
+                                                source.name, most_documents));
     const Json json = load_json(file);
     const JsonView document(json, source);
     const bool names_axes =
@@ -61,7 +69,10 @@ class Reader {
 
  private:
   void add_configs(const JsonView& document) {
-    for (auto& config : read_configs(document)) all_.configs.push_back(std::move(config));
+    auto configs = read_configs(document);
+    check_limit(limits::configs, all_.configs.size() + configs.size(), document.source().name,
+                "configs with those of the documents before it");
+    for (auto& config : configs) all_.configs.push_back(std::move(config));
   }
 
   void read_further(const std::string& file, const JsonView& pattern) {
@@ -76,11 +87,15 @@ class Reader {
         chain.push_back(other);
         pattern.fail(fmt::format("{} reads itself: {}", pattern.shown(), fmt::join(chain, " -> ")));
       }
+      if (open_.size() >= longest_chain)
+        pattern.fail(fmt::format("{} is the {}th document in a chain; allowed: {}", pattern.shown(), open_.size() + 1,
+                                 longest_chain));
       read(other);
     }
   }
 
   MatrixDocument all_;
+  size_t documents_ = 0;
   std::vector<std::string> open_;  // the documents whose further documents are being read
 };
 

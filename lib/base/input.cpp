@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/limits.hpp"
 
 namespace attnprobe {
 namespace {
@@ -19,6 +19,12 @@ namespace {
 using Take = std::function<void(std::string_view)>;
 
 constexpr size_t piece = size_t{256} << 10;
+
+// A decoder's own memory is what the file says that it needs; xz -9 says 65 MiB.
+constexpr uint64_t most_decoder_bytes = uint64_t{512} << 20;
+
+// xz packs zeros 7000-fold, logs of cuDNN 150-fold. What is small in the end may be packed as it likes.
+constexpr uint64_t most_expansion = 2000, harmless_bytes = uint64_t{64} << 20;
 
 // Bytes in, bytes out; false once nothing more can be made of what comes.
 class Decoder {
@@ -87,7 +93,7 @@ class Gzip : public Decoder {
 class Xz : public Decoder {
  public:
   Xz() {
-    if (lzma_stream_decoder(&stream_, std::numeric_limits<uint64_t>::max(), LZMA_CONCATENATED) != LZMA_OK)
+    if (lzma_stream_decoder(&stream_, most_decoder_bytes, LZMA_CONCATENATED) != LZMA_OK)
       throw Error(ErrorKind::internal, "liblzma does not start");
   }
   Xz(const Xz&) = delete;
@@ -116,7 +122,10 @@ class Xz : public Decoder {
     take({buffer_.data(), buffer_.size() - stream_.avail_out});
     ended_ = status == LZMA_STREAM_END;
     if (status == LZMA_OK || status == LZMA_BUF_ERROR || ended_) return true;
-    problem_ = fmt::format("its xz data is broken (liblzma error {})", static_cast<int>(status));
+    if (status == LZMA_MEMLIMIT_ERROR)
+      problem_ = fmt::format("to decompress its xz data takes more than {} MiB of memory", most_decoder_bytes >> 20);
+    else
+      problem_ = fmt::format("its xz data is broken (liblzma error {})", static_cast<int>(status));
     return false;
   }
 
@@ -139,7 +148,9 @@ std::string input_name(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
-void read_input(const std::string& file, const Take& take, std::string* problem) {
+namespace {
+
+void read_limited(const std::string& file, const Limit& limit, const Take& take, std::string* problem) {
   const auto close = [](std::FILE* f) {
     if (f != stdin) std::fclose(f);
   };
@@ -150,13 +161,19 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   if (!input) fail(fmt::format("cannot be opened: {}", std::strerror(errno)));
   std::array<char, piece> buffer{};
   std::unique_ptr<Decoder> decoder;
-  size_t made = 0;
+  const uint64_t most = value_of(limit);
+  uint64_t read = 0, made = 0;
   const Take counted = [&](std::string_view bytes) {
     made += bytes.size();
+    if (made > most) fail(fmt::format("it has more than {} bytes; {} allows more", most, limit.variable));
+    if (made > harmless_bytes + most_expansion * read)
+      fail(fmt::format("its {} bytes so far unpack to {}, more than {} for each: it is no file to read", read, made,
+                       most_expansion));
     if (!bytes.empty()) take(bytes);
   };
   while (const size_t size = std::fread(buffer.data(), 1, buffer.size(), input.get())) {
     const std::string_view bytes(buffer.data(), size);
+    read += size;
     if (!decoder) decoder = decoder_of(bytes);
     if (!decoder->feed(bytes, counted)) break;
   }
@@ -168,10 +185,16 @@ void read_input(const std::string& file, const Take& take, std::string* problem)
   if (problem != nullptr) *problem = wrong;
 }
 
+}  // namespace
+
+void read_input(const std::string& file, const Take& take, std::string* problem) {
+  read_limited(file, limits::log_bytes, take, problem);
+}
+
 std::string input_text(const std::string& file) {
   std::string text, problem;
-  read_input(
-      file, [&](std::string_view bytes) { text += bytes; }, &problem);
+  read_limited(
+      file, limits::document_bytes, [&](std::string_view bytes) { text += bytes; }, &problem);
   if (!problem.empty()) throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), problem));
   return text;
 }

@@ -11,22 +11,17 @@ namespace attnprobe {
 namespace {
 
 std::string place_of(const JsonSource& source, const std::string& pointer) {
-  return pointer.empty() ? source.name : source.name + source.joint + pointer;
+  return pointer.empty() ? source.name : source.name + source.joint + cut(pointer);
 }
 
-// A text for a message: cut where it is long, between characters of UTF-8.
-std::string cut(std::string text) {
-  constexpr size_t most = 200;
-  if (text.size() <= most) return text;
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return text.substr(0, end) + "…";
-}
+// Of one object: it has no index, so that each key is compared with all before it.
+constexpr size_t most_keys = 4096;
 
 // Builds the value while the parser reads, as the library's own builder does, and stops it at what is refused.
 class StrictBuilder : public nlohmann::json_sax<Json> {
  public:
-  StrictBuilder(std::string_view text, const JsonSource& source, const JsonRules& rules)
+  // Without a source it gives up in silence.
+  StrictBuilder(std::string_view text, const JsonSource* source, const JsonRules& rules)
       : text_(text), source_(source), rules_(rules) {}
 
   Json take() { return std::move(root_); }
@@ -48,25 +43,28 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     // One search a key: an ordered object has no index.
     const size_t known = object.size();
     slot_ = &object[key];
-    if (object.size() == known)
-      fail(place_of(source_, cut(pointer() + "/" + pointer_part(key))),
-           fmt::format("the key \"{}\" appears twice in one object", cut(key)));
+    if (object.size() == known && source_ != nullptr)
+      fail(pointer() + "/" + pointer_part(key), fmt::format("the key \"{}\" appears twice in one object", cut(key)));
+    if (object.size() > most_keys) return refuse(fmt::format("an object of more than {} keys", most_keys));
     keys_.back() = std::move(key);
     return true;
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
+    if (source_ == nullptr) return false;
     std::string reason = e.what();
     // "[json.exception.parse_error.101] parse error at line 3, column 0: syntax error while …": the line is of what was
     // read last, which need not be the one that is wrong.
     if (const size_t end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
     if (const size_t end = reason.find(": "); reason.rfind("parse error at", 0) == 0 && end != std::string::npos)
       reason.erase(0, end + 2);
-    if (!source_.is_file) fail(source_.name, fmt::format("{} is not valid JSON: {}", cut(std::string(text_)), reason));
+    reason = cut(reason);  // it quotes what was read last
+    if (!source_->is_file)
+      throw Error(source_->kind, fmt::format("{}: {} is not valid JSON: {}", source_->name, cut(text_), reason));
     // `position` counts the last character that was read; a newline there ends the line that is wrong.
     const size_t byte = std::min(std::max<size_t>(position, 1) - 1, text_.size());
     const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
-    fail(fmt::format("{}:{}", source_.name, line), "not valid JSON: " + reason);
+    throw Error(source_->kind, fmt::format("{}:{}: not valid JSON: {}", source_->name, line, reason));
   }
 
  private:
@@ -81,9 +79,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     opened = std::move(container);
     open_.push_back(&opened);
     keys_.emplace_back();
-    if (open_.size() > rules_.deepest)
-      fail(place_of(source_, cut(pointer())), fmt::format("nested deeper than {}", rules_.deepest));
-    return true;
+    return open_.size() <= rules_.deepest || refuse(fmt::format("nested deeper than {}", rules_.deepest));
   }
 
   bool close() {
@@ -108,12 +104,17 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     return pointer;
   }
 
-  [[noreturn]] void fail(const std::string& where, const std::string& message) const {
-    throw Error(source_.kind, where + ": " + message);
+  [[noreturn]] void fail(const std::string& pointer, const std::string& message) const {
+    throw Error(source_->kind, place_of(*source_, pointer) + ": " + message);
+  }
+
+  bool refuse(const std::string& message) const {
+    if (source_ != nullptr) fail(pointer(), message);
+    return false;
   }
 
   std::string_view text_;
-  const JsonSource& source_;
+  const JsonSource* source_;
   const JsonRules& rules_;
   Json root_;
   std::vector<Json*> open_;
@@ -124,8 +125,15 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 }  // namespace
 
 Json parse_json(std::string_view text, const JsonSource& source, const JsonRules& rules) {
-  StrictBuilder builder(text, source, rules);
+  StrictBuilder builder(text, &source, rules);
   Json::sax_parse(text.begin(), text.end(), &builder, Json::input_format_t::json, true, rules.comments);
+  return builder.take();
+}
+
+Json parse_json_leniently(std::string_view text) {
+  const JsonRules rules{.comments = false};
+  StrictBuilder builder(text, nullptr, rules);
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) return Json(Json::value_t::discarded);
   return builder.take();
 }
 
@@ -175,7 +183,7 @@ JsonView JsonView::with(const Json& value) const {
 JsonView JsonView::at(const std::string& key) const {
   if (!value_->is_object()) fail_unless_it_is("an object");
   const auto found = value_->find(key);
-  if (found == value_->end()) fail(fmt::format("the key \"{}\" is missing", key));
+  if (found == value_->end()) fail(fmt::format("the key \"{}\" is missing", cut(key)));
   return below(*found, pointer_part(key));
 }
 
@@ -200,7 +208,8 @@ std::vector<JsonView> JsonView::values() const {
 }
 
 void JsonView::fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const {
-  at(key).fail(fmt::format("unknown key \"{}\"{}; allowed: {}", key, did_you_mean(key, allowed), quoted_list(allowed)));
+  at(key).fail(
+      fmt::format("unknown key \"{}\"{}; allowed: {}", cut(key), did_you_mean(key, allowed), quoted_list(allowed)));
 }
 
 void JsonView::only_keys(const std::vector<std::string>& allowed) const {

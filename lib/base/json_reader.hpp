@@ -31,11 +31,15 @@ struct JsonRules {
 };
 
 /// Throws Error(source.kind) for text that is not JSON, for bytes that are not UTF-8, for a key that an object has
-/// twice (other readers keep the last one in silence), for nesting beyond the limit and for numbers that no double
-/// holds.
+/// twice (other readers keep the last one in silence), for nesting and objects beyond the limits and for numbers that
+/// no double holds.
 Json parse_json(std::string_view text, const JsonSource& source, const JsonRules& rules = {});
 
-/// The same from a file, which may be compressed (base/input.hpp); "-" is standard input.
+/// For text that is expected to be broken at times, as in a log that was cut off: a value that is_discarded() where
+/// parse_json throws, and of a key that an object has twice the last. Comments are not allowed.
+Json parse_json_leniently(std::string_view text);
+
+/// The same as parse_json from a file, which may be compressed (base/input.hpp); "-" is standard input.
 Json load_json(const std::string& file, const JsonRules& rules = {});
 
 /// A value of a JSON text and its place there. Cheap to copy; the JSON must outlive it. Every function that reads

@@ -101,6 +101,14 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string cut(std::string_view text) {
+  constexpr size_t most = 200;
+  if (text.size() <= most) return std::string(text);
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "…";
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view space = " \t\r\n";
   const size_t first = text.find_first_not_of(space);

@@ -37,20 +37,25 @@ std::string shell_word(const std::string& word);
 /// `text` without white space at either end.
 std::string_view trim(std::string_view text);
 
+/// A text for a message: cut where it is long, between characters of UTF-8. What a file holds may be megabytes.
+std::string cut(std::string_view text);
+
 /// Where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. One search for each of the two (memchr): a
-/// search for both at once goes byte by byte, and logs are long.
+/// search for both at once goes byte by byte, and logs are long. Each is searched for once, however many there are of
+/// the other.
 class LineEnds {
  public:
-  explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')) {}
+  explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')), newline_(text.find('\n')) {}
   /// The first at or behind `begin`, which never goes back; npos: the last line is open.
   size_t find(size_t begin) {
     if (nul_ < begin) nul_ = text_.find('\0', begin);
-    return std::min(text_.find('\n', begin), nul_);
+    if (newline_ < begin) newline_ = text_.find('\n', begin);
+    return std::min(newline_, nul_);
   }
 
  private:
   std::string_view text_;
-  size_t nul_;
+  size_t nul_, newline_;
 };
 
 }  // namespace attnprobe

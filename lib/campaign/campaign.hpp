@@ -26,7 +26,7 @@ struct CampaignOptions {
   std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };
 
-/// The worker processes at a time.
+/// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.
 size_t jobs_of(const CampaignOptions& options);
 
 struct CampaignResult {

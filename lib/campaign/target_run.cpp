@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "attention/flop.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
@@ -100,7 +101,7 @@ void lose(Result& result, const worker::WorkerLost& lost) {
 }  // namespace
 
 size_t jobs_of(const CampaignOptions& options) {
-  if (options.jobs > 0) return static_cast<size_t>(options.jobs);
+  if (options.jobs > 0) return std::min<size_t>(static_cast<size_t>(options.jobs), most_jobs());
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
@@ -151,6 +152,10 @@ Result TargetRun::run(const Question& question, const Question* next) {
     client_.reset();
     break_environment(result, e.what(),
                       fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
+  } catch (const std::exception& e) {  // what nobody foresaw costs one answer, too
+    break_environment(result, e.what(), e.what());
+    result.environment_broken = false;
+    result.root_cause->category = diagnose::Category::internal_error;
   }
   result.reproduce = command(question_command(question, options_));
   return result;

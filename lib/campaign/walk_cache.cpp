@@ -10,6 +10,8 @@
 #include <mutex>
 
 #include "base/digest.hpp"
+#include "base/error.hpp"
+#include "base/trust.hpp"
 #include "campaign/cache_database.hpp"
 #include "campaign/library_files.hpp"
 
@@ -144,10 +146,11 @@ void clear_cache(const fs::path& file) {
 }
 
 fs::path default_cache_file() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && *cache != '\0') return fs::path(cache) / "attnprobe/answers.sqlite";
-  const char* home = std::getenv("HOME");
-  return fs::path(home == nullptr ? "/tmp" : home) / ".cache/attnprobe/answers.sqlite";
+  const auto folder = user_cache_folder();
+  if (!folder) return {};
+  fs::path file = *folder / "attnprobe/answers.sqlite";
+  std::error_code ignored;
+  return fs::exists(file, ignored) && why_not_believed(file) ? fs::path() : file;
 }
 
 }  // namespace attnprobe::campaign

@@ -65,7 +65,8 @@ CacheStatistics cache_statistics(const std::filesystem::path& file);
 /// Forgets every answer; makes no file. Throws as cache_statistics().
 void clear_cache(const std::filesystem::path& file);
 
-/// $XDG_CACHE_HOME/attnprobe/answers.sqlite, or below ~/.cache.
+/// attnprobe/answers.sqlite in user_cache_folder(); "" where that is nowhere, or where others may have written the file
+/// (base/trust.hpp).
 std::filesystem::path default_cache_file();
 
 }  // namespace attnprobe::campaign

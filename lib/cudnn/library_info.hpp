@@ -39,7 +39,8 @@ struct Candidate {
 /// be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
 /// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders, and what
 /// scripts/fetch-cudnn brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a
-/// version ("9.14") is looked for among the latter and by file names. Throws Error(environment) if `requested` or
+/// version ("9.14") is looked for among the latter and by file names. What is not named is taken only where nobody but
+/// root and this user can have written it (base/trust.hpp). Throws Error(environment) if `requested` or
 /// ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/trust.hpp"
 #include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 
@@ -33,9 +34,17 @@ std::vector<fs::path> split_paths(const std::string& list) {
 
 class Candidates {
  public:
+  // One that a search came by: loading it runs code of it, so that it has to be the user's own or the system's.
   void add(const fs::path& path, const std::string& found_by) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return;
+    if (const auto why = why_not_believed(path))
+      passed_over_.push_back(fmt::format("{}: {}", path.string(), *why));
+    else
+      add_named(path, found_by);
+  }
+  void add_named(const fs::path& path, const std::string& found_by) {
+    std::error_code ignored;
     const fs::path real = fs::canonical(path, ignored);
     if (std::find(seen_.begin(), seen_.end(), real) != seen_.end()) return;
     seen_.push_back(real);
@@ -50,11 +59,13 @@ class Candidates {
     std::sort(children.begin(), children.end());
     for (const auto& child : children) add(child / below / file_name, found_by);
   }
-  std::vector<Candidate> take() { return std::move(list_); }
+  const std::vector<Candidate>& list() const { return list_; }
+  const std::vector<std::string>& passed_over() const { return passed_over_; }
 
  private:
   std::vector<Candidate> list_;
   std::vector<fs::path> seen_;
+  std::vector<std::string> passed_over_;
 };
 
 // A file or a folder that was named outright.
@@ -118,9 +129,9 @@ std::vector<fs::path> site_packages() {
 }
 
 // Where scripts/fetch-cudnn puts versions side by side, a folder each.
-fs::path fetched_folder() {
-  const std::string cache = environment("XDG_CACHE_HOME");
-  return (cache.empty() ? fs::path(environment("HOME")) / ".cache" : fs::path(cache)) / "attnprobe/cudnn";
+std::optional<fs::path> fetched_folder() {
+  if (const auto cache = user_cache_folder()) return *cache / "attnprobe/cudnn";
+  return std::nullopt;
 }
 
 // The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose file name
@@ -128,6 +139,7 @@ fs::path fetched_folder() {
 std::optional<fs::path> library_of_version(const std::string& version) {
   std::optional<fs::path> best;
   std::vector<int> newest;
+  const auto fetched = fetched_folder();
   auto consider = [&](const std::string& name, const fs::path& path) {
     if (!is_version(name) || !is_of_version(name, version) || version_numbers(name) < newest) return;
     newest = version_numbers(name);
@@ -138,9 +150,29 @@ std::optional<fs::path> library_of_version(const std::string& version) {
     const std::string real = fs::canonical(candidate.path, ignored).filename().string();
     consider(real.substr(std::min(real.size(), std::string("libcudnn.so.").size())), candidate.path);
     for (fs::path folder = candidate.path; folder.has_relative_path(); folder = folder.parent_path())
-      if (folder.parent_path() == fetched_folder()) consider(folder.filename().string(), candidate.path);
+      if (fetched && folder.parent_path() == *fetched) consider(folder.filename().string(), candidate.path);
   }
   return best;
+}
+
+// Every cuDNN that is here, without one being asked for.
+Candidates search() {
+  Candidates found;
+  if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
+    found.add_named(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
+  for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
+  for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
+  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
+    if (const std::string path = environment(variable); !path.empty())
+      for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
+  for (const char* lib : {"lib64", "lib"}) found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
+  // The wheels that scripts/setup unpacks beside a build of this project.
+  std::error_code ignored;
+  const fs::path self = fs::canonical("/proc/self/exe", ignored);
+  for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
+  if (const auto fetched = fetched_folder()) found.add_below(*fetched, "nvidia/cudnn/lib", "scripts/fetch-cudnn");
+  return found;
 }
 
 }  // namespace
@@ -153,31 +185,20 @@ std::vector<Candidate> find_libraries(const std::string& requested) {
                             requested, requested));
   }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
-  Candidates found;
-  if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
-    found.add(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
-  for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
-  for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
-  for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
-    if (const std::string path = environment(variable); !path.empty())
-      for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
-  for (const char* lib : {"lib64", "lib"}) found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
-  // The wheels that scripts/setup unpacks beside a build of this project.
-  std::error_code ignored;
-  const fs::path self = fs::canonical("/proc/self/exe", ignored);
-  for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
-    found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
-  found.add_below(fetched_folder(), "nvidia/cudnn/lib", "scripts/fetch-cudnn");
-  return found.take();
+  return search().list();
 }
 
 Candidate choose_library(const std::string& requested) {
-  auto candidates = find_libraries(requested);
-  if (candidates.empty())
-    throw Error(ErrorKind::environment,
-                "no cuDNN 9 on this machine: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's package) or "
-                "name one with --cudnn or ATTNPROBE_CUDNN");
-  return candidates.front();
+  if (!requested.empty()) return find_libraries(requested).front();
+  const Candidates found = search();
+  if (!found.list().empty()) return found.list().front();
+  std::string passed_over;
+  if (!found.passed_over().empty())
+    passed_over = fmt::format(" ({} is passed over, since others may have written it)", found.passed_over().front());
+  throw Error(ErrorKind::environment,
+              fmt::format("no cuDNN 9 on this machine{}: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's "
+                          "package) or name one with --cudnn or ATTNPROBE_CUDNN",
+                          passed_over));
 }
 
 }  // namespace attnprobe::cudnn

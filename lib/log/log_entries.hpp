@@ -35,7 +35,7 @@ struct LogEntry {
 class LogSplitter {
  public:
   using OnEntry = std::function<void(LogEntry&& entry)>;
-  /// A line that is none of cuDNN's, without its end.
+  /// A line that is none of cuDNN's, without its end; empty ones are only counted.
   using OnText = std::function<void(std::string_view line, int64_t number)>;
 
   LogSplitter(OnEntry on_entry, OnText on_text) : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}

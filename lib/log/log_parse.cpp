@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/json.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::log {
@@ -41,7 +41,7 @@ std::optional<Reason> parse_reason(std::string_view line) {
 }
 
 std::optional<EngineConfigLog> parse_engine_text(std::string_view text) {
-  return parse_engine(Json::parse(json_object_at_start(text), nullptr, false));
+  return parse_engine(parse_json_leniently(json_object_at_start(text)));
 }
 
 }  // namespace

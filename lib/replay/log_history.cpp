@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "log/log_entries.hpp"
@@ -35,7 +36,7 @@ class LogReader::State {
  public:
   State()
       : splitter_([this](LogEntry&& entry) { take(entry); },
-                  [this](std::string_view line, int64_t) { take_text(line); }) {}
+                  [this](std::string_view line, int64_t number) { take_text(line, number); }) {}
 
   void feed(std::string_view bytes) { splitter_.feed(bytes); }
 
@@ -64,7 +65,22 @@ class LogReader::State {
     std::vector<EngineConfigLog> candidates, rejected;
   };
 
+  // An entry that cannot be read, for whatever reason, costs itself: what follows it is read.
   void take(const LogEntry& entry) {
+    guarded(entry.first_line, [&] { read(entry); });
+    entry_ = nullptr;
+  }
+
+  template <class F>
+  void guarded(int64_t line, F&& body) try {
+    body();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    problem(line, e.what());
+  }
+
+  void read(const LogEntry& entry) {
     ++history_.severities[entry.severity];
     // An entry without its end does not say whose it is: that of the last one's writer, most likely.
     if (entry.whole)
@@ -100,7 +116,6 @@ class LogReader::State {
     } else if (is_function(entry, "cudnnBackendExecute()")) {
       executed_without_json(thread, entry);
     }
-    entry_ = nullptr;
   }
 
   // The reader of calls sees a graph in the entry in which its finalize begins.
@@ -116,9 +131,10 @@ class LogReader::State {
     }
   }
 
-  void problem(std::string what) {
-    if (history_.problems.size() < most_problems)
-      history_.problems.push_back(fmt::format("line {}: {}", entry_->first_line, what));
+  void problem(const std::string& what) { problem(entry_->first_line, what); }
+
+  void problem(int64_t line, const std::string& what) {
+    if (history_.problems.size() < most_problems) history_.problems.push_back(fmt::format("line {}: {}", line, what));
   }
 
   void note_device(const LogEntry& entry) {
@@ -155,7 +171,7 @@ class LogReader::State {
       thread.graph = place->second;
     } else {
       // Not the strict reader: a log is cut off and mixed up in many ways, and what cannot be read is skipped and noted.
-      const Json json = Json::parse(log::json_object_at_start(text), nullptr, false);
+      const Json json = parse_json_leniently(log::json_object_at_start(text));
       if (!json.is_object() || !json.contains("operationGraph")) {
         read_graphs_.erase(place);
         problem(fmt::format("the JSON of {} is cut off or broken", entry.function));
@@ -171,7 +187,7 @@ class LogReader::State {
     thread.graph_seen = true;
     if (graph_text.size() == text.size()) return std::nullopt;
     auto config = log::parse_engine(
-        Json::parse(log::json_object_at_start(text.substr(graph_text.size() + engine_key.size())), nullptr, false));
+        parse_json_leniently(log::json_object_at_start(text.substr(graph_text.size() + engine_key.size()))));
     if (config && config->sm_version > 0) history_.graphs[*thread.graph].sm = static_cast<int>(config->sm_version / 10);
     return config;
   }
@@ -200,11 +216,11 @@ class LogReader::State {
   }
 
   size_t add(LoggedGraph&& found, const LogEntry& entry) {
-    for (size_t i = 0; i < history_.graphs.size(); ++i) {
-      LoggedGraph& known = history_.graphs[i];
-      if (known.hash != found.hash || known.cudnn_version != entry.version) continue;
+    const auto [place, is_new] = graphs_.try_emplace({found.hash, entry.version}, history_.graphs.size());
+    if (!is_new) {
+      LoggedGraph& known = history_.graphs[place->second];
       if (known.kind.empty()) known.kind = found.kind;
-      return i;
+      return place->second;
     }
     found.cudnn_version = entry.version;
     found.first_line = entry.first_line;
@@ -381,14 +397,16 @@ class LogReader::State {
   }
 
   // Reasons without an entry's head: pasted, or printed by the program itself.
-  void take_text(std::string_view line) {
+  void take_text(std::string_view line, int64_t number) {
     const std::string_view words = trim(line);
     if (words.empty()) return;
     constexpr std::string_view frontend_graph = "{\"context\":";
     if (const size_t at = words.find(frontend_graph); at != std::string_view::npos) {
-      std::string text(log::json_object_at_start(words.substr(at)));
-      auto& all = history_.frontend;
-      if (!text.empty() && std::find(all.begin(), all.end(), text) == all.end()) all.push_back(std::move(text));
+      const std::string_view text = log::json_object_at_start(words.substr(at));
+      if (text.empty())
+        problem(number, "the JSON of cudnn-frontend is cut off or broken");
+      else if (frontend_.insert(text_key(text)).second)
+        history_.frontend.push_back({std::string(text), number});
       return;
     }
     for (const std::string_view sign :
@@ -428,7 +446,9 @@ class LogReader::State {
   std::map<std::pair<int64_t, int64_t>, Thread> threads_;
   std::pair<int64_t, int64_t> writer_;
   const LogEntry* entry_ = nullptr;
-  std::map<std::pair<size_t, size_t>, size_t> read_graphs_;  // by the text of its JSON
+  std::map<std::pair<size_t, size_t>, size_t> read_graphs_;        // by the text of its JSON
+  std::map<std::pair<std::string, CudnnVersion>, size_t> graphs_;  // of the history, by hash
+  std::set<std::pair<size_t, size_t>> frontend_;                   // by text
   importers::LogGraphReader calls_;
   std::vector<std::string> loose_;
   std::string device_;

@@ -45,9 +45,15 @@ struct LoggedGraph {
   bool refused() const;
 };
 
+/// A graph that cudnn-frontend wrote.
+struct FrontendText {
+  std::string json;
+  int64_t line = 0;  ///< of the file, from 1; 0: the whole file is its JSON
+};
+
 struct LogHistory {
   std::vector<LoggedGraph> graphs;     ///< in order of appearance
-  std::vector<std::string> frontend;   ///< distinct graphs of cudnn-frontend, a JSON text each
+  std::vector<FrontendText> frontend;  ///< distinct graphs of cudnn-frontend
   std::set<CudnnVersion> versions;     ///< of cuDNN, as its entries say
   std::map<char, int64_t> severities;  ///< entries by I, W and E
   int64_t lines = 0;

@@ -77,7 +77,7 @@ bool take_document(const Json& json, replay::LogHistory& history) {
     return true;
   }
   if (!importers::is_frontend_json(json)) return false;
-  history.frontend.push_back(json_text(json));
+  history.frontend.push_back({json_text(json), 0});
   return true;
 }
 
@@ -86,14 +86,8 @@ bool take_document(const Json& json, replay::LogHistory& history) {
 ReplayedGraph from_frontend(const std::string& text) {
   ReplayedGraph graph;
   graph.is_frontend = true;
-  importers::FrontendGraph found;
-  try {
-    found = importers::import_frontend_json(parse_json(text, {"cudnn-frontend's JSON", ": ", false}));
-  } catch (const Error& e) {
-    graph.logged.problem = e.what();
-    graph.recognised.description = "a graph of cudnn-frontend that cannot be read";
-    return graph;
-  }
+  const importers::FrontendGraph found =
+      importers::import_frontend_json(parse_json(text, {"cudnn-frontend's JSON", ": ", false}));
   const build::BuildContext context{found.cudnn_version, 0};
   graph.notes = found.notes;
   if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
@@ -120,13 +114,42 @@ ReplayedGraph from_frontend(const std::string& text) {
   return graph;
 }
 
+// A graph that is damaged, in whatever way, costs itself: the others of its log are read.
+ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
+  std::string problem;
+  try {
+    return from_frontend(text.json);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {
+    problem = e.what();
+  }
+  ReplayedGraph graph;
+  graph.is_frontend = true;
+  graph.logged.problem = text.line == 0 ? problem : fmt::format("line {}: {}", text.line, problem);
+  graph.logged.first_line = text.line;
+  graph.recognised.description = "a graph of cudnn-frontend that cannot be read";
+  return graph;
+}
+
+// What the log shows of it stands, whatever it is.
+recognise::Recognised recognised_in_log(const replay::LoggedGraph& logged) try {
+  return recognise::recognise_graph(logged.imported->graph, {logged.cudnn_version, logged.sm});
+} catch (const std::bad_alloc&) {
+  throw;
+} catch (const std::exception& e) {
+  recognise::Recognised none;
+  none.description = fmt::format("a graph that cannot be read: {}", e.what());
+  return none;
+}
+
 void recognise_all(Replay& replay) {
   for (auto& logged : replay.history.graphs) {
     ReplayedGraph graph;
     graph.number = replay.graphs.size() + 1;
     graph.logged = std::move(logged);
     if (const auto& imported = graph.logged.imported) {
-      graph.recognised = recognise::recognise_graph(imported->graph, {graph.logged.cudnn_version, graph.logged.sm});
+      graph.recognised = recognised_in_log(graph.logged);
       for (const auto& missing : imported->missing) graph.notes.push_back("not in the log: " + missing);
       for (const auto& inferred : imported->inferred) graph.notes.push_back("inferred: " + inferred);
       graph.notes.insert(graph.notes.end(), graph.recognised.notes.begin(), graph.recognised.notes.end());
@@ -139,7 +162,7 @@ void recognise_all(Replay& replay) {
   // Where a log has both, cuDNN's own entries say what cudnn-frontend's graphs became.
   const bool has_graphs = !replay.graphs.empty();
   for (const auto& text : replay.history.frontend) {
-    ReplayedGraph graph = from_frontend(text);
+    ReplayedGraph graph = readable_from_frontend(text);
     const bool is_known = std::any_of(replay.graphs.begin(), replay.graphs.end(), [&](const auto& other) {
       return has_graphs && !graph.logged.hash.empty() && other.logged.hash == graph.logged.hash;
     });
@@ -189,7 +212,7 @@ Replay read_replay(const std::string& file) {
     try {
       take_document(document.json(), replay.history);
     } catch (const Error& e) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {}", file, e.what()));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), e.what()));
     }
   }
   recognise_all(replay);

@@ -61,7 +61,8 @@ std::vector<fs::path> places_of_program() {
   if (dladdr(reinterpret_cast<const void*>(&worker_program), &here) != 0 && here.dli_fname != nullptr)
     add_beside(fs::canonical(here.dli_fname, unknown));
   if (const char* path = std::getenv("PATH"))
-    for (const auto& folder : split(path, ':')) places.push_back(fs::path(folder) / "attnprobe");
+    for (const auto& folder : split(path, ':'))  // of the working directory no program is taken unasked
+      if (fs::path(folder).is_absolute()) places.push_back(fs::path(folder) / "attnprobe");
   return places;
 }
 

@@ -1,6 +1,7 @@
 #include "worker/message.hpp"
 
 #include "base/error.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::worker {
@@ -16,10 +17,10 @@ std::optional<Message> MessageBuffer::take() {
   if (!begun_) {
     const size_t end = bytes_.find('\n');
     if (end == std::string::npos) return std::nullopt;
-    Json line = Json::parse(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (!line.is_object())
+    Json line = parse_json_leniently(std::string_view(bytes_).substr(0, end));
+    if (!line.is_object() || (line.contains("bytes") && !line["bytes"].is_number_unsigned()))
       throw Error(ErrorKind::internal,
-                  "between parent and worker came something that is not a message: " + bytes_.substr(0, 200));
+                  "between parent and worker came something that is not a message: " + cut(bytes_));
     bytes_.erase(0, end + 1);
     begun_ = std::move(line);
   }

@@ -46,8 +46,14 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
+// What the machine does not give is the user's to change, or to ask for less.
 [[noreturn]] void fail(const std::string& what, int error) {
-  throw Error(ErrorKind::environment, fmt::format("cannot start a worker process: {}: {}", what, std::strerror(error)));
+  const char* cure = "";
+  if (error == EMFILE || error == ENFILE) cure = "; `ulimit -n` allows too few open files";
+  if (error == EAGAIN) cure = "; `ulimit -u` allows too few processes, or --jobs asks for too many";
+  if (error == ENOMEM) cure = "; --jobs with fewer takes less memory";
+  throw Error(ErrorKind::environment,
+              fmt::format("cannot start a worker process: {}: {}{}", what, std::strerror(error), cure));
 }
 
 // Owned from here on; `number` is what a system call gave.

@@ -16,6 +16,7 @@
 #include "probe/walk.hpp"
 #include "run/runner.hpp"
 #include "worker/archive.hpp"
+#include "worker/confinement.hpp"
 #include "worker/process.hpp"
 #include "worker/protocol.hpp"
 #include "worker/test_faults.hpp"
@@ -89,7 +90,10 @@ class Server {
   Json open(const Json& request) {
     const Json& properties = request.at("properties");
     // Before cuDNN: its own dlopen of libcuda.so.1 must find the one that is meant.
-    if (!properties.is_null()) gpu::load_null_driver();
+    if (!properties.is_null()) {
+      confine();
+      gpu::load_null_driver();
+    }
     library_ = cudnn::Library::load(request.at("cudnn").get<std::string>());
     device_.emplace(properties.is_null() ? cudnn::DeviceContext::real(*library_)
                                          : cudnn::DeviceContext::simulated(*library_, properties.dump()));
@@ -146,6 +150,7 @@ class Server {
 int serve(int socket) {
   // A parent that was killed leaves no orphans behind.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  leave_no_core();
   Server(socket).run();
   return 0;
 }

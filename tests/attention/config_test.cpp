@@ -187,7 +187,26 @@ TEST_CASE("A cross product too large is refused", "[config]") {
   Json many = Json::array();
   for (int i = 1; i <= 400; ++i) many.push_back(i);
   const std::string text = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
-  CHECK(refusal(text) == "bert.json: /seqlen: the cross product has more than 100000 configs");
+  CHECK(refusal(text) ==
+        "bert.json: /seqlen: 160000 configs are more than the 100000 that attnprobe takes; "
+        "ATTNPROBE_MAX_CONFIGS=160000 allows them");
+}
+
+TEST_CASE("Cross products that are too large together are refused, before any is made", "[config]") {
+  Json many = Json::array();
+  for (int i = 1; i <= 300; ++i) many.push_back(i);
+  const std::string one = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
+  std::string text = "[" + one;
+  for (int i = 0; i < 100; ++i) text += "," + one;
+  CHECK(refusal(text + "]") ==
+        "bert.json: /1/seqlen: 180000 configs are more than the 100000 that attnprobe takes; "
+        "ATTNPROBE_MAX_CONFIGS=180000 allows them");
+  // Few, but each with a copy of what they share.
+  const std::string name(1 << 20, 'n');
+  CHECK_THAT(
+      refusal(R"({"name": ")" + name + R"(", "head_dim": 8, "seqlen": 8, "heads": )" + many.dump() + "}"),
+      StartsWith("bert.json: 3") && ContainsSubstring("bytes, which the 300 configs of a cross product take, are "
+                                                      "more than the 268435456"));
 }
 
 TEST_CASE("An error in an array names the element", "[config]") {

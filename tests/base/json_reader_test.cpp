@@ -153,3 +153,76 @@ TEST_CASE("The nearest word is a likely slip, whatever its case and length", "[j
   CHECK(nearest("head", {"batch", "heads_q"}) == "heads_q");
   CHECK(nearest(std::string(10'000'000, 'f'), types).empty());
 }
+
+TEST_CASE("A key of megabytes is cut in the message that refuses it", "[json]") {
+  const std::string key(20 << 20, 'k');
+  const Json json = {{key, 1}};
+  const std::string why = refused(json, [](const JsonView& v) { v.only_keys({"a"}); });
+  CHECK(why.size() < 700);
+  CHECK_THAT(why, StartsWith("a.json: /kkk") && ContainsSubstring("unknown key \"kkk"));
+  CHECK(refusal("{\"" + key + "\": 1, \"" + key + "\": 2}").size() < 700);
+  CHECK(refusal("{\"a\": " + key).size() < 700);
+}
+
+TEST_CASE("An object of very many keys is refused: each is compared with all before it", "[json]") {
+  const auto object = [](size_t keys) {
+    std::string text = "[{\"k0\": 0";
+    for (size_t i = 1; i < keys; ++i) text += fmt::format(",\"k{}\":0", i);
+    return text + "}]";
+  };
+  CHECK(refusal(object(4096)) == "no error");
+  CHECK(refusal(object(200'000)) == "a.json: /0: an object of more than 4096 keys");
+  CHECK(parse_json_leniently(object(200'000)).is_discarded());
+}
+
+TEST_CASE("Lenient JSON gives up where the strict reader throws, and is no deeper", "[json]") {
+  CHECK(parse_json_leniently(R"({"a": [1, {"b": null}], "a": 2})") == Json({{"a", 2}}));
+  for (const char* broken : {"", "{", "{} {}", "\"\xff\"", "1e999", "[1] // two", "nul"}) {
+    INFO(broken);
+    CHECK(parse_json_leniently(broken).is_discarded());
+  }
+  const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  CHECK(parse_json_leniently(nested(256)).is_array());
+  CHECK(parse_json_leniently(nested(257)).is_discarded());
+  CHECK(parse_json_leniently(nested(1 << 20)).is_discarded());
+}
+
+TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
+  const TemporaryFolder folder;
+  const size_t depth = 100'000;
+  const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+  const std::string head =
+      "I! CuDNN (v91900 56) function cudnnBackendFinalizeGraphVisualize() called:\ni!     apiLog: "
+      "type=json; val=";
+  const auto file = [&](const char* name, const std::string& text) { return folder.file(name, text).string(); };
+  const std::pair<std::string, std::string> cases[] = {
+      {"--config " + file("c.json", deep), "nested deeper than 256"},
+      {"matrix --out " + (folder.path() / "m").string() + " " + file("d.json", "{\"config_files\":" + deep + "}"),
+       "nested deeper than 256"},
+      {"--heads 1 --seqlen 8 --head-dim 8 --target " + file("t.json", deep), "nested deeper than 256"},
+      {"diff " + file("r.json", deep) + " " + file("r2.json", deep), "nested deeper than 256"},
+      {"diff " + file("cells.jsonl", deep + "\n") + " " + file("cells2.jsonl", deep + "\n"), "nested deeper than 256"},
+      {"replay --list " + file("doc.json", deep), "nested deeper than 256"},
+      {"explain " + file("g.log", head + "{\"operationGraph\":" + deep + "}\ni! Time: x\n"), ""},
+      {"replay --list " + file("f.log", "x {\"context\":" + deep + ",\"nodes\":[]}\n"), ""},
+      {"replay --list " + file("u.bin", "{i\001a" + deep), "nested deeper than 64"},
+      {"--te " + file("te.json", deep), "nested deeper than 256"}};
+  for (const auto& [arguments, message] : cases) {
+    const Run run = run_attnprobe(arguments);
+    INFO(arguments << "\n" << run.err << run.out);
+    CHECK(run.exit_code <= 2);
+    CHECK(contains(run.err, message));
+    CHECK_FALSE(contains(run.err, "critical"));
+  }
+  // An option's text is one argument, 128 KiB at most.
+  const Run option =
+      shell(fmt::format("{} --heads 1 --seqlen 8 --head-dim 8 --mask $(head -c 100000 /dev/zero | tr "
+                        "'\\0' '[')",
+                        program()));
+  CHECK(option.exit_code == 2);
+  CHECK_THAT(option.err, ContainsSubstring("--mask at /0/0") && ContainsSubstring("nested deeper than 256"));
+  // Behind a space it is no JSON to begin with, and as deep.
+  CHECK(shell(fmt::format("{} --heads 1 --seqlen 8 --head-dim 8 --mask \" $(head -c 100000 /dev/zero | tr '\\0' '[')\"",
+                          program()))
+            .exit_code == 2);
+}

@@ -198,3 +198,39 @@ TEST_CASE("candidates come in the documented order, each with the rule that foun
   CHECK(found[0].found_by == "ATTNPROBE_CUDNN");
   CHECK(cudnn::find_libraries(copy.file("libcudnn.so.9")).size() == 1);
 }
+
+TEST_CASE("without a home nothing is loaded from the working directory", "[environment]") {
+  const TemporaryFolder folder;
+  const fs::path lib = folder.path() / ".cache/attnprobe/cudnn/9.99.0/nvidia/cudnn/lib";
+  fs::create_directories(lib);
+  write(lib / "libcudnn.so.9", "a stranger's");
+  for (const char* home : {"-u HOME -u XDG_CACHE_HOME", "HOME= XDG_CACHE_HOME=", "HOME=. -u XDG_CACHE_HOME"}) {
+    const Run run =
+        shell("cd " + folder.path().string() + " && env " + home + " " + program() + " " + problem + " --cudnn 9.99");
+    INFO(home << run.err);
+    CHECK(run.exit_code == 3);
+    CHECK_THAT(run.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is here"));
+  }
+}
+
+TEST_CASE("a cuDNN that others may have written is passed over by a search, and taken where it is named",
+          "[environment]") {
+  const CudnnCopy copy;
+  const fs::path folder = copy.file("libcudnn.so.9").parent_path();
+  const auto finds_copy = [&] {
+    for (const auto& candidate : cudnn::find_libraries(""))
+      if (candidate.path.parent_path() == folder) return true;
+    return false;
+  };
+  setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
+  CHECK(finds_copy());
+  fs::permissions(folder, fs::perms::all);
+  CHECK_FALSE(finds_copy());
+  setenv("LD_LIBRARY_PATH", fs::relative(folder).c_str(), 1);
+  CHECK_FALSE(finds_copy());
+  unsetenv("LD_LIBRARY_PATH");
+  setenv("ATTNPROBE_CUDNN", folder.c_str(), 1);
+  CHECK(finds_copy());
+  unsetenv("ATTNPROBE_CUDNN");
+  CHECK(cudnn::find_libraries(folder).size() == 1);
+}

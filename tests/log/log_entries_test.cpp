@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include <chrono>
+
 #include "base/input.hpp"
 #include "catch.hpp"
 #include "support.hpp"
@@ -166,4 +168,20 @@ TEST_CASE("gzip and xz are seen by their first bytes, what is left of a cut file
   CHECK(problem == "its xz data is cut off");
   CHECK_THROWS_WITH(read_input("/nowhere.log", take), ContainsSubstring("/nowhere.log: cannot be opened"));
   CHECK_THROWS_WITH(read_input(folder.path().string(), take), ContainsSubstring("cannot be read"));
+}
+
+TEST_CASE("a log is read in time that grows with its length, whatever its bytes", "[log]") {
+  const auto seconds_of = [](const std::string& text) {
+    const auto begin = std::chrono::steady_clock::now();
+    LogSplitter splitter([](LogEntry&&) {}, [](std::string_view, int64_t) {});
+    for (size_t at = 0; at < text.size(); at += 1 << 18) splitter.feed(std::string_view(text).substr(at, 1 << 18));
+    splitter.finish();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  constexpr size_t size = 8 << 20;  // at 0.45 MB/s, as NULs were once read, 18 s
+  std::string mixed;
+  for (size_t i = 0; mixed.size() < size; ++i) mixed += std::string("x\0", 2);
+  for (const std::string& text : {std::string(size, '\0'), mixed, std::string(size, '\n'), std::string(size, '\r'),
+                                  std::string(size, ' '), std::string(size, '!')})
+    CHECK(seconds_of(text) < 2);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <random>
 #include <set>
 #include <sstream>
 
@@ -362,4 +363,56 @@ TEST_CASE("files that hold no graph are usage errors that say how to get a log",
   }
   CHECK_THAT(run_attnprobe("replay " + pytorch + " --graph 2").err,
              ContainsSubstring("--graph: \"2\" is not a graph of this file; allowed: 1 to 1"));
+}
+
+TEST_CASE("a damaged line of cudnn-frontend's JSON costs itself, and is named", "[replay]") {
+  std::istringstream lines(unpacked_fixture("frontend-graphs.jsonl.xz"));
+  std::vector<std::string> graphs;
+  for (std::string text; std::getline(lines, text) && graphs.size() < 40;)
+    graphs.push_back(Json::parse(text)["frontend"].dump());
+  const TemporaryFolder folder;
+  std::mt19937 random(14);
+  const auto below = [&](size_t count) { return static_cast<size_t>(random() % count); };
+  size_t damaged = 0, unread = 0;
+  for (int i = 0; i < 300; ++i) {
+    const std::string& good = graphs[below(graphs.size())];
+    std::string bad = graphs[below(graphs.size())];
+    for (size_t change = 0; change <= below(3); ++change) {
+      const size_t at = below(bad.size() - 50) + 12;  // behind the words by which a graph is known
+      switch (below(4)) {
+        case 0:
+          bad[at] = static_cast<char>(random());
+          break;
+        case 1:
+          bad[at] = "0123456789-e.nul\"{}[],:"[below(23)];
+          break;
+        case 2:
+          bad.erase(at, 1 + below(30));
+          break;
+        default:
+          bad.insert(at, bad.substr(below(bad.size()), 1 + below(40)));
+      }
+    }
+    if (bad.find_first_of(std::string("\n\0", 2)) != std::string::npos) continue;
+    const std::string file = folder.file("a.log", "one\n" + bad + "\n" + good + "\n").string();
+    INFO(bad);
+    const replay::Replay read = replay::read_replay(file);
+    ++damaged;
+    bool has_good = false;
+    for (const auto& graph : read.graphs) {
+      has_good =
+          has_good || graph.logged.imported || graph.recognised.spec || contains(graph.logged.problem, "no attention");
+      if (graph.logged.problem.empty() || contains(graph.logged.problem, "no attention")) continue;
+      ++unread;
+      CHECK_THAT(graph.logged.problem, StartsWith("line 2: "));
+    }
+    CHECK(has_good);
+    if (read.graphs.size() == 1 && bad != good)
+      for (const auto& problem : read.history.problems) {
+        ++unread;
+        CHECK(problem == "line 2: the JSON of cudnn-frontend is cut off or broken");
+      }
+  }
+  CHECK(damaged > 250);
+  CHECK(unread > 100);
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/json_reader.hpp"
 #include "base/text.hpp"
 #include "frameworks/transformer_engine/calls_reading.hpp"
 
@@ -183,7 +184,7 @@ class Dump {
     for (const char* key : {"deterministic", "cuda_graph", "return_max_logit"})
       if (has(key)) fields_[key] = boolean(key);
     const std::string dropout = text("attention_dropout", "?");
-    const Json number = Json::parse(dropout, nullptr, false);
+    const Json number = parse_json_leniently(dropout);
     fields_["dropout"] = number.is_number() ? number : Json(dropout);
     if (has("softmax_type")) fields_["softmax_type"] = text("softmax_type", "");
   }

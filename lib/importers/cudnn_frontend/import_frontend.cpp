@@ -59,7 +59,11 @@ class UbjsonGuard : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t, const string_t&) override { return true; }
   bool string(string_t&) override { return true; }
   bool binary(binary_t&) override { return true; }
-  bool key(string_t&) override { return true; }
+  bool key(string_t&) override {
+    if (++keys_ <= most_keys) return true;
+    wrong = fmt::format("it has more than {} keys", most_keys);
+    return false;
+  }
   bool start_object(size_t elements) override { return enter(elements); }
   bool start_array(size_t elements) override { return enter(elements); }
   bool end_object() override { return leave(); }
@@ -72,7 +76,7 @@ class UbjsonGuard : public nlohmann::json_sax<Json> {
   std::string wrong;
 
  private:
-  static constexpr size_t deepest = 64;
+  static constexpr size_t deepest = 64, most_keys = 20'000;  // keys of one object are compared with each other
 
   bool enter(size_t elements) {
     constexpr auto unknown = static_cast<size_t>(-1);
@@ -89,7 +93,7 @@ class UbjsonGuard : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  size_t bytes_, depth_ = 0;
+  size_t bytes_, depth_ = 0, keys_ = 0;
 };
 
 }  // namespace

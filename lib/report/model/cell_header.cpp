@@ -7,6 +7,7 @@
 
 #include "attention/fields.hpp"
 #include "base/digest.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 #include "campaign/library_files.hpp"
 #include "campaign/reproduce.hpp"
@@ -34,6 +35,7 @@ MatrixAxes axes_in(const JsonView& place) {
                             target.at("architecture").text(),
                             static_cast<int>(target.at("sm").integer(0, std::numeric_limits<int>::max()))});
   axes.cudnns = place.at("cudnns").texts();
+  check_cells(place.where(), axes.configs.size(), axes.targets.size(), axes.cudnns.size());
   return axes;
 }
 
@@ -113,6 +115,7 @@ CellHeader header_of(const campaign::Matrix& matrix, const campaign::CampaignOpt
     made_of.cudnns.push_back(campaign::build_of_library(library.path));
     made_of.cudnn_times.push_back(campaign::times_of_library(library.path));
   }
+  check_cells("the matrix", axes.configs.size(), axes.targets.size(), axes.cudnns.size());
   made_of.options = campaign::options_text(options, false);
   return header;
 }

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <limits>
 
 #include "base/error.hpp"
 #include "base/output_file.hpp"
