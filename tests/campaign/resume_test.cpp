@@ -43,7 +43,7 @@ TEST_CASE("a finished matrix outlives every command that is refused", "[matrix][
   CHECK(folder.text("m/cells.jsonl") == cells);
 }
 
-TEST_CASE("a folder may be merged into itself; another one's cells are in the way", "[matrix][resume]") {
+TEST_CASE("a folder may be merged into itself, and other cells in it are in the way", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
   REQUIRE(folder.run("whole", cache).exit_code == 0);

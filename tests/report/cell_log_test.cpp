@@ -16,6 +16,14 @@ namespace {
 const char* two_configs = R"({"defaults": {"heads": 8, "seqlen": 256, "head_dim": 64},
   "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}]})";
 
+// Those of a matrix that was given none.
+campaign::CampaignOptions usual() {
+  campaign::CampaignOptions options;
+  options.walk.plans = probe::Plans::automatic;
+  options.walk.sweep_where_none = false;
+  return options;
+}
+
 // A matrix that was begun, with a cuDNN that is only files.
 class Begun {
  public:
@@ -44,7 +52,7 @@ class Begun {
   }
 
   campaign::Matrix matrix;
-  campaign::CampaignOptions options;
+  campaign::CampaignOptions options = usual();
 
  private:
   TemporaryFolder folder_;
@@ -86,12 +94,12 @@ TEST_CASE("a cell file is gone on with by the same matrix alone, and says what d
     Begun other;
     other.options.run.seed = 7;
     CHECK(other.refusal() == "it was asked with no options, now with the options \"--seed 7\"");
-    other.options = {};
+    other.options = usual();
     other.options.run.data = run::DataRegime::large;
     other.options.walk.modes = {"A"};
     CHECK(contains(other.refusal(), "\"--mode A"));
     CHECK(contains(other.refusal(), "--data large"));
-    other.options = {};
+    other.options = usual();
     other.options.jobs = 3;  // changes no answer
     CHECK(other.refusal().empty());
   }
