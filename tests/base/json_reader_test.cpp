@@ -191,6 +191,8 @@ TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
   const TemporaryFolder folder;
   const size_t depth = 100'000;
   const std::string deep = std::string(depth, '[') + std::string(depth, ']');
+  const std::string report = R"({"schema":"attnprobe/report/1","results":)" + deep + "}";
+  const std::string cells = R"({"schema":"attnprobe/cells/1","axes":)" + deep + "}\n";
   const std::string head =
       "I! CuDNN (v91900 56) function cudnnBackendFinalizeGraphVisualize() called:\ni!     apiLog: "
       "type=json; val=";
@@ -200,8 +202,8 @@ TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
       {"matrix --out " + (folder.path() / "m").string() + " " + file("d.json", "{\"config_files\":" + deep + "}"),
        "nested deeper than 256"},
       {"--heads 1 --seqlen 8 --head-dim 8 --target " + file("t.json", deep), "nested deeper than 256"},
-      {"diff " + file("r.json", deep) + " " + file("r2.json", deep), "nested deeper than 256"},
-      {"diff " + file("cells.jsonl", deep + "\n") + " " + file("cells2.jsonl", deep + "\n"), "nested deeper than 256"},
+      {"diff " + file("r.json", report) + " " + file("r2.json", report), "nested deeper than 256"},
+      {"diff " + file("cells.jsonl", cells) + " " + file("cells2.jsonl", cells), "nested deeper than 256"},
       {"replay --list " + file("doc.json", deep), "nested deeper than 256"},
       {"explain " + file("g.log", head + "{\"operationGraph\":" + deep + "}\ni! Time: x\n"), ""},
       {"replay --list " + file("f.log", "x {\"context\":" + deep + ",\"nodes\":[]}\n"), ""},

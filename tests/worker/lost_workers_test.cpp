@@ -218,7 +218,7 @@ TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever
   // What ran before it stands.
   const Answer late = ask(two_plans + "run", worker_fault("kill@run of engine 2*"));
   check(late, "SIGKILL", "run of engine 2");
-  check_ran(late, 1);
+  for (const Json& config : viable(late, 1)) check_ran(config);
 }
 
 TEST_CASE("of several workers that build, one that is killed from outside ends the answer", "[run][slow]") {
