@@ -19,6 +19,7 @@
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "libraries.hpp"
+#include "output.hpp"
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
@@ -145,7 +146,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   log.sort();
   const report::CellTable table = cells.take();
   write_matrix_reports(folder.path, log, table);
-  fmt::print("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string());
+  print_text(fmt::format("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string()));
   if (!*campaign.stop) return exit_code(table);
   spdlog::warn("stopped: {} of {} cells; --resume goes on", log.size(), all);
   return interrupted;
@@ -257,7 +258,7 @@ void add_merge(CLI::App& app, Run& run) {
       const report::CellLog log(folder.path / "cells.jsonl");
       const report::CellTable table = collect(log);
       write_matrix_reports(folder.path, log, table);
-      fmt::print("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string());
+      print_text(fmt::format("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string()));
       const report::MatrixAxes& axes = log.axes();
       const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
       if (log.size() == all || options->allow_missing) return exit_code(table);
@@ -286,10 +287,10 @@ void add_cache(CLI::App& app, Run& run) {
       if (options->what == "clear") campaign::clear_cache(file);
       const auto statistics = campaign::cache_statistics(file);
       if (options->format == "json")
-        fmt::print("{}\n", Json(statistics).dump(2));
+        print_data(json_text(Json(statistics), 2) + "\n");
       else
-        fmt::print("{}: {} answers of {} cuDNN libraries, {:.1f} MB\n", statistics.file, statistics.answers,
-                   statistics.libraries, static_cast<double>(statistics.bytes) / 1e6);
+        print_text(fmt::format("{}: {} answers of {} cuDNN libraries, {:.1f} MB\n", statistics.file, statistics.answers,
+                               statistics.libraries, static_cast<double>(statistics.bytes) / 1e6));
       return all_met;
     };
   });

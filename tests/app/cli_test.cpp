@@ -199,7 +199,7 @@ TEST_CASE("the version is printed", "[cli]") {
   CHECK(contains(run_attnprobe("--version").out, "attnprobe 0."));
 }
 
-TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli]") {
+TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli][slow]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json";
   // Enough work for many seconds; the signal comes once a report is there, however busy the machine.

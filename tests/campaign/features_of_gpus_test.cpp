@@ -141,10 +141,10 @@ void check_file(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("features on six GPUs: masks", "[features][slow]") {
+TEST_CASE("features on six GPUs: masks", "[features][answers]") {
   check_file("masks");
 }
-TEST_CASE("features on six GPUs: scores", "[features][slow]") {
+TEST_CASE("features on six GPUs: scores", "[features][answers]") {
   check_file("scores");
 }
 TEST_CASE("features on six GPUs: softmax outputs", "[features]") {
@@ -153,19 +153,19 @@ TEST_CASE("features on six GPUs: softmax outputs", "[features]") {
 TEST_CASE("features on six GPUs: dropout", "[features]") {
   check_file("dropout");
 }
-TEST_CASE("features on six GPUs: heads and dimensions", "[features][slow]") {
+TEST_CASE("features on six GPUs: heads and dimensions", "[features][answers]") {
   check_file("heads-and-dims");
 }
 TEST_CASE("features on six GPUs: ragged, paged, decode", "[features]") {
   check_file("ragged-and-paged");
 }
-TEST_CASE("features on six GPUs: backward", "[features][slow]") {
+TEST_CASE("features on six GPUs: backward", "[features][answers]") {
   check_file("backward");
 }
-TEST_CASE("features on six GPUs: fp8", "[features][slow]") {
+TEST_CASE("features on six GPUs: fp8", "[features][answers]") {
   check_file("fp8");
 }
-TEST_CASE("features on six GPUs: legacy", "[features][slow]") {
+TEST_CASE("features on six GPUs: legacy", "[features][answers]") {
   check_file("legacy");
 }
 

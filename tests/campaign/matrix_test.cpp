@@ -218,7 +218,7 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   CHECK(reported < 12);
 }
 
-TEST_CASE("too little memory on the GPU has one exit code in a probe and in a matrix", "[matrix]") {
+TEST_CASE("too little memory on the GPU has one exit code in a probe and in a matrix", "[matrix][slow]") {
   const MatrixFolder folder(R"({"name": "a", "heads": 2, "seqlen": 64, "head_dim": 64})");
   const Environment too_small{{"ATTNPROBE_TEST_PLANS", "out_of_memory"}};
   const std::string options = " --target h200 --plans run --quick --timing none";

@@ -93,7 +93,7 @@ std::string error_with(const std::string& name, const std::string& from, const s
 
 }  // namespace
 
-TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]") {
+TEST_CASE("the log of every feature's graph gives the graph back", "[log_import][slow]") {
   CHECK(features().graphs.size() > 100);
   check_graphs(logged_graphs(features().messages), features().graphs);
 }

@@ -60,7 +60,7 @@ Json interrupted(const std::string& plans, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes on", "[run]") {
+TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes on", "[run][slow]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
@@ -77,7 +77,7 @@ TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes o
   }
 }
 
-TEST_CASE("a worker lost while it builds a plan to run costs that plan, a fresh one goes on", "[run]") {
+TEST_CASE("a worker lost while it builds a plan to run costs that plan, a fresh one goes on", "[run][slow]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
@@ -193,7 +193,7 @@ TEST_CASE("a worker that dies in start-up is a broken environment, one that dies
   CHECK(probe.result["crash"]["stage"] == "mode FALLBACK");
 }
 
-TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever it was at", "[run]") {
+TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever it was at", "[run][slow]") {
   const std::pair<const char*, const char*> signals[] = {
       {"kill", "SIGKILL"}, {"terminate", "SIGTERM"}, {"hangup", "SIGHUP"}, {"interrupt", "SIGINT"}};
   const auto check = [](const Answer& answer, const std::string& signal, const std::string& stage) {
