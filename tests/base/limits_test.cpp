@@ -111,9 +111,11 @@ TEST_CASE("An xz file cannot claim more memory than its decoder is to take", "[l
   REQUIRE(lzma_stream_buffer_encode(filters, LZMA_CHECK_NONE, nullptr, reinterpret_cast<const uint8_t*>("{}"), 2,
                                     reinterpret_cast<uint8_t*>(packed.data()), &size, packed.size()) == LZMA_OK);
   packed.resize(size);
-  // The block header behind the stream's 12 bytes: size, flags, filter 0x21, properties' size 1, the dictionary's.
-  REQUIRE(packed[14] == 0x21);
-  packed[16] = 37;  // 1.5 GiB
+  // The block header behind the stream's 12 bytes: size, flags, lengths, filter 0x21, properties' size 1, the
+  // dictionary's.
+  const size_t filter = packed.find("\x21\x01", 12);
+  REQUIRE(filter < 24);
+  packed[filter + 2] = 37;  // 1.5 GiB
   const auto header = static_cast<size_t>(static_cast<unsigned char>(packed[12]) + 1) * 4;
   const uint32_t crc = lzma_crc32(reinterpret_cast<const uint8_t*>(packed.data()) + 12, header - 4, 0);
   for (size_t i = 0; i < 4; ++i) packed[12 + header - 4 + i] = static_cast<char>(crc >> (8 * i));

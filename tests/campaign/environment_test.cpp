@@ -204,7 +204,7 @@ TEST_CASE("without a home nothing is loaded from the working directory", "[envir
   const fs::path lib = folder.path() / ".cache/attnprobe/cudnn/9.99.0/nvidia/cudnn/lib";
   fs::create_directories(lib);
   write(lib / "libcudnn.so.9", "a stranger's");
-  for (const char* home : {"-u HOME -u XDG_CACHE_HOME", "HOME= XDG_CACHE_HOME=", "HOME=. -u XDG_CACHE_HOME"}) {
+  for (const char* home : {"-u HOME -u XDG_CACHE_HOME", "HOME= XDG_CACHE_HOME=", "-u XDG_CACHE_HOME HOME=."}) {
     const Run run =
         shell("cd " + folder.path().string() + " && env " + home + " " + program() + " " + problem + " --cudnn 9.99");
     INFO(home << run.err);
