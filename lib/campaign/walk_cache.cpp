@@ -11,6 +11,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json_reader.hpp"
 #include "base/trust.hpp"
 #include "campaign/cache_database.hpp"
 #include "campaign/library_files.hpp"
@@ -105,7 +106,7 @@ std::string WalkCache::key(const graph::OpGraph& graph, const gpu::Target& targe
 std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {
   const auto bytes = state_->value("SELECT findings FROM answers WHERE name = ?", key);
   if (!bytes) return std::nullopt;
-  const Json json = Json::parse(unpacked(*bytes), nullptr, false);
+  const Json json = parse_json_leniently(unpacked(*bytes));
   if (!json.is_object()) return std::nullopt;
   return json.get<probe::WalkFindings>();
 }
@@ -117,7 +118,7 @@ void WalkCache::store(const std::string& key, const probe::WalkFindings& finding
 std::optional<cudnn::LibraryInfo> WalkCache::library(const std::string& cudnn) {
   const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", cudnn + "\n" + state_->identity(cudnn));
   if (!text) return std::nullopt;
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = parse_json_leniently(*text);
   if (!json.is_object()) return std::nullopt;
   return json.get<cudnn::LibraryInfo>();
 }

@@ -43,7 +43,7 @@ uint64_t address_space_bytes() {
 
 void limit_resources() {
   lower_limit(RLIMIT_AS, address_space_bytes() + value_of(limits::worker_bytes));
-  constexpr rlim_t open_files = 256;  // 20 were seen
+  constexpr rlim_t open_files = 256;  // 7 were seen at once
   lower_limit(RLIMIT_NOFILE, open_files);
   // The notes, a file in memory, hold a walk's findings with cuDNN's words: megabytes.
   constexpr rlim_t note_bytes = rlim_t{1} << 30;
