@@ -39,7 +39,7 @@ std::optional<std::string> why_not_believed(const fs::path& path) {
 }
 
 std::optional<fs::path> user_cache_folder() {
-  if (const auto cache = absolute_path("XDG_CACHE_HOME")) return cache;
+  if (auto cache = absolute_path("XDG_CACHE_HOME")) return cache;
   if (const auto home = absolute_path("HOME")) return *home / ".cache";
   return std::nullopt;
 }

@@ -73,7 +73,7 @@ Source Reader::source(const Group& group, JsonObject& entry) const {
 
 // The entry's condition under that of its group; null where neither has one.
 Json Reader::when(const Group& group, const std::optional<JsonView>& own) const {
-  const Json mine = own ? condition_in(*own, rules.keys) : Json();
+  Json mine = own ? condition_in(*own, rules.keys) : Json();
   if (group.when.is_null()) return mine;
   return mine.is_null() ? group.when : Json{{"all", {group.when, mine}}};
 }
@@ -97,7 +97,7 @@ void Reader::section(JsonObject& whole, const char* name, const Take& take) {
 }
 
 std::string message_in(const JsonView& place, const std::vector<ProblemKey>& keys) {
-  const std::string message = words_in(place);
+  std::string message = words_in(place);
   for (size_t at = message.find('{'); at != message.npos; at = message.find('{', at + 1)) {
     const std::string name = message.substr(at + 1, message.find('}', at) - at - 1);
     if (find_key(keys, name) == nullptr) place.fail(fmt::format("\"{{{}}}\" is not a key", name));

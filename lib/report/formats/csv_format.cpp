@@ -27,7 +27,7 @@ std::string as_no_formula(const std::string& text) {
 
 // RFC 4180: quoted where it must be, quotes doubled.
 std::string csv_field(const std::string& given) {
-  const std::string text = as_no_formula(given);
+  std::string text = as_no_formula(given);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
