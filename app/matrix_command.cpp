@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <set>
 
 #include "ask.hpp"
@@ -39,12 +40,13 @@ struct MatrixOptions {
   campaign::CampaignOptions campaign;
 };
 
-void check_names(const std::vector<attention::AttentionConfig>& configs) {
+void check_names(const std::vector<attention::AttentionConfig>& configs, const std::vector<std::string>& files) {
   std::set<std::string> seen;
   for (const auto& config : configs)
     if (!seen.insert(config.spec.name).second)
-      throw Error(ErrorKind::usage, fmt::format("two configs are called \"{}\"; in a matrix each has a name of its own",
-                                                config.spec.name));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: two configs are called \"{}\"; in a matrix each has a name of its own",
+                              fmt::join(files, ", "), config.spec.name));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -107,6 +109,26 @@ report::CellLog::Present present_cells(const MatrixOptions& options) {
   return options.resume ? Present::resume : Present::refuse;
 }
 
+// What this run could not ask, and why the first of it.
+class Broken {
+ public:
+  void add(const campaign::Result& result) {
+    if (!result.environment_broken) return;
+    const std::lock_guard lock(mutex_);
+    if (count_++ == 0 && result.root_cause) why_ = result.root_cause->explanation;
+  }
+  void say() const {
+    if (count_ == 0) return;
+    spdlog::error("{} cells could not be asked: {}; --resume asks them again", count_,
+                  why_.empty() ? "this machine lacks something" : why_);
+  }
+
+ private:
+  size_t count_ = 0;
+  std::string why_;
+  std::mutex mutex_;
+};
+
 // What the environment broke says nothing, and is asked again.
 void collect_finished(report::CellLog& log, report::CellCollector& cells) {
   std::vector<campaign::CellPlace> broken;
@@ -136,13 +158,16 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   Progress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
+  Broken broken;
   campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
     const Json cell = report::cell_json(result);
     log.add(place, json_text(cell));
     cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
     progress.add(result);
+    broken.add(result);
   });
   progress.end();
+  broken.say();
   log.sort();
   const report::CellTable table = cells.take();
   write_matrix_reports(folder.path, log, table);
@@ -156,16 +181,23 @@ fs::path cache_file(const std::string& named) {
   return named.empty() ? campaign::default_cache_file() : fs::path(named);
 }
 
+std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vector<std::string>& words) try {
+  return campaign::named_targets(joined(words), options.campaign.timeout_seconds);
+} catch (const Error& e) {
+  if (!options.targets.empty()) throw;
+  throw Error(e.kind(), fmt::format("{}: \"targets\": {}", fmt::join(options.files, ", "), e.what()));
+}
+
 // Everything is looked at before the folder is touched.
 int matrix(MatrixOptions options) {
   read_modes(options.modes, options.campaign.walk);
   const Shard shard = read_shard(options.shard);
   const attention::MatrixDocument files = attention::load_matrix_documents(options.files);
-  check_names(files.configs);
+  check_names(files.configs, options.files);
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;
   matrix.questions = campaign::questions_of(files.configs);
-  matrix.targets = campaign::named_targets(joined(target_words), options.campaign.timeout_seconds);
+  matrix.targets = targets_of(options, target_words);
   std::unique_ptr<campaign::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
   if (!options.no_cache && kept.empty()) {
@@ -256,7 +288,7 @@ void add_merge(CLI::App& app, Run& run) {
         spdlog::warn("{}{} is not the same in all of these", merged.differing.front(),
                      merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1));
       const report::CellLog log(folder.path / "cells.jsonl");
-      const report::CellTable table = collect(log);
+      const report::CellTable& table = merged.table;
       write_matrix_reports(folder.path, log, table);
       print_text(fmt::format("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string()));
       const report::MatrixAxes& axes = log.axes();

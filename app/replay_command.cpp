@@ -77,7 +77,7 @@ int print_configs(const ReplayOptions& options, const std::vector<const Replayed
   for (const auto* graph : graphs) {
     const auto& recognised = graph->recognised;
     if (!recognised.exact || !recognised.spec) {
-      spdlog::error("graph {}: no config builds it: {}", graph->number, recognised.description);
+      spdlog::error("{}: graph {}: no config builds it: {}", options.file, graph->number, recognised.description);
       code = not_met;
       continue;
     }

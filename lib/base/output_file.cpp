@@ -28,11 +28,8 @@ std::string unwritable(const std::string& name, const std::string& why) {
   throw Error(ErrorKind::usage, unwritable(path.string(), why));
 }
 
-// A path that is wrong is the user's; a disk or a process at its limits is the machine's.
 [[noreturn]] void fail_output(const fs::path& path, int error) {
-  const bool is_limit = error == ENOSPC || error == EDQUOT || error == EIO || error == EMFILE || error == ENFILE ||
-                        error == ENOMEM || error == EFBIG;
-  throw Error(is_limit ? ErrorKind::environment : ErrorKind::usage, unwritable(path.string(), std::strerror(error)));
+  throw Error(kind_of_output_error(error), unwritable(path.string(), std::strerror(error)));
 }
 
 // This process's own descriptor that a path names; -1 for other paths. It is written as it is: opening it anew would
@@ -147,6 +144,12 @@ class DescriptorBuffer : public std::streambuf {
 };
 
 }  // namespace
+
+ErrorKind kind_of_output_error(int error) {
+  const bool is_limit = error == ENOSPC || error == EDQUOT || error == EIO || error == EMFILE || error == ENFILE ||
+                        error == ENOMEM || error == EFBIG;
+  return is_limit ? ErrorKind::environment : ErrorKind::usage;
+}
 
 fs::path without_links(const fs::path& path) {
   constexpr int most_links = 40;  // the kernel's own limit

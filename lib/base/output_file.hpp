@@ -38,6 +38,9 @@ class OutputFile {
 /// theirs. The last part need not exist. Throws Error(usage).
 std::filesystem::path without_links(const std::filesystem::path& path);
 
+/// A path that is wrong is the user's (usage); a disk or a process at its limits is the machine's (environment).
+ErrorKind kind_of_output_error(int error);
+
 /// The reader of a stream is gone. A program whose SIGPIPE is not ignored ends by that signal, in silence.
 class BrokenPipe : public Error {
  public:

@@ -265,11 +265,14 @@ TEST_CASE("bad input to a matrix is named", "[matrix]") {
   CHECK_THAT(refusal("matrix " + folder.path("matrix.json") + out), ContainsSubstring("/targets/1: 7 is not text"));
   CHECK_THAT(refusal("matrix '/nowhere/*.json'" + out), ContainsSubstring("/nowhere/*.json: no file matches"));
   CHECK_THAT(refusal("matrix configs/bert.json configs/bert.json" + out),
-             ContainsSubstring("two configs are called \"bert-base"));
+             ContainsSubstring("configs/bert.json: two configs are called \"bert-base"));
   CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out),
              ContainsSubstring("--shard: \"3/2\" is not a shard"));
   CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out), ContainsSubstring("scripts/fetch-cudnn 9.1.99"));
   CHECK_THAT(refusal("matrix configs/bert.json --target h300" + out), ContainsSubstring("h300"));
+  folder.write("targets.json", R"({"targets": "h300", "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
+  CHECK_THAT(refusal("matrix " + folder.path("targets.json") + out),
+             ContainsSubstring("targets.json: \"targets\": --target: \"h300\" is not a target"));
   CHECK_THAT(refusal("merge /nowhere --out " + folder.path("merged")), ContainsSubstring("/nowhere"));
   std::ofstream(folder.path("cells.jsonl")) << "{\"schema\":\"attnprobe/cells/1\",\"axes\":7}\n";
   CHECK_THAT(refusal("merge " + folder.path("cells.jsonl") + " --out " + folder.path("merged")),

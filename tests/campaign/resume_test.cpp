@@ -123,6 +123,7 @@ TEST_CASE("what something outside killed is asked again, and is no fault of cuDN
   INFO(killed.err);
   CHECK(killed.exit_code == 3);
   CHECK_THAT(killed.out, ContainsSubstring("2 cells: 2 error"));
+  CHECK_THAT(killed.err, ContainsSubstring("2 cells could not be asked: "));
   CHECK(contains(folder.text("m/report.csv"), "killed from outside"));
   const Run resumed = folder.run("m", "--no-cache --resume");
   INFO(resumed.err);

@@ -198,6 +198,14 @@ TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[
   }
 }
 
+TEST_CASE("replay --to-config names the file whose graph no config builds", "[replay]") {
+  const std::string log = "tests/fixtures/frontend-graphs.jsonl.xz";
+  const Run run = run_attnprobe("replay " + log + " --to-config -o /dev/null");
+  INFO(run.err);
+  for (size_t at = 0; (at = run.err.find(": no config builds it", at)) != std::string::npos; ++at)
+    CHECK(contains(run.err.substr(run.err.rfind('\n', at) + 1, at), log + ": graph "));
+}
+
 TEST_CASE("replay --dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
           "[replay]") {
   const TemporaryFolder folder;

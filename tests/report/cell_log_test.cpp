@@ -1,6 +1,10 @@
 // cells.jsonl: who may go on with it.
 #include "report/model/cell_log.hpp"
 
+#include <cerrno>
+#include <fstream>
+
+#include "base/output_file.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "report/model/cells.hpp"
@@ -141,7 +145,25 @@ TEST_CASE("a merge names what differs between its parts", "[cells]") {
   const CellLog log(folder.path() / "cells.jsonl");
   CHECK(log.size() == 2);
   CHECK_FALSE(log.header().made_of);
+  CHECK(merged.table.cells.size() == 2);
   // Of one alone it is that one again.
   merge_cells({one.file()}, one.file(), "");
   CHECK(one.refusal().empty());
+}
+
+TEST_CASE("a damaged cell is named by its own file, and a merge leaves what was there", "[cells]") {
+  const Begun one, two;
+  const std::string text = read_text(one.file());
+  std::ofstream(two.file(), std::ios::app) << R"({"cell":[1,0,0],"verdict":"unsup)" << '\0' << "\"}\n";
+  CHECK_THAT(usage_error([&] {
+               merge_cells({one.file(), two.file()}, one.file(), "");
+             }),
+             StartsWith(two.file().string() + ":3: "));
+  CHECK(read_text(one.file()) == text);
+}
+
+TEST_CASE("a full disk under a cell file is the machine's", "[cells]") {
+  CHECK(kind_of_output_error(ENOSPC) == ErrorKind::environment);
+  CHECK(kind_of_output_error(EIO) == ErrorKind::environment);
+  CHECK(kind_of_output_error(EACCES) == ErrorKind::usage);
 }

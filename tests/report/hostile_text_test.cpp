@@ -78,6 +78,13 @@ TEST_CASE("A hostile name stays in its cell of a Markdown report", "[hostile]") 
   CHECK_THAT(report, ContainsSubstring("| x\\` \\| &lt;script&gt;"));
 }
 
+TEST_CASE("A page holds no control character", "[hostile]") {
+  const std::string page = in_format("html", "a\x1b b\x7f c");
+  CHECK_FALSE(contains(page, "\x1b"));
+  CHECK_FALSE(contains(page, "\x7f"));
+  CHECK(contains(page, "a\\u001b b\\u007f c"));
+}
+
 TEST_CASE("JUnit is XML whatever the text", "[hostile]") {
   const TemporaryFolder folder;
   const std::string name = "n\"'<>&]]>\x01\x1b\xef\xbf\xbe\xef\xbf\xbf\xed\xa0\x80\xff\u202e";

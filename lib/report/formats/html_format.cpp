@@ -178,7 +178,10 @@ class Payload {
 std::string safe_in_html(const std::string& json) {
   std::string out;
   out.reserve(json.size());
-  for (const char c : json) out += c == '<' ? std::string("\\u003c") : std::string(1, c);
+  for (const char c : json) {
+    const bool is_raw = c == '<' || c == '\x7f';
+    out += is_raw ? fmt::format("\\u{:04x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
   return out;
 }
 

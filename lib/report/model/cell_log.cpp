@@ -40,6 +40,12 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
   throw Error(ErrorKind::usage, fmt::format("{}: {}", file.string(), why));
 }
 
+[[noreturn]] void fail_to_write(const fs::path& file) {
+  const int error = errno;
+  throw Error(kind_of_output_error(error), fmt::format("{}: cannot be written: {}", file.string(),
+                                                       error == 0 ? "no reason is given" : std::strerror(error)));
+}
+
 // Times of building and walking are another each time.
 void drop_times(Json& result) {
   result.erase("walk_ms");
@@ -77,7 +83,7 @@ CellLog::CellLog(fs::path file, CellHeader header, Present present)
   errno = 0;
   out_.open(file_, std::ios::binary | std::ios::trunc);
   out_ << text_of(header_) << std::flush;
-  if (!out_) refuse(file_, fmt::format("cannot be written: {}", std::strerror(errno)));
+  if (!out_) fail_to_write(file_);
 }
 
 CellLog::CellLog(fs::path file) : file_(std::move(file)) {
@@ -104,10 +110,11 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
   header_ = now;
   // Here alone: who only reads leaves a line alone that another process is about to end.
   std::error_code failed;
+  errno = 0;
   if (static_cast<uintmax_t>(whole) < fs::file_size(file_, failed) && !failed)
     fs::resize_file(file_, static_cast<uintmax_t>(whole), failed);
   if (!failed) out_.open(file_, std::ios::binary | std::ios::app);
-  if (failed || !out_) refuse(file_, fmt::format("cannot be written: {}", std::strerror(errno)));
+  if (failed || !out_) fail_to_write(file_);
 }
 
 // What was there before is another's to explain.
@@ -151,8 +158,9 @@ void CellLog::add(const CellPlace& place, const std::string& cell) {
   const std::lock_guard lock(mutex_);
   out_.seekp(0, std::ios::end);
   const std::streamoff at = out_.tellp();
+  errno = 0;
   out_ << line << std::flush;
-  if (!out_) refuse(file_, "writing failed (disk full?)");
+  if (!out_) fail_to_write(file_);
   lines_[place] = {at, ++last_line_};
 }
 
@@ -179,7 +187,7 @@ const std::string& CellReader::cell(const CellPlace& place) {
 void CellLog::read_each(const std::function<void(const CellPlace&, const JsonView&)>& take,
                         const std::function<bool(const CellPlace&)>& wanted) const {
   const auto read_cell = [&](const CellPlace& place, const std::string& cell) {
-    const JsonSource source = source_of(lines_.at(place).number);
+    const JsonSource source = source_of(place);
     const Json json = parse_json(cell, source, {.comments = false});
     take(place, JsonView(json, source));
   };

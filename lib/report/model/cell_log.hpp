@@ -54,6 +54,9 @@ class CellLog {
   void read_each(const std::function<void(const campaign::CellPlace& place, const JsonView& cell)>& take,
                  const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
+  /// Whose text a cell's JSON is, for messages: file and line.
+  JsonSource source_of(const campaign::CellPlace& place) const { return source_of(lines_.at(place).number); }
+
   /// The file again, in that order.
   void sort();
 
@@ -70,7 +73,7 @@ class CellLog {
   std::streamoff read_other();
   void go_on(const CellHeader& now, std::streamoff whole);
   void check_replaceable(const CellHeader& now) const;
-  // Whose text a line's JSON is, for messages.
+
   JsonSource source_of(int64_t line) const;
 
   std::filesystem::path file_;

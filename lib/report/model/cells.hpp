@@ -137,12 +137,13 @@ std::string reproduce_command(const CellTable& table, const Cell& cell);
 struct Merged {
   size_t conflicts = 0;                ///< cells that are in several and differ
   std::vector<std::string> differing;  ///< what is not the same in all, by one name: `the config "bert"`
+  CellTable table;                     ///< of the merged file
 };
 
 /// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of appearance;
 /// of a cell that is in several the last. An empty title is that of the first that has one. The file, which may be one
 /// of them, is in place when it is whole. Throws Error(usage) where it has cells of something else, unless they are to
-/// be overwritten.
+/// be overwritten, and for a cell that cannot be read, with the name of its file: what was there stays.
 Merged merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title, bool overwrite = false);
 

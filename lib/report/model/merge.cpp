@@ -18,6 +18,7 @@ using campaign::CellPlace;
 
 // One input of a merge.
 struct Part {
+  fs::path path;
   CellHeader header;
   std::optional<CellLog> log;  // else a report
   Json report;
@@ -29,13 +30,14 @@ struct Part {
     for (size_t i = 0; i < places.size(); ++i) take(places[i], json_text(report["results"][i]));
   }
 
-  std::string result(const CellPlace& place) const { return json_text(report["results"][result_at.at(place)]); }
+  const Json& result(const CellPlace& place) const { return report["results"][result_at.at(place)]; }
 };
 
-// The results of a report are checked here, where its name is known. Those of a cell file are when the merged file is
-// read: to parse them twice would double the time of a merge.
+// The results of a report are checked here. Those of a cell file are when they are written to the merged file, which is
+// put in its place after that: to parse them twice would double the time of a merge.
 std::unique_ptr<Part> open_part(const fs::path& path) {
   auto part = std::make_unique<Part>();
+  part->path = path;
   if (const auto file = cell_log_of(path)) {
     part->log.emplace(*file);
     part->header = part->log->header();
@@ -96,6 +98,7 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   merged.differing = join.differing();
   CellHeader header = join.header();
   if (!title.empty()) header.axes.title = title;
+  CellCollector table(header.axes);
   // Beside the file, which may be a part itself, and then in its place.
   out.replace([&](std::ostream& to) {
     std::vector<std::optional<CellReader>> readers(parts.size());
@@ -104,9 +107,20 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
       const Part& part = *parts[origin.part];
       auto& reader = readers[origin.part];
       if (part.log && !reader) reader.emplace(*part.log);
-      to << line_of(place, part.log ? reader->cell(origin.place) : part.result(origin.place));
+      if (!part.log) {
+        const Json& result = part.result(origin.place);
+        table.add(place, JsonView(result, {input_name(part.path)}));
+        to << line_of(place, json_text(result));
+        continue;
+      }
+      const std::string& cell = reader->cell(origin.place);
+      const JsonSource source = part.log->source_of(origin.place);
+      const Json json = parse_json(cell, source, {.comments = false});
+      table.add(place, JsonView(json, source));
+      to << line_of(place, cell);
     }
   });
+  merged.table = table.take();
   return merged;
 }
 
