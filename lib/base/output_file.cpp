@@ -197,23 +197,29 @@ void OutputFile::replace(const std::string& text) const {
   replace([&](std::ostream& out) { out << text; });
 }
 
-void OutputFile::replace(const std::function<void(std::ostream&)>& write) const try {
+void OutputFile::replace(const std::function<void(std::ostream&)>& write) const {
+  bool writes = false;  // while the caller writes, an error is its own
   const auto put = [&](int descriptor) {
     DescriptorBuffer buffer(descriptor, path_.string());
     std::ostream out(&buffer);
+    writes = true;
     write(out);
+    writes = false;
     buffer.finish();
   };
-  if (stream_) return put(stream_.get());
-  const fs::path target = without_links(path_);
-  Temporary temporary(path_, target);
-  put(temporary.file());
-  temporary.rename_to(target);
-} catch (const BrokenPipe&) {
-  throw;
-} catch (const Error& e) {
-  // The path was good when it was opened: something happened to the machine since.
-  throw Error(ErrorKind::environment, e.what());
+  try {
+    if (stream_) return put(stream_.get());
+    const fs::path target = without_links(path_);
+    Temporary temporary(path_, target);
+    put(temporary.file());
+    temporary.rename_to(target);
+  } catch (const BrokenPipe&) {
+    throw;
+  } catch (const Error& e) {
+    if (writes) throw;
+    // The path was good when it was opened: something happened to the machine since.
+    throw Error(ErrorKind::environment, e.what());
+  }
 }
 
 void write_all(int descriptor, std::string_view text, const std::string& name) {
