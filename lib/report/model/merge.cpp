@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <memory>
 
 #include "base/error.hpp"
@@ -101,7 +100,7 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   if (!title.empty()) header.axes.title = title;
   CellCollector table(header.axes);
   // Beside the file, which may be a part itself, and then in its place.
-  const auto write = [&](std::ostream& to) {
+  out.replace([&](std::ostream& to) {
     std::vector<std::optional<CellReader>> readers(parts.size());
     to << text_of(header);
     for (const auto& [place, origin] : cells) {
@@ -120,22 +119,7 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
       table.add(place, JsonView(json, source));
       to << line_of(place, cell);
     }
-  };
-  // OutputFile takes what goes wrong for the machine's; a cell that cannot be read is the user's.
-  std::exception_ptr unreadable;
-  try {
-    out.replace([&](std::ostream& to) {
-      try {
-        write(to);
-      } catch (const Error&) {
-        unreadable = std::current_exception();
-        throw;
-      }
-    });
-  } catch (const Error&) {
-    if (unreadable) std::rethrow_exception(unreadable);
-    throw;
-  }
+  });
   merged.table = table.take();
   return merged;
 }
