@@ -22,6 +22,9 @@
 #include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
+
+using diagnose::Category;
+
 namespace {
 
 // What there is to compute and to move with the lengths that the data will have.
@@ -49,12 +52,12 @@ int64_t first_working_engine(const Result& result) {
   return -1;
 }
 
-// Nothing is known of the graph: the machine, or somebody on it, is to blame.
-void break_environment(Result& result, const std::string& reason, const std::string& explanation) {
+// Nothing is known of the graph: the machine or somebody on it is to blame (Category::environment), or attnprobe is.
+void fail(Result& result, Category category, const std::string& reason, const std::string& explanation) {
   result.verdict = Verdict::error;
-  result.environment_broken = true;
+  result.environment_broken = category == Category::environment;
   diagnose::RootCause cause;
-  cause.category = diagnose::Category::environment;
+  cause.category = category;
   cause.reason = reason;
   cause.explanation = explanation;
   result.root_cause = cause;
@@ -85,11 +88,11 @@ std::string words_on_start(const worker::WorkerLost& lost) {
 void lose(Result& result, const worker::WorkerLost& lost) {
   if (lost.findings) result.findings = *lost.findings;
   result.crash = Crash{lost.end.text(), lost.stage, lost.output};
-  if (lost.is_from_outside()) return break_environment(result, lost.what(), words_on_kill(lost));
-  if (lost.stage == worker::start_stage) return break_environment(result, lost.what(), words_on_start(lost));
+  if (lost.is_from_outside()) return fail(result, Category::environment, lost.what(), words_on_kill(lost));
+  if (lost.stage == worker::start_stage) return fail(result, Category::environment, lost.what(), words_on_start(lost));
   result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
   diagnose::RootCause cause;
-  cause.category = lost.timed_out ? diagnose::Category::timeout : diagnose::Category::crash;
+  cause.category = lost.timed_out ? Category::timeout : Category::crash;
   cause.reason = lost.what();
   cause.explanation =
       lost.timed_out
@@ -141,21 +144,18 @@ Result TargetRun::run(const Question& question, const Question* next) {
     client_.reset();
     lose(result, lost);
   } catch (const Error& e) {
-    break_environment(result, e.what(), e.what());
-    result.environment_broken = e.kind() == ErrorKind::environment;
-    if (!result.environment_broken) result.root_cause->category = diagnose::Category::internal_error;
+    fail(result, e.kind() == ErrorKind::environment ? Category::environment : Category::internal_error, e.what(),
+         e.what());
   } catch (const std::bad_alloc&) {
     client_.reset();
-    break_environment(result, "no memory is left",
-                      "This machine has no more memory for attnprobe: free some, and ask again.");
+    fail(result, Category::environment, "no memory is left",
+         "This machine has no more memory for attnprobe: free some, and ask again.");
   } catch (const std::system_error& e) {  // a thread that cannot be started
     client_.reset();
-    break_environment(result, e.what(),
-                      fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
+    fail(result, Category::environment, e.what(),
+         fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
   } catch (const std::exception& e) {  // what nobody foresaw costs one answer, too
-    break_environment(result, e.what(), e.what());
-    result.environment_broken = false;
-    result.root_cause->category = diagnose::Category::internal_error;
+    fail(result, Category::internal_error, e.what(), e.what());
   }
   result.reproduce = command(question_command(question, options_));
   return result;
