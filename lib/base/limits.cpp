@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <string_view>
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/number.hpp"
 
 namespace attnprobe {
 namespace {
@@ -27,12 +27,11 @@ uint64_t value_of(const Limit& limit) {
   const char* given = std::getenv(limit.variable);
   if (given == nullptr || *given == '\0') return limit.usual;
   const std::string_view text = given;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0)
+  const auto value = parse_number<uint64_t>(text);
+  if (!value || *value == 0)
     throw Error(ErrorKind::usage,
                 fmt::format("{}: \"{:.40}\" is not a whole number; allowed: 1 or more", limit.variable, text));
-  return value;
+  return *value;
 }
 
 void check_limit(const Limit& limit, uint64_t count, const std::string& where, const std::string& what) {

@@ -9,11 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <ostream>
 #include <random>
 #include <streambuf>
+
+#include "base/number.hpp"
 
 namespace attnprobe {
 namespace {
@@ -39,10 +40,7 @@ int descriptor_named(const fs::path& path) {
   if (path == "/dev/stderr") return STDERR_FILENO;
   const fs::path folder = path.parent_path();
   if (folder != "/dev/fd" && folder != "/proc/self/fd") return -1;
-  const std::string word = path.filename().string();
-  int number = -1;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() ? number : -1;
+  return parse_number<int>(path.filename().string()).value_or(-1);
 }
 
 fs::path folder_of(const fs::path& path) {

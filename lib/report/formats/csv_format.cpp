@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "base/number.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/measurements.hpp"
 
@@ -13,9 +13,8 @@ namespace {
 
 // -1.5e-7, and neither a formula (-1+cmd) nor a word (-inf).
 bool is_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value);
 }
 
 // A spreadsheet takes what begins so for a formula, and runs it; an apostrophe says that it is text.
