@@ -24,8 +24,9 @@ Ended = collections.namedtuple("Ended", "code out errors seconds memory timed_ou
 class Settings:
     """The arguments that all parts have."""
 
-    def __init__(self, options, part):
+    def __init__(self, options, part, index=0):
         self.part, self.seed = part, options.seed
+        self.index, self.jobs = index, options.jobs
         self.program = str(pathlib.Path(options.program).resolve())
         self.deadline = time.monotonic() + options.minutes * 60
         self.cpu_seconds, self.wall_seconds = options.cpu_seconds, options.wall_seconds
@@ -37,8 +38,8 @@ class Settings:
         return time.monotonic() < self.deadline
 
     def numbers(self, count):
-        """The numbers of a part's experiments, as far as there is time; one where --only names it."""
-        for number in range(count) if self.only is None else [self.only]:
+        """The numbers of this job's experiments, as far as there is time; one where --only names it."""
+        for number in range(self.index, count, self.jobs) if self.only is None else [self.only]:
             if not self.has_time():
                 print(f"{self.part}: the time is up (--minutes)")
                 return
@@ -117,6 +118,12 @@ def complaint(ended, named=(), is_text=True):
         if raw:
             return f"a raw {raw.group()!a} in {where}"
     return None
+
+
+def ends(counts):
+    """How runs ended, of counts under "code 2"."""
+    codes = sorted(name for name in counts if name.startswith("code "))
+    return ", ".join(f"{counts[name]} with exit {name}" for name in codes)
 
 
 def digests(folder):

@@ -37,7 +37,8 @@ def experiments(settings, library, folder, kinds):
         if ended.code != 0 or not count.is_file():
             raise SystemExit(f"faults: the calls of {kind} could not be counted: {common.shown(ended.errors)}")
         calls = int(count.read_text())
-        print(f"faults: {calls} calls of {kind}", flush=True)
+        if settings.index == 0:
+            print(f"faults: {calls} calls of {kind}", flush=True)
         for number in range(1, calls + 1):
             for last in (number, 0):
                 listed.append((kind, number, last, ERRORS[kind][(number + settings.seed) % len(ERRORS[kind])]))
@@ -89,5 +90,8 @@ def run(settings, options, folder):
             variables = environment(library, kind, call, last, error, "count")
             settings.finding(number, f"{which}: {wrong}", arguments,
                              [("stderr", ended.errors), ("environment", "".join(f"{k}={v}\n" for k, v in variables.items()))])
-    ends = ", ".join(f"{count} with exit code {code}" for code, count in sorted(codes.items()))
-    print(f"faults: {done} of {len(listed)} experiments ({ends}), each resumed; {settings.found} findings")
+    return {"done": done, **{f"code {code}": count for code, count in codes.items()}, "listed": len(listed) if settings.index == 0 else 0}
+
+
+def summary(counts):
+    return f"{counts['done']} of {counts['listed']} experiments ({common.ends(counts)}), each resumed"

@@ -45,8 +45,9 @@ def run(settings, options, folder):
     _, cached = common.undisturbed(settings, MATRIX, folder / "again", "--jobs", 1, *ways["cached"])
     lasts = {"asked": asked, "cached": cached}
     kills = matrices = leftovers = 0
+    wanted = options.kills / settings.jobs
     for number in settings.numbers(10 * options.kills):
-        if kills >= options.kills:
+        if kills >= wanted:
             break
         dice = random.Random(f"{settings.seed}/{number}")
         out = folder / "out"
@@ -78,5 +79,9 @@ def run(settings, options, folder):
             files = [(name, (out / name).read_bytes()) for name in common.REPORTS if (out / name).is_file()]
             settings.finding(number, f"after {rounds} kills: exit code {code}, not as undisturbed: {', '.join(differing) or 'nothing'}; "
                              f"{common.shown(errors)}", arguments, files)
-    print(f"kills: {kills} kills, {matrices} matrices ended and compared byte by byte, {settings.found} findings; "
-          f"{leftovers} temporary files of killed runs left")
+    return {"kills": kills, "matrices": matrices, "leftovers": leftovers}
+
+
+def summary(counts):
+    return f"{counts['kills']} kills, {counts['matrices']} matrices ended and compared byte by byte, " \
+           f"{counts['leftovers']} temporary files of killed runs left"

@@ -215,7 +215,11 @@ def run(settings, options, folder):
         slowest = max(slowest, (ended.seconds, f"number {number}, {name}, {mutation.__name__}"))
         file.unlink()
         shutil.rmtree(out, ignore_errors=True)
-    each = ", ".join(f"{name} {count}" for name, count in counts.items())
-    ends = ", ".join(f"{count} with exit code {code}" for code, count in sorted(codes.items()))
-    print(f"mutations: {sum(counts.values())} mutants ({each}); {ends}; the slowest took {slowest[0]:.1f} s ({slowest[1]}); "
-          f"{settings.found} findings")
+    return {**{f"of {name}": count for name, count in counts.items()}, **{f"code {code}": count for code, count in codes.items()},
+            "slowest": slowest}
+
+
+def summary(counts):
+    each = {name[3:]: count for name, count in counts.items() if name.startswith("of ")}
+    return f"{sum(each.values())} mutants ({', '.join(f'{name} {count}' for name, count in each.items())}); {common.ends(counts)}; " \
+           f"the slowest took {counts['slowest'][0]:.1f} s ({counts['slowest'][1]})"

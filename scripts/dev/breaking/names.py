@@ -170,5 +170,9 @@ def run(settings, options, folder):
             if wrong:
                 settings.finding(number, f"{path.relative_to(folder / 'out')}, GPU {target_name!a:.40}: {wrong}", runs[0][0],
                                  [*kept, (path.name, path.read_bytes() if path.is_file() else b"")])
-    print(f"names: {len(NAMES)} names as of configs, of GPUs and as ids of GPUs: {files} files of {len(PROBE_FORMATS)} formats read back, "
-          f"{refused} combinations refused with a sentence; {settings.found} findings")
+    return {"files": files, "refused": refused}
+
+
+def summary(counts):
+    return f"{len(NAMES)} names as of configs, of GPUs and as ids of GPUs: {counts['files']} files of {len(PROBE_FORMATS)} formats " \
+           f"read back, {counts['refused']} combinations refused with a sentence"
