@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::attnprobe_test {
 
 TEST_CASE("ask() gives an answer for each config on each target, with or without a callback", "[api]") {
   const auto configs = attention::parse_configs(
@@ -31,3 +31,5 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK_THROWS_WITH(ask(configs, find_targets("h200,t4"), options), "enough");
   CHECK_THROWS_AS(find_targets("h300"), Error);
 }
+
+}  // namespace attnprobe::test::attnprobe_test

@@ -6,8 +6,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::cli_test {
 
 namespace {
 
@@ -238,3 +237,5 @@ TEST_CASE("the option --quick looks no further where nothing works", "[cli]") {
   CHECK_FALSE(thorough["root_cause"]["advice"].empty());
   CHECK_FALSE(thorough["engines"].empty());
 }
+
+}  // namespace attnprobe::test::cli_test

@@ -4,8 +4,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::output_test {
 
 namespace fs = std::filesystem;
 
@@ -211,3 +210,5 @@ TEST_CASE("A signal ends it soon while a worker hangs, with the reports as far a
     CHECK(files_in(folder.path()) == 2);
   }
 }
+
+}  // namespace attnprobe::test::output_test

@@ -4,9 +4,9 @@
 #include "base/text.hpp"
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::config_docs_test {
+
 using namespace attnprobe::attention;
-using namespace attnprobe::test;
 
 TEST_CASE("docs/config.md has the fields as the program has them", "[config][docs]") {
   const std::string page = read_text(source_dir() / "docs/config.md");
@@ -66,3 +66,5 @@ TEST_CASE("Options say objects as short as they may", "[config][options]") {
   CHECK(options(R"(, "pass": "bprop", "layout": "thd", "max_total_seqlen_q": 7, "ragged_offsets": "i32")") ==
         "--pass bprop --heads 2 --seqlen 8 --head-dim 16 --layout thd --max-total-seqlen-q 7");
 }
+
+}  // namespace attnprobe::test::config_docs_test

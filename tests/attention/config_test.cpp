@@ -4,9 +4,9 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::config_test {
+
 using namespace attnprobe::attention;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -442,3 +442,5 @@ TEST_CASE("A contradiction with a default names the default's place", "[config][
   CHECK_THAT(refusal(R"({"defaults": {"mask": "causal"}, "configs": [)" + config(R"("pattern": "two_matmul")") + "]}"),
              StartsWith("bert.json: /defaults/mask: pattern \"two_matmul\""));
 }
+
+}  // namespace attnprobe::test::config_test

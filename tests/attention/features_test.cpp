@@ -7,9 +7,9 @@
 #include "attention/fields.hpp"
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::features_test {
+
 using namespace attnprobe::attention;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -445,3 +445,5 @@ TEST_CASE("Features are in the one-line description", "[config][features]") {
       {R"("pattern": "mha", "softmax": false)", "mha fprop b2 h6 s8 d16 f16 bshd no softmax"}};
   for (const auto& [members, line] : cases) CHECK(describe(one(members)) == line);
 }
+
+}  // namespace attnprobe::test::features_test

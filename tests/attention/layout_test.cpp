@@ -13,9 +13,9 @@
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::layout_test {
+
 using namespace attnprobe::attention;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -524,3 +524,5 @@ TEST_CASE("The schema refuses what the parser refuses", "[config][schema]") {
     CHECK_FALSE(valid[i]);
   }
 }
+
+}  // namespace attnprobe::test::layout_test

@@ -5,8 +5,7 @@
 
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::dynamic_library_test {
 
 TEST_CASE("A function of a library is bound by its type", "[library]") {
   const DynamicLibrary math("libm.so.6");
@@ -46,3 +45,5 @@ TEST_CASE("A library is closed with its last handle, unless it is kept", "[libra
   }
   CHECK_FALSE(DynamicLibrary(file, RTLD_NOLOAD));
 }
+
+}  // namespace attnprobe::test::dynamic_library_test

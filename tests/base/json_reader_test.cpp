@@ -8,8 +8,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::json_reader_test {
 
 namespace {
 
@@ -228,3 +227,5 @@ TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
                           program()))
             .exit_code == 2);
 }
+
+}  // namespace attnprobe::test::json_reader_test

@@ -13,8 +13,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::limits_test {
 
 namespace {
 
@@ -205,3 +204,5 @@ TEST_CASE("Options that are no numbers, or ask for more than there is, are refus
     CHECK((run.err + run.out).size() < 400);
   }
 }
+
+}  // namespace attnprobe::test::limits_test

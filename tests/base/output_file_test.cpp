@@ -10,8 +10,7 @@
 
 #include "catch.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::output_file_test {
 
 namespace fs = std::filesystem;
 
@@ -190,3 +189,5 @@ TEST_CASE("A place that is lost while the work goes on is the environment's erro
   CHECK(environment_error(file).empty());
   CHECK(environment_error(OutputFile("/dev/full")) == "/dev/full: cannot be written: No space left on device");
 }
+
+}  // namespace attnprobe::test::output_file_test

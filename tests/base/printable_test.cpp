@@ -3,8 +3,7 @@
 
 #include "catch.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::printable_test {
 
 TEST_CASE("Text without hazards stays as it is", "[printable]") {
   for (const char* text :
@@ -52,3 +51,5 @@ TEST_CASE("Colours are ours alone", "[printable]") {
   CHECK(printable("\xff"
                   "00000000;1m") == "\\xff00000000;1m");
 }
+
+}  // namespace attnprobe::test::printable_test

@@ -3,7 +3,7 @@
 
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::version_test {
 
 TEST_CASE("A version is read from its text or its number", "[version]") {
   CHECK(CudnnVersion::parse("9.14.0") == CudnnVersion{9, 14, 0});
@@ -60,3 +60,5 @@ TEST_CASE("A word may be the beginning of a version", "[version]") {
   CHECK(version_numbers("9.14.0.64") > version_numbers("9.14.0"));
   CHECK(version_numbers("9.14") > version_numbers("9.8.1"));
 }
+
+}  // namespace attnprobe::test::version_test

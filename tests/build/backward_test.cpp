@@ -12,11 +12,11 @@
 #include "catch.hpp"
 #include "graph_text.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::backward_test {
+
 using namespace attnprobe::attention;
 using namespace attnprobe::build;
 using namespace attnprobe::graph;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -713,3 +713,5 @@ TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of B
     CHECK(found == knobs);
   }
 }
+
+}  // namespace attnprobe::test::backward_test

@@ -15,11 +15,11 @@
 #include "catch.hpp"
 #include "graph_text.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::builders_test {
+
 using namespace attnprobe::attention;
 using namespace attnprobe::build;
 using namespace attnprobe::graph;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -1014,3 +1014,5 @@ TEST_CASE("A pattern that was asked for is built, without a reason", "[builders]
     CHECK(built.choice.empty());
   }
 }
+
+}  // namespace attnprobe::test::builders_test

@@ -7,8 +7,8 @@
 #include "support.hpp"
 #include "worker/client.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::environment_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -234,3 +234,5 @@ TEST_CASE("a cuDNN that others may have written is passed over by a search, and 
   unsetenv("ATTNPROBE_CUDNN");
   CHECK(cudnn::find_libraries(folder).size() == 1);
 }
+
+}  // namespace attnprobe::test::environment_test

@@ -12,8 +12,8 @@
 #include "diagnose/reasons.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::features_of_gpus_test {
+
 using campaign::Result;
 using campaign::Verdict;
 
@@ -147,16 +147,16 @@ TEST_CASE("features on six GPUs: masks", "[features][answers]") {
 TEST_CASE("features on six GPUs: scores", "[features][answers]") {
   check_file("scores");
 }
-TEST_CASE("features on six GPUs: softmax outputs", "[features]") {
+TEST_CASE("features on six GPUs: softmax outputs", "[features][answers]") {
   check_file("softmax-outputs");
 }
-TEST_CASE("features on six GPUs: dropout", "[features]") {
+TEST_CASE("features on six GPUs: dropout", "[features][answers]") {
   check_file("dropout");
 }
 TEST_CASE("features on six GPUs: heads and dimensions", "[features][answers]") {
   check_file("heads-and-dims");
 }
-TEST_CASE("features on six GPUs: ragged, paged, decode", "[features]") {
+TEST_CASE("features on six GPUs: ragged, paged, decode", "[features][answers]") {
   check_file("ragged-and-paged");
 }
 TEST_CASE("features on six GPUs: backward", "[features][answers]") {
@@ -196,7 +196,7 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
 }
 
 TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, with the version it needs",
-          "[features]") {
+          "[features][answers]") {
   const Result result =
       probe_one(R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
   if (result.cudnn_version >= 92100) return;
@@ -207,7 +207,7 @@ TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, wi
   CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));
 }
 
-TEST_CASE("the documented limits of legacy attention are said whatever cuDNN answers", "[features]") {
+TEST_CASE("the documented limits of legacy attention are said whatever cuDNN answers", "[features][answers]") {
   auto warnings = [](const std::string& config) {
     std::vector<std::string> ids;
     for (const auto& warning : probe_one(config, "a100").warnings) ids.push_back(warning.id);
@@ -222,3 +222,5 @@ TEST_CASE("the documented limits of legacy attention are said whatever cuDNN ans
         Ids{"legacy_training_length"});
   CHECK(warnings("{" + mha + R"(, "seqlen": 100, "head_dim": 64})").empty());
 }
+
+}  // namespace attnprobe::test::features_of_gpus_test

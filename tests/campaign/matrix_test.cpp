@@ -16,8 +16,7 @@
 #include "report/model/cells.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::matrix_test {
 
 namespace {
 
@@ -355,3 +354,5 @@ TEST_CASE("the page of a matrix works in a browser", "[matrix][page][browser]") 
   }
   CHECK(run.exit_code == 0);
 }
+
+}  // namespace attnprobe::test::matrix_test

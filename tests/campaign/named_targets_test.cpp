@@ -4,8 +4,7 @@
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::named_targets_test {
 
 namespace {
 
@@ -30,3 +29,5 @@ TEST_CASE("two targets of one id that differ are refused with both their places"
   CHECK(targets("h200,t4,h200," + same).size() == 2);
   CHECK(targets("all,representative").size() == gpu::catalogue().size());
 }
+
+}  // namespace attnprobe::test::named_targets_test

@@ -7,9 +7,9 @@
 #include "report/model/cells.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::reproduce_test {
+
 using namespace attnprobe::campaign;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -83,3 +83,5 @@ TEST_CASE("Report, cells and page give the same command", "[reproduce]") {
   CHECK_THAT(page, ContainsSubstring("\"command\":\"" + command.substr(0, command.find(" --target ")) + "\""));
   CHECK_THAT(page, ContainsSubstring("\"word\":\"h200\""));
 }
+
+}  // namespace attnprobe::test::reproduce_test

@@ -4,8 +4,7 @@
 #include "base/folder_lock.hpp"
 #include "matrix_folder.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::resume_test {
 
 namespace {
 
@@ -143,3 +142,5 @@ TEST_CASE("a worker that cannot be started is the machine's fault, and asked aga
   CHECK(resumed.exit_code == 0);
   CHECK_THAT(resumed.err, ContainsSubstring("are asked again"));
 }
+
+}  // namespace attnprobe::test::resume_test

@@ -11,9 +11,9 @@
 #include "gpu/catalogue.hpp"
 #include "matrix_folder.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::walk_cache_test {
+
 using namespace attnprobe::campaign;
-using namespace attnprobe::test;
 namespace fs = std::filesystem;
 
 namespace {
@@ -190,3 +190,5 @@ TEST_CASE("a cuDNN that was patched where it lies is asked anew", "[cache]") {
   CHECK(key() != before);
   CHECK_FALSE(known());
 }
+
+}  // namespace attnprobe::test::walk_cache_test

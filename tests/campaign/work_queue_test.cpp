@@ -8,7 +8,8 @@
 
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::work_queue_test {
+
 using namespace attnprobe::campaign;
 
 namespace {
@@ -110,3 +111,5 @@ TEST_CASE("What is abandoned is not given out, and nobody waits for it", "[queue
   CHECK_FALSE(waited);
   CHECK_FALSE(queue.take(busy));
 }
+
+}  // namespace attnprobe::test::work_queue_test

@@ -8,8 +8,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::cuda_libraries_test {
 
 TEST_CASE("NVRTC is looked for beside the cuDNN that would be taken, whether one is loaded or not", "[cudnn]") {
   // As pip and scripts/setup lay it out.
@@ -44,3 +43,5 @@ TEST_CASE("NVRTC of this machine loads with its builtins, before any cuDNN", "[c
   CHECK(major >= 12);
   CHECK(nvrtc.find("nvrtcCompileProgram") != nullptr);
 }
+
+}  // namespace attnprobe::test::cuda_libraries_test

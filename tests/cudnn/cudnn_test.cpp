@@ -14,7 +14,8 @@
 #include "probe/walk.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::cudnn_test {
+
 using namespace attnprobe::cudnn;
 using namespace std::string_literals;
 
@@ -196,3 +197,5 @@ TEST_CASE("device properties that cuDNN refuses", "[cudnn]") {
   CHECK_THROWS_AS(DeviceContext::simulated(library(), "{}"), Error);
   CHECK_THROWS_AS(DeviceContext::simulated(library(), "no JSON"), Error);
 }
+
+}  // namespace attnprobe::test::cudnn_test

@@ -13,9 +13,9 @@
 #include "diagnose/reasons.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::reasons_test {
+
 using namespace attnprobe::diagnose;
-using namespace attnprobe::test;
 using log::Reason;
 
 namespace {
@@ -265,3 +265,5 @@ TEST_CASE("Texts that no sweep of configs provokes have their categories too", "
   CHECK(category("INTERNAL_ERROR_COMPILATION_FAILED", "Encountered runtime kernel compilation failure") ==
         "compilation");
 }
+
+}  // namespace attnprobe::test::reasons_test

@@ -9,10 +9,10 @@
 #include "diagnose/root_cause.hpp"
 #include "log/log_parse.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::root_cause_test {
+
 using namespace attnprobe::diagnose;
 
-using namespace attnprobe::test;
 using probe::EngineConfigFindings;
 using probe::Reason;
 using probe::WalkFindings;
@@ -370,3 +370,5 @@ TEST_CASE("No alternative contradicts itself", "[diagnose]") {
     for (const auto& alternative : alternatives(spec_of(members)))
       CHECK(attention::contradictions(alternative.spec).empty());
 }
+
+}  // namespace attnprobe::test::root_cause_test

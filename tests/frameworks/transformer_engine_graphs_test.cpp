@@ -8,10 +8,10 @@
 #include "rules/framework_rules.hpp"
 #include "transformer_engine_calls.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::transformer_engine_graphs_test {
+
 using namespace attnprobe::attention;
 using namespace attnprobe::frameworks;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -282,3 +282,5 @@ TEST_CASE("A call is described by the keys that Transformer Engine's rules speak
       CHECK((key.kind == rules::KeyKind::boolean ? call[key.name].is_boolean() : call[key.name].is_number()));
   }
 }
+
+}  // namespace attnprobe::test::transformer_engine_graphs_test

@@ -11,10 +11,10 @@
 #include "support.hpp"
 #include "transformer_engine_calls.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::transformer_engine_test {
+
 using namespace attnprobe::attention;
 using namespace attnprobe::frameworks;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -267,3 +267,5 @@ TEST_CASE("a call that cuDNN does not survive has an unknown backend", "[te]") {
   CHECK(answer["backend"] == "unknown");
   CHECK_THAT(answer["why"].get<std::string>(), StartsWith("forward, cuDNN gave no answer"));
 }
+
+}  // namespace attnprobe::test::transformer_engine_test

@@ -9,9 +9,9 @@
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::target_test {
+
 using namespace attnprobe::gpu;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -266,3 +266,5 @@ TEST_CASE("The id of a measured GPU is a word", "[target]") {
   CHECK(id_of("Tesla V100-SXM2-16GB") == "tesla-v100-sxm2-16gb");
   CHECK(id_of("Orin (nvgpu)") == "orin-nvgpu");
 }
+
+}  // namespace attnprobe::test::target_test

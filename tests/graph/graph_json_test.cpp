@@ -9,9 +9,9 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::graph_json_test {
+
 using namespace attnprobe::graph;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -511,3 +511,5 @@ TEST_CASE("Graphviz reads the drawing", "[graph][dot]") {
     CHECK_THAT(picture, ContainsSubstring("odd &quot;name&quot; \\"));
   }
 }
+
+}  // namespace attnprobe::test::graph_json_test

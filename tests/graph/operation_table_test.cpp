@@ -6,7 +6,8 @@
 
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::operation_table_test {
+
 using namespace attnprobe::graph;
 
 namespace {
@@ -81,3 +82,5 @@ TEST_CASE("Ports come inputs first, attributes apart from them", "[graph][table]
   for_each_attribute(reduction, [&](const char* name, auto&) { attributes.emplace_back(name); });
   CHECK(attributes == std::vector<std::string>{"operator", "compute"});
 }
+
+}  // namespace attnprobe::test::operation_table_test

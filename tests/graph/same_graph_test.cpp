@@ -7,7 +7,8 @@
 #include "support.hpp"
 #include "told_by_graph.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::same_graph_test {
+
 using namespace attnprobe::graph;
 using attnprobe::test::contains;
 using attnprobe::test::disguised;
@@ -167,3 +168,5 @@ TEST_CASE("differences: operations by what they are instead, and what is missing
   CHECK(contains(text, "tensor Stats is missing"));
   CHECK(contains(joined(differences(original, changed)), "(log) is one too many"));
 }
+
+}  // namespace attnprobe::test::same_graph_test

@@ -3,9 +3,9 @@
 #include "importers/import.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::backend_json_test {
+
 using namespace attnprobe::importers;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -86,3 +86,5 @@ TEST_CASE("cuDNN's JSON: a wrong value is named with its place and what is allow
   CHECK_THAT(refusal([](Json& j) { j["nodes"][0]["matB"] = 9; }),
              StartsWith("operationGraph: port b of matmul is tensor 9, which is in no list of tensors"));
 }
+
+}  // namespace attnprobe::test::backend_json_test

@@ -12,7 +12,8 @@
 #include "importers/cudnn_frontend/import_frontend.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::import_frontend_test {
+
 using namespace attnprobe::graph;
 using namespace attnprobe::importers;
 using attnprobe::test::contains;
@@ -286,3 +287,5 @@ TEST_CASE("frontend json: damaged serialized graphs are refused") {
     }
   }
 }
+
+}  // namespace attnprobe::test::import_frontend_test

@@ -7,10 +7,10 @@
 #include "random_config.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::log_import_test {
+
 using namespace attnprobe::graph;
 using namespace attnprobe::importers;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -284,3 +284,5 @@ TEST_CASE("damaged logs give graphs that hold together, or usage errors", "[log_
   CHECK(graphs > 50);
   CHECK(errors > 50);
 }
+
+}  // namespace attnprobe::test::log_import_test

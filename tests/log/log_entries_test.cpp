@@ -9,10 +9,9 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::log_entries_test {
 
 using namespace attnprobe::log;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -185,3 +184,5 @@ TEST_CASE("a log is read in time that grows with its length, whatever its bytes"
                                   std::string(size, ' '), std::string(size, '!')})
     CHECK(seconds_of(text) < 2);
 }
+
+}  // namespace attnprobe::test::log_entries_test

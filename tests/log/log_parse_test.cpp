@@ -8,10 +8,9 @@
 #include "catch.hpp"
 #include "log/status.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::log_parse_test {
 
 using namespace attnprobe::log;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -283,3 +282,5 @@ TEST_CASE("Only the 3000s mean unsupported", "[status]") {
   CHECK(family_of(5000) == StatusFamily::execution_failed);
   CHECK(family_of(std::string("CUDNN_STATUS_FROM_THE_FUTURE")) == StatusFamily::internal_error);
 }
+
+}  // namespace attnprobe::test::log_parse_test

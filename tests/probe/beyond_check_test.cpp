@@ -5,8 +5,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::beyond_check_test {
+
 using campaign::Result;
 using campaign::Verdict;
 
@@ -123,3 +123,5 @@ TEST_CASE("what no heuristic proposes is found by asking every engine", "[engine
   CHECK(config_of(result, 5, {{"KERNEL_CFG", 31}, {"STAGES", 2}}).check.supported);
   CHECK(result.findings.engines.at(5).viable == 1);
 }
+
+}  // namespace attnprobe::test::beyond_check_test

@@ -13,8 +13,8 @@
 #include "support.hpp"
 #include "worker/client.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::verified_walks_test {
+
 using campaign::Result;
 
 namespace {
@@ -134,3 +134,5 @@ TEST_CASE("266 graphs walk as an independent program saw: A100", "[verified][ans
 TEST_CASE("266 graphs walk as an independent program saw: T4", "[verified][answers]") {
   check_target("t4");
 }
+
+}  // namespace attnprobe::test::verified_walks_test

@@ -7,8 +7,8 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::walk_test {
+
 using campaign::Result;
 using campaign::Verdict;
 
@@ -164,3 +164,5 @@ TEST_CASE("raw messages are kept where asked for", "[walk]") {
   options.keep_log = true;
   CHECK(contains(probe_one(forum_graph, "l40s", options).findings.log, "engine_config_support_checks() called:"));
 }
+
+}  // namespace attnprobe::test::walk_test

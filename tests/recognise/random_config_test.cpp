@@ -5,7 +5,7 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::random_config_test {
 
 TEST_CASE("random configs: parsed, normalised and parsed again they are the same, and so are their graphs",
           "[random][slow]") {
@@ -40,3 +40,5 @@ TEST_CASE("random configs: the generator is the same on every machine and reache
   }
   CHECK(random_config(1).dump() == random_config(1).dump());
 }
+
+}  // namespace attnprobe::test::random_config_test

@@ -8,10 +8,10 @@
 #include "replay/explanation.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::log_history_test {
+
 using namespace attnprobe::probe;
 using namespace attnprobe::replay;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -197,3 +197,5 @@ TEST_CASE("a log of warnings alone still tells why", "[log]") {
   REQUIRE(explanation.cause);
   CHECK(explanation.cause->category == diagnose::Category::environment);
 }
+
+}  // namespace attnprobe::test::log_history_test

@@ -13,8 +13,7 @@
 #include "replay/replay.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::replay_test {
 
 namespace {
 
@@ -424,3 +423,5 @@ TEST_CASE("a damaged line of cudnn-frontend's JSON costs itself, and is named", 
   CHECK(damaged > 250);
   CHECK(unread > 100);
 }
+
+}  // namespace attnprobe::test::replay_test

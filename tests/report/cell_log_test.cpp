@@ -10,9 +10,9 @@
 #include "report/model/cells.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::cell_log_test {
+
 using namespace attnprobe::report;
-using namespace attnprobe::test;
 using Present = CellLog::Present;
 
 namespace {
@@ -167,3 +167,5 @@ TEST_CASE("a full disk under a cell file is the machine's", "[cells]") {
   CHECK(kind_of_output_error(EIO) == ErrorKind::environment);
   CHECK(kind_of_output_error(EACCES) == ErrorKind::usage);
 }
+
+}  // namespace attnprobe::test::cell_log_test

@@ -9,9 +9,9 @@
 #include "catch.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::diff_test {
+
 using namespace attnprobe::report;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -216,3 +216,5 @@ TEST_CASE("a merge refuses a report's wrong value under the report's name", "[di
   CHECK(usage_error([&] { merge_cells({file}, folder.path() / "cells.jsonl", ""); }) ==
         file.string() + ": /results/0/frontend/refuses: 0 is not a boolean; allowed: true, false");
 }
+
+}  // namespace attnprobe::test::diff_test

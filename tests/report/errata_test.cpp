@@ -6,7 +6,8 @@
 #include "attention/config.hpp"
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::errata_test {
+
 using namespace attnprobe::report;
 
 namespace {
@@ -234,3 +235,5 @@ TEST_CASE("What the format cannot name is said to be so", "[errata]") {
 TEST_CASE("No results are no rules", "[errata]") {
   CHECK(errata({}) == Json{{"version", 1}, {"rules", Json::array()}, {"not_expressible", Json::array()}});
 }
+
+}  // namespace attnprobe::test::errata_test

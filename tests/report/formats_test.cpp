@@ -7,9 +7,9 @@
 #include "report/formats/run_text.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::formats_test {
+
 using namespace attnprobe::report;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -92,3 +92,5 @@ TEST_CASE("The schema names every member that a result has, and none that it has
     CHECK(keys(part) == keys(definitions[what]["properties"]));
   CHECK(definitions["run"]["properties"]["status"]["enum"] == names_of<probe::RunStatus>());
 }
+
+}  // namespace attnprobe::test::formats_test

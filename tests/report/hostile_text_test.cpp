@@ -7,9 +7,9 @@
 #include "report/formats/markdown_text.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::hostile_text_test {
+
 using namespace attnprobe::report;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -129,3 +129,5 @@ TEST_CASE("A log's words do nothing to the terminal", "[hostile]") {
   CHECK_FALSE(contains(run.out + run.err, "\u202e"));
   CHECK_FALSE(contains(run.out + run.err, "##["));
 }
+
+}  // namespace attnprobe::test::hostile_text_test

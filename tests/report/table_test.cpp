@@ -5,9 +5,9 @@
 #include "report/formats/notes.hpp"
 #include "report/formats/report.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::table_test {
+
 using namespace attnprobe::report;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -158,3 +158,5 @@ TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says"
         "    cudnn-frontend 1.23.0 refuses it itself, before it asks cuDNN\n"
         "      b200: GRAPH_NOT_SUPPORTED: \"no\" (file.h line 2)\n");
 }
+
+}  // namespace attnprobe::test::table_test

@@ -5,10 +5,9 @@
 #include "rules/flat_problem.hpp"
 #include "version_rules.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::condition_test {
 
 using namespace attnprobe::rules;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -160,3 +159,5 @@ TEST_CASE("The flat problem says what the config says", "[rules]") {
   CHECK(dropout["modifier"] == true);
   CHECK(dropout["score_mod"].is_null());
 }
+
+}  // namespace attnprobe::test::condition_test

@@ -7,10 +7,9 @@
 #include "rules/framework_rules.hpp"
 #include "version_rules.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::requirements_test {
 
 using namespace attnprobe::rules;
-using namespace attnprobe::test;
 using campaign::Verdict;
 
 namespace {
@@ -362,3 +361,5 @@ TEST_CASE("docs/versions.md lists every key of a problem", "[rules]") {
     CHECK(contains(page, "`" + key.name + "`"));
   }
 }
+
+}  // namespace attnprobe::test::requirements_test

@@ -13,8 +13,7 @@
 #include "run/problem.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::gpu_test {
 
 namespace {
 
@@ -196,3 +195,5 @@ TEST_CASE("doctor sees the GPU and builds plans on it", "[real_gpu]") {
     CHECK(ability["ok"] == true);
   }
 }
+
+}  // namespace attnprobe::test::gpu_test

@@ -10,8 +10,7 @@
 #include "run/device/cuda.hpp"
 #include "run/problem.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::problem_test {
 
 namespace {
 
@@ -348,3 +347,5 @@ TEST_CASE("the kernels compile for every architecture that cuDNN's attention run
     CHECK(run::compile_kernels(sm).size() > 10'000);
   }
 }
+
+}  // namespace attnprobe::test::problem_test

@@ -10,10 +10,10 @@
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::work_test {
+
 using namespace attnprobe::attention;
 using namespace attnprobe::run;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -311,3 +311,5 @@ TEST_CASE("Rates need no peak", "[work]") {
   CHECK_FALSE(findings.percent_of_peak);
   CHECK_FALSE(findings.percent_of_bandwidth);
 }
+
+}  // namespace attnprobe::test::work_test

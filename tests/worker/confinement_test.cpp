@@ -5,8 +5,7 @@
 #include "sanitizers.hpp"
 #include "support.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::confinement_test {
 
 namespace {
 
@@ -110,3 +109,5 @@ TEST_CASE("a machine that gives no descriptors or processes is said to, with exi
   CHECK(processes.exit_code == 3);
   CHECK_FALSE(contains(processes.err, "critical"));
 }
+
+}  // namespace attnprobe::test::confinement_test

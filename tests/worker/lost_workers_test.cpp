@@ -3,8 +3,7 @@
 
 #include "run_answers.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::lost_workers_test {
 
 namespace {
 
@@ -267,3 +266,5 @@ TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run
     }
   }
 }
+
+}  // namespace attnprobe::test::lost_workers_test

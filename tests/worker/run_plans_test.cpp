@@ -1,8 +1,7 @@
 // What plans compute when they run, without a GPU: each fault is found, and costs what has it.
 #include "run_answers.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::run_plans_test {
 
 namespace {
 
@@ -133,3 +132,5 @@ TEST_CASE("plans of GPUs that are not there run nowhere: a usage error that says
   CHECK(contains(run.err, "--plans run: every target is simulated"));
   CHECK(contains(run.err, "allowed: none, build, or a --target device:0"));
 }
+
+}  // namespace attnprobe::test::run_plans_test

@@ -11,8 +11,8 @@
 #include "worker/client.hpp"
 #include "worker/process.hpp"
 
-using namespace attnprobe;
-using namespace attnprobe::test;
+namespace attnprobe::test::worker_test {
+
 using campaign::Result;
 using campaign::Verdict;
 
@@ -131,3 +131,5 @@ TEST_CASE("a process that cannot be started leaves no descriptor open", "[worker
   CHECK_THROWS_WITH(worker::Process({"/nowhere"}, {}), test::ContainsSubstring("/nowhere: No such file"));
   CHECK(open_descriptors() == before);
 }
+
+}  // namespace attnprobe::test::worker_test

@@ -8,9 +8,9 @@
 
 #include "catch.hpp"
 
-using namespace attnprobe;
+namespace attnprobe::test::statistics_test {
+
 using namespace attnprobe::run;
-using namespace attnprobe::test;
 
 namespace {
 
@@ -293,3 +293,5 @@ TEST_CASE("Enqueueing for more than 0.8 of the GPU's time is pointed out, and ou
   CHECK(findings.max_ms == 100);
   CHECK(advises(findings, "outliers"));
 }
+
+}  // namespace attnprobe::test::statistics_test
