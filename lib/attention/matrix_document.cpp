@@ -78,9 +78,13 @@ class Reader {
   void read_further(const std::string& file, const JsonView& pattern) {
     const std::string path = (fs::path(file).parent_path() / pattern.text()).lexically_normal().string();
     for (const auto& other : matching_files(path, pattern.where() + ": ")) {
+      std::error_code ignored;
+      const fs::file_status status = fs::status(other, ignored);
+      if (!fs::exists(status)) pattern.fail(fmt::format("{} means {}, which is not there", pattern.shown(), other));
+      if (fs::is_directory(status)) pattern.fail(fmt::format("{} means {}, which is a folder", pattern.shown(), other));
       const auto same = std::find_if(open_.begin(), open_.end(), [&](const std::string& open) {
-        std::error_code ignored;
-        return fs::equivalent(open, other, ignored);
+        std::error_code none;
+        return fs::equivalent(open, other, none);
       });
       if (same != open_.end()) {
         std::vector<std::string> chain(same, open_.end());
@@ -88,7 +92,7 @@ class Reader {
         pattern.fail(fmt::format("{} reads itself: {}", pattern.shown(), fmt::join(chain, " -> ")));
       }
       if (open_.size() >= longest_chain)
-        pattern.fail(fmt::format("{} is the {}th document in a chain; allowed: {}", pattern.shown(), open_.size() + 1,
+        pattern.fail(fmt::format("{} makes a chain of {} documents; allowed: {}", pattern.shown(), open_.size() + 1,
                                  longest_chain));
       read(other);
     }
@@ -106,7 +110,7 @@ MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns) {
   for (const auto& pattern : patterns)
     for (const auto& file : matching_files(pattern, "")) reader.read(file);
   MatrixDocument all = reader.take();
-  if (all.configs.empty()) throw Error(ErrorKind::usage, "no config in these files");
+  if (all.configs.empty()) throw Error(ErrorKind::usage, fmt::format("{}: no config in it", fmt::join(patterns, ", ")));
   return all;
 }
 

@@ -9,21 +9,30 @@
 #include <vector>
 
 #include "base/digest.hpp"
+#include "base/error.hpp"
 
 namespace attnprobe::campaign {
 namespace {
 
 namespace fs = std::filesystem;
 
+// Half a library would have a digest, too, and be taken for another one.
+[[noreturn]] void unreadable(const fs::path& file) {
+  throw Error(ErrorKind::environment,
+              fmt::format("{}: cannot be read, though it is one of cuDNN's files", file.string()));
+}
+
 // cuDNN's own, in order of their names.
 std::vector<fs::path> files_of(const std::string& cudnn) {
-  std::error_code ignored;
+  std::error_code ignored, error;
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(fs::canonical(cudnn, ignored).parent_path(), ignored))
+  const fs::path folder = fs::canonical(cudnn, ignored).parent_path();
+  for (const auto& entry : fs::directory_iterator(folder, error))
     // The links beside them differ between a wheel and a toolkit.
     if (!entry.is_symlink(ignored) && entry.path().filename().string().rfind("libcudnn", 0) == 0 &&
         entry.path().filename().string().find(".so") != std::string::npos)
       files.push_back(entry.path());
+  if (error) unreadable(folder);
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -35,11 +44,13 @@ std::string look_of(const std::string& file) {
   constexpr std::streamoff sample = 8192;
   std::ifstream in(file, std::ios::binary | std::ios::ate);
   const std::streamoff size = in.tellg();
+  if (size < 0) unreadable(file);
   std::string text = fmt::format("{} {} ", fs::path(file).filename().string(), size);
-  std::string bytes(static_cast<size_t>(std::clamp<std::streamoff>(size, 0, sample)), '\0');
+  std::string bytes(static_cast<size_t>(std::min(size, sample)), '\0');
   for (const std::streamoff at : {std::streamoff{0}, std::max<std::streamoff>(size - sample, 0)}) {
     in.seekg(at);
     in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!in) unreadable(file);
     text += bytes;
   }
   return text;
@@ -55,7 +66,7 @@ std::string times_of_library(const std::string& cudnn) {
   std::string text;
   for (const auto& file : files_of(cudnn)) {
     struct stat status {};
-    if (stat(file.c_str(), &status) != 0) continue;
+    if (stat(file.c_str(), &status) != 0) unreadable(file);
     text += fmt::format("{} {} {}.{:09}\n", file.filename().string(), status.st_size, status.st_mtim.tv_sec,
                         status.st_mtim.tv_nsec);
   }

@@ -1,4 +1,5 @@
-// What tells one cuDNN on disk from another, without loading it.
+// What tells one cuDNN on disk from another, without loading it. Each throws Error(environment) naming a file that cannot
+// be read.
 #pragma once
 
 #include <string>

@@ -74,7 +74,11 @@ std::string cudnn_word(const std::string& path, CudnnVersion version) {
     if (here.empty()) return path;
     named = here.front().path;
   }
-  return named == path || build_of_library(named) == build_of_library(path) ? word : path;
+  try {
+    return named == path || build_of_library(named) == build_of_library(path) ? word : path;
+  } catch (const Error&) {
+    return path;  // whose files cannot be compared
+  }
 }
 
 std::string question_command(const Question& question, const CampaignOptions& options) {

@@ -1,10 +1,25 @@
 #include "worker/message.hpp"
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::worker {
+namespace {
+
+void check_size(uint64_t size) {
+  if (const uint64_t most = value_of(limits::message_bytes); size > most)
+    throw Error(
+        ErrorKind::internal,
+        fmt::format("between parent and worker came a message of more than the {} bytes that attnprobe takes; {}={} "
+                    "allows them",
+                    most, limits::message_bytes.variable, size));
+}
+
+}  // namespace
 
 std::string text_of(const Message& message) {
   if (message.payload.empty()) return json_text(message.json) + "\n";
@@ -15,14 +30,19 @@ std::string text_of(const Message& message) {
 
 std::optional<Message> MessageBuffer::take() {
   if (!begun_) {
-    const size_t end = bytes_.find('\n');
-    if (end == std::string::npos) return std::nullopt;
+    const size_t end = bytes_.find('\n', searched_);
+    if (end == std::string::npos) {
+      check_size(searched_ = bytes_.size());
+      return std::nullopt;
+    }
+    searched_ = 0;
     Json line = parse_json_leniently(std::string_view(bytes_).substr(0, end));
     if (!line.is_object() || (line.contains("bytes") && !line["bytes"].is_number_unsigned()))
       throw Error(ErrorKind::internal,
                   "between parent and worker came something that is not a message: " + cut(bytes_));
     bytes_.erase(0, end + 1);
     begun_ = std::move(line);
+    check_size(begun_->value("bytes", uint64_t{0}));
   }
   const auto size = begun_->value("bytes", size_t{0});
   if (bytes_.size() < size) return std::nullopt;

@@ -22,11 +22,13 @@ std::string text_of(const Message& message);
 class MessageBuffer {
  public:
   void append(std::string_view bytes) { bytes_.append(bytes); }
-  /// The next message, once all of it is there. Throws Error(internal) for what is not one.
+  /// The next message, once all of it is there. Throws Error(internal) for what is not one, and for one of more than
+  /// limits::message_bytes, before these are there.
   std::optional<Message> take();
 
  private:
   std::string bytes_;
+  size_t searched_ = 0;        // bytes_ up to here are without the end of a line
   std::optional<Json> begun_;  // the line, while its payload is awaited
 };
 

@@ -1,6 +1,7 @@
 // Machines that lack something: never "unsupported", always by name, exit code 3.
 #include <fstream>
 
+#include "campaign/library_files.hpp"
 #include "catch.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
@@ -106,6 +107,19 @@ TEST_CASE("libcudnn.so.9 itself missing, or no such folder", "[environment]") {
   CHECK(contains(run.err, "is neither a libcudnn.so.9 nor a folder that holds one"));
   CHECK(run_attnprobe(problem + " --cudnn /nowhere").exit_code == 3);
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_CUDNN", "/nowhere"}}).exit_code == 3);
+}
+
+TEST_CASE("a library whose files cannot be read has no digest that another could have", "[environment]") {
+  const TemporaryFolder folder;
+  for (const auto& digest_of : {campaign::build_of_library, campaign::times_of_library}) {
+    try {
+      digest_of((folder.path() / "none" / "libcudnn.so.9").string());
+      FAIL("a digest of nothing");
+    } catch (const Error& e) {
+      CHECK(e.kind() == ErrorKind::environment);
+      CHECK_THAT(e.what(), EndsWith("cannot be read, though it is one of cuDNN's files"));
+    }
+  }
 }
 
 TEST_CASE("a file named libcudnn.so.9 that is another library", "[environment]") {

@@ -320,7 +320,26 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   CHECK(refusal(R"({"targets": "h200", "defaults": {"heads": 1}})") == ": \"defaults\" without \"configs\"");
   CHECK(refusal(R"({"config_files": [], "target": "h200"})").rfind(": /target: unknown key \"target\"", 0) == 0);
   CHECK(refusal(R"({"config_files": "none-*.json"})").rfind(": /config_files: ", 0) == 0);
-  CHECK(refusal(R"({"targets": ["h200"], "config_files": []})") == "no config in these files");
+  CHECK(refusal(R"({"targets": ["h200"], "config_files": []})") == ": no config in it");
+  CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ["l40s"]})"),
+             StartsWith(": /config_files/0: \"l40s\" means ") && EndsWith("/l40s, which is not there"));
+  CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ""})"), EndsWith(", which is a folder"));
+  // Documents that name each other: a chain that is too long, and ten of ten of ten of ten, which are too many.
+  const TemporaryFolder many;
+  for (int i = 0; i < 40; ++i)
+    many.file(fmt::format("chain{}.json", i), fmt::format(R"({{"config_files": "chain{}.json"}})", i + 1));
+  for (int i = 0; i < 4; ++i)
+    many.file(fmt::format("tree{}.json", i), fmt::format(R"({{"config_files": ["tree{0}.json"{1}]}})", i + 1, [&] {
+                std::string more;
+                for (int k = 0; k < 9; ++k) more += fmt::format(", \"tree{}.json\"", i + 1);
+                return more;
+              }()));
+  many.file("tree4.json", R"({"heads": 1, "seqlen": 8, "head_dim": 8})");
+  CHECK_THAT(usage_error([&] { attention::load_matrix_documents({(many.path() / "chain0.json").string()}); }),
+             EndsWith("chain31.json: /config_files: \"chain32.json\" makes a chain of 33 documents; allowed: 32"));
+  CHECK_THAT(
+      usage_error([&] { attention::load_matrix_documents({(many.path() / "tree0.json").string()}); }),
+      EndsWith(".json: \"config_files\" have more than 10000 documents read, each as often as it is named"));
   const TemporaryFolder folder;
   const auto file = folder.file("m.json", R"({"targets": "h200", "heads": 1, "seqlen": 8, "head_dim": 8})").string();
   REQUIRE(shell("gzip -k " + file + " && xz -k " + file).exit_code == 0);

@@ -114,7 +114,7 @@ TEST_CASE("the interpreter of graphs computes attention: the unified operation",
                    92300);
 }
 
-TEST_CASE("the interpreter of graphs computes attention: backward", "[run]") {
+TEST_CASE("the interpreter of graphs computes attention: backward", "[run][answers]") {
   for (const char* features :
        {R"("mask": "none")", R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})",
         R"("mask": "padding")", R"("mask": "padding_causal")", R"("bias": {"shape": "1hss", "grad": true})",

@@ -109,7 +109,7 @@ def swapped_types(dice, data, other):
         elif isinstance(node, dict) and dice.random() < 0.15:
             node[dice.choice(["name", "x" * 5000, "\0", *map(str, node)])] = node.pop(path[-1])
         else:
-            node[path[-1]] = dice.choice(ODD_VALUES)
+            node[path[-1]] = copy.deepcopy(dice.choice(ODD_VALUES))
     text = json.dumps(document).replace('"@', "").replace('@"', "").encode()
     if at is None:
         return text
@@ -206,7 +206,7 @@ def run(settings, options, folder):
         command = dice.choice(kind.commands)
         arguments = [word.format(file, good=folder / "good", out=out) for word in command]
         ended = settings.run(arguments)
-        wrong = common.complaint(ended, [file.name, *OF_NO_FILE], is_text=not {"json", "dot"} & {*command})
+        wrong = common.complaint(ended, [file.name, *OF_NO_FILE], is_text=not {"json", "dot", "show"} & {*command})
         if wrong:
             settings.finding(number, f"{name}, {mutation.__name__}: {wrong}", arguments,
                              [(file.name, data), ("stdout", ended.out), ("stderr", ended.errors)])

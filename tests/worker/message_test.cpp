@@ -1,0 +1,55 @@
+// What goes between parent and worker: in pieces, and what a worker that cuDNN has lost may send instead.
+#include "worker/message.hpp"
+
+#include "base/error.hpp"
+#include "catch.hpp"
+
+namespace attnprobe::test::message_test {
+
+using worker::Message;
+using worker::MessageBuffer;
+using worker::text_of;
+
+namespace {
+
+std::string refusal(const std::string& bytes) {
+  MessageBuffer buffer;
+  buffer.append(bytes);
+  try {
+    buffer.take();
+  } catch (const Error& e) {
+    return e.kind() == ErrorKind::internal ? e.what() : "another kind of error";
+  }
+  return "taken";
+}
+
+}  // namespace
+
+TEST_CASE("a message is whole however it is cut into pieces", "[worker]") {
+  const std::string text = text_of({{{"a", 1}}, "line\nand line"}) + text_of({{{"b", 2}}, ""});
+  MessageBuffer buffer;
+  std::vector<Message> messages;
+  for (const char c : text) {
+    buffer.append({&c, 1});
+    while (auto message = buffer.take()) messages.push_back(*message);
+  }
+  REQUIRE(messages.size() == 2);
+  CHECK(messages[0].json["a"] == 1);
+  CHECK(messages[0].payload == "line\nand line");
+  CHECK(messages[1].json["b"] == 2);
+}
+
+TEST_CASE("a message that claims more than may come, or has no end, is refused before it is there", "[worker]") {
+  const char* const too_many =
+      "between parent and worker came a message of more than the 2147483648 bytes that attnprobe takes; "
+      "ATTNPROBE_MAX_MESSAGE_BYTES=9999999999 allows them";
+  CHECK(refusal("{\"bytes\": 9999999999}\n") == too_many);
+  setenv("ATTNPROBE_MAX_MESSAGE_BYTES", "1000", 1);
+  CHECK_THAT(refusal(std::string(1001, 'x')), ContainsSubstring("more than the 1000 bytes"));
+  CHECK(refusal("{\"bytes\": 999}\n") == "taken");
+  unsetenv("ATTNPROBE_MAX_MESSAGE_BYTES");
+  CHECK_THAT(refusal("{\"bytes\": -1}\n"), ContainsSubstring("something that is not a message"));
+  CHECK_THAT(refusal("hello\n"), ContainsSubstring("something that is not a message: hello"));
+}
+
+}  // namespace attnprobe::test::message_test
