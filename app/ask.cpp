@@ -205,7 +205,7 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
       ->group(how_far);
   campaign.walk.plans = probe::Plans::automatic;
   add_enum_option(command, "--plans", campaign.walk.plans,
-                  "none; build: compile each plan; run: execute, verify and time each on a real GPU; auto (default): "
+                  "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
                   "run on a real GPU, none on a simulated one")
       ->group(how_far);
   command

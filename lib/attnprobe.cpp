@@ -12,6 +12,8 @@ Answer answer_of(const campaign::Result& result) {
   answer.config = result.config.spec.name;
   answer.target = result.target.id;
   if (result.cudnn_version.is_known()) answer.cudnn = result.cudnn_version.text();
+  answer.usable = result.usable;
+  answer.but = result.but;
   answer.verdict = result.verdict;
   answer.environment_broken = result.environment_broken;
   answer.met = met_expectation(result);

@@ -2,7 +2,7 @@
 //
 //   const auto configs = attnprobe::attention::parse_configs(R"({"heads": 12, "seqlen": 512, "head_dim": 64})", "here");
 //   for (const auto& answer : attnprobe::ask(configs, attnprobe::find_targets("l40s,h200")))
-//     std::printf("%s: %s\n", answer.target.c_str(), std::string(name_of(answer.verdict)).c_str());
+//     std::printf("%s: %s\n", answer.target.c_str(), std::string(answer.usable ? name_of(*answer.usable) : "?").c_str());
 //
 // cuDNN is called in worker processes of the program attnprobe, so that a crash inside it costs one answer. The program
 // is found beside an installed library (Options::program), and with ATTNPROBE_PROGRAM wherever it is.
@@ -28,6 +28,8 @@
 
 namespace attnprobe {
 
+using campaign::Obstacle;
+using campaign::Usable;
 using campaign::Verdict;
 
 /// One config on one target.
@@ -35,7 +37,9 @@ struct Answer {
   std::string config;  ///< its name
   std::string target;  ///< its id: "l40s", "device:0"
   std::string cudnn;   ///< "9.19.0"; "" where none could be loaded
-  Verdict verdict = Verdict::error;
+  std::optional<Usable> usable;  ///< what a person wants to know; none where the machine or an error left it open
+  std::vector<Obstacle> but;     ///< what stands in the way, for Usable::but
+  Verdict verdict = Verdict::error;  ///< cuDNN's
   bool environment_broken = false;  ///< Verdict::error because the machine lacks something, not because of cuDNN
   bool met = false;                 ///< whether it is what the config expects
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported

@@ -61,6 +61,7 @@ Field expect() {
               .schema = {{"anyOf", {verdict, {{"type", "object"}, {"additionalProperties", verdict}}}}}};
   field.set = [](Spec& s, const JsonView& v) {
     s.expect = {};
+    s.expect.is_given = true;
     if (!v.json().is_object()) {
       s.expect.otherwise = v.one_of<ExpectedVerdict>();
       return;
@@ -81,7 +82,8 @@ Field expect() {
     return json;
   };
   field.given = [](const Spec&) { return false; };
-  field.values = "`supported`, `unsupported`, `any` (of the two), or an object by target id with `default`";
+  field.values = "`supported` (`yes` or `but`), `unsupported`, `yes`, `but`, `no`, `any` (supported or not), or an object by target id with "
+                 "`default`; `b200@9.8` and `default@9.8` hold with that cuDNN";
   field.example = R"({"t4": "unsupported", "default": "supported"})";
   return field;
 }

@@ -99,10 +99,12 @@ struct TensorLayout {
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// The verdict that a config expects, by target id; `otherwise` for targets not named. any: supported or unsupported,
-/// as one asks who wants to know.
-enum class ExpectedVerdict { supported, unsupported, any };
+/// What a config is expected to get. supported: yes or but; unsupported: cuDNN refuses; any: supported or unsupported, as
+/// one asks who wants to know.
+enum class ExpectedVerdict { supported, unsupported, yes, but, no, any };
+/// By target id, "b200@9.8" for a cuDNN of that version, "default@9.8" for any target with it; `otherwise` for the rest.
 struct Expectation {
+  bool is_given = false;
   ExpectedVerdict otherwise = ExpectedVerdict::supported;
   std::map<std::string, ExpectedVerdict> by_target;
 };
@@ -205,9 +207,12 @@ struct EnumNames<attention::Pass> {
 
 template <>
 struct EnumNames<attention::ExpectedVerdict> {
-  static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 6> table{{
       {attention::ExpectedVerdict::supported, "supported"},
       {attention::ExpectedVerdict::unsupported, "unsupported"},
+      {attention::ExpectedVerdict::yes, "yes"},
+      {attention::ExpectedVerdict::but, "but"},
+      {attention::ExpectedVerdict::no, "no"},
       {attention::ExpectedVerdict::any, "any"},
   }};
 };

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 // Half a library would have a digest, too, and be taken for another one.
 [[noreturn]] void unreadable(const fs::path& file) {
   throw Error(ErrorKind::environment,
-              fmt::format("{}: cannot be read, though it is one of cuDNN's files", file.string()));
+              fmt::format("{}: cannot be read", file.string()));
 }
 
 // cuDNN's own, in order of their names.

@@ -42,7 +42,7 @@ size_t least_for_a_worker(const CampaignOptions& options) {
 // GPUs of this machine that plans are run on: two workers would spoil each other's times.
 std::set<size_t> targets_that_run(const Matrix& matrix, const CampaignOptions& options) {
   std::set<size_t> targets;
-  if (options.walk.plans == probe::Plans::none || options.walk.plans == probe::Plans::build) return targets;
+  if (options.walk.plans != probe::Plans::run && options.walk.plans != probe::Plans::automatic) return targets;
   for (size_t t = 0; t < matrix.targets.size(); ++t)
     if (matrix.targets[t].kind == gpu::Kind::device) targets.insert(t);
   return targets;
@@ -82,6 +82,7 @@ class Reporter {
       lock.unlock();
       try {
         add_version_rules(cell);
+        weigh(cell);
         if (on_cell_) on_cell_(place, std::move(cell));
         lock.lock();
       } catch (...) {

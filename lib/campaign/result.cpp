@@ -7,6 +7,7 @@
 #include "diagnose/reasons.hpp"
 #include "gpu/catalogue.hpp"
 #include "log/status.hpp"
+#include "probe/walk_difference.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -125,9 +126,7 @@ void judge(Result& result) {
 void add_version_rules(Result& result) {
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
   const auto& spec = result.config.spec;
-  const bool refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
-                       (result.verdict == Verdict::error && !result.environment_broken);
-  if (refused) result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  if (!result.environment_broken) result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
 }
@@ -146,21 +145,131 @@ bool has_lost_plan(const Result& result) {
   });
 }
 
+namespace {
+
+std::string without_stop(std::string text) {
+  if (!text.empty() && text.back() == '.') text.pop_back();
+  return text;
+}
+
+std::string source_text(const rules::Source& source) {
+  return source.url.empty() ? source.text : fmt::format("{}: {}", source.text, source.url);
+}
+
+// What became of a plan that a program would have taken; "" where it works or nobody asked.
+std::string failure_of(const probe::EngineConfigFindings& config) {
+  if (config.plan && !probe::is_built(config))
+    return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
+  if (!config.run || probe::ran(*config.run)) return "";
+  switch (config.run->status) {
+    case RunStatus::wrong_result:
+      return "computes something wrong";
+    case RunStatus::crashed:
+    case RunStatus::timeout:
+    case RunStatus::cuda_error:
+    case RunStatus::cudnn_error:
+      return "fails when it runs";
+    default:
+      return "";  // too little memory, or not run: not its fault
+  }
+}
+
+// What the engine configs themselves say against it.
+void add_engine_obstacles(Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  const auto works = [&](const auto& config) { return probe::works(config, result.findings); };
+  const auto taken = std::find_if(configs.begin(), configs.end(), works);
+  if (taken == configs.end()) return;
+  if (taken->modes.empty()) {
+    result.but.push_back(
+        {ObstacleKind::outside_heuristics,
+         fmt::format("only {}, which no heuristic proposes, takes it: programs do not get it", probe::config_name(taken->engine, taken->knobs)),
+         "every engine asked, and the plan built"});
+    return;
+  }
+  const auto first = std::find_if(configs.begin(), configs.end(), [](const auto& config) { return config.check.supported; });
+  if (const std::string failure = failure_of(*first); !failure.empty())
+    result.but.push_back({ObstacleKind::first_choice_fails,
+                          fmt::format("the first choice, {}, {}; {} works", probe::config_name(first->engine, first->knobs), failure,
+                                      probe::config_name(taken->engine, taken->knobs)),
+                          "plans built in turn"});
+}
+
+}  // namespace
+
+void weigh(Result& result) {
+  result.but.clear();
+  switch (result.verdict) {
+    case Verdict::error:
+      result.usable.reset();
+      return;
+    case Verdict::unsupported:
+    case Verdict::invalid_graph:
+    case Verdict::crashed:
+    case Verdict::timeout:
+    case Verdict::wrong_result:
+      result.usable = Usable::no;
+      return;
+    case Verdict::supported:
+      break;
+  }
+  for (const auto& requirement : result.requirements)
+    result.but.push_back(
+        {ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
+  if (result.frontend && result.frontend->refuses)
+    result.but.push_back({ObstacleKind::frontend,
+                          fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version,
+                                      without_stop(result.frontend->message)),
+                          source_text(result.frontend->source)});
+  for (const auto& bug : result.warnings)
+    result.but.push_back({ObstacleKind::known_bug, "known bug: " + without_stop(bug.what), source_text(bug.source)});
+  add_engine_obstacles(result);
+  result.usable = result.but.empty() ? Usable::yes : Usable::but;
+}
+
+std::string_view answer_word(const Result& result) {
+  if (result.usable) return name_of(*result.usable);
+  return result.environment_broken ? "environment" : name_of(result.verdict);
+}
+
 attention::ExpectedVerdict expected(const Result& result) {
   const auto& expect = result.config.spec.expect;
   const gpu::Target* twin = gpu::twin(result.target);
-  for (const auto& [id, verdict] : expect.by_target)
-    if (id == result.target.id || (twin != nullptr && gpu::find(id) == twin)) return verdict;
-  return expect.otherwise;
+  const auto is_meant = [&](const std::string& word) {
+    return word == result.target.id || (twin != nullptr && gpu::find(word) == twin);
+  };
+  const std::string version = result.cudnn_version.is_known() ? result.cudnn_version.text() : "";
+  // "b200@9.8" before "b200" before "default@9.8".
+  const attention::ExpectedVerdict* of_target = nullptr;
+  const attention::ExpectedVerdict* of_version = nullptr;
+  for (const auto& [word, verdict] : expect.by_target) {
+    const size_t at = word.find('@');
+    const bool has_version = at != std::string::npos;
+    if (has_version && (version.empty() || !is_of_version(version, word.substr(at + 1)))) continue;
+    if (const std::string target = word.substr(0, at); target == "default") {
+      of_version = &verdict;
+    } else if (is_meant(target)) {
+      if (has_version) return verdict;
+      of_target = &verdict;
+    }
+  }
+  return of_target != nullptr ? *of_target : of_version != nullptr ? *of_version : expect.otherwise;
 }
 
 bool met_expectation(const Result& result) {
+  using attention::ExpectedVerdict;
   switch (expected(result)) {
-    case attention::ExpectedVerdict::supported:
+    case ExpectedVerdict::supported:
       return result.verdict == Verdict::supported;
-    case attention::ExpectedVerdict::unsupported:
+    case ExpectedVerdict::unsupported:
       return result.verdict == Verdict::unsupported;
-    case attention::ExpectedVerdict::any:
+    case ExpectedVerdict::yes:
+      return result.usable == Usable::yes;
+    case ExpectedVerdict::but:
+      return result.usable == Usable::but;
+    case ExpectedVerdict::no:
+      return result.usable == Usable::no;
+    case ExpectedVerdict::any:
       break;
   }
   return result.verdict == Verdict::supported || result.verdict == Verdict::unsupported;

@@ -33,8 +33,10 @@ struct Result : Question {
   bool environment_broken = false;  ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::optional<Crash> crash;
-  /// Version rules, beside cuDNN's answer: what it lacks that the config needs, where
-  /// cuDNN refused it; known bugs that concern the config, whatever cuDNN said; what
+  /// What a person wants to know; none where the machine, or an error, left the question open. See weigh().
+  std::optional<Usable> usable;
+  std::vector<Obstacle> but;  ///< what stands in the way, for Usable::but
+  /// Version rules, beside cuDNN's answer: what it lacks that the config needs; known bugs that concern the config, whatever cuDNN said; what
   /// cudnn-frontend says before it asks cuDNN (none for patterns that it has not).
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
@@ -47,6 +49,12 @@ void judge(Result& result);
 
 /// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was loaded.
 void add_version_rules(Result& result);
+
+/// From verdict, version rules and engine configs, what a person wants to know.
+void weigh(Result& result);
+
+/// One word for it: "yes", "but", "no"; where the question is open, "environment" or "error".
+std::string_view answer_word(const Result& result);
 
 /// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down. Either may
 /// be so of a supported result: another plan works.

@@ -91,8 +91,12 @@ WalkCache::WalkCache(const fs::path& file, Warn warn, std::chrono::milliseconds 
   } catch (const CacheOutOfReach& e) {
     state_->give_up(e, state_->reads);
   }
-  std::error_code ignored;
-  state_->program = digest(look_of(fs::canonical("/proc/self/exe", ignored)));
+  try {
+    state_->program = digest(look_of("/proc/self/exe"));
+  } catch (const Error& e) {  // another program's answers could not be told from this one's
+    state_->give_up(e, state_->reads);
+    state_->writes = false;
+  }
 }
 
 WalkCache::~WalkCache() = default;

@@ -24,7 +24,8 @@ bool is_built(const EngineConfigFindings& config) {
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   if (!config.check.supported) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
-  return !findings.plans_built || is_built(config);
+  // No program gets what no heuristic proposes: a check alone is no support then.
+  return is_built(config) || (!findings.plans_built && !config.modes.empty());
 }
 
 bool has_working_config(const WalkFindings& findings) {

@@ -121,7 +121,7 @@ struct WalkFindings {
   std::vector<EngineFindings> engines;               ///< where engines were asked one by one
   int64_t engine_count = 0;                          ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
   bool swept = false;        ///< engines were asked with knob values too; EngineFindings say how many of all
-  bool plans_built = false;  ///< plans were asked for
+  bool plans_built = false;  ///< plans were asked for: of all, or in turn until one compiled
   bool plans_run = false;    ///< and their execution
   double walk_ms = 0;        ///< wall time of the whole walk
   std::string log;           ///< raw text of every message about engine configs, where it was asked for
@@ -132,7 +132,7 @@ ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_cou
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);
 
-/// Whether this engine config does.
+/// Whether this engine config does. One that no heuristic proposes has to compile, too.
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end and nothing is known to be wrong with what it computed.
 bool ran(const RunFindings& run);

@@ -31,18 +31,37 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   return plan;
 }
 
+bool awaits_plan(const WalkState& state, size_t i) {
+  const EngineConfigFindings& config = state.findings.engine_configs[i];
+  return config.check.supported && state.configs[i] && !config.plan;
+}
+
+void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
+  EngineConfigFindings& config = state.findings.engine_configs[i];
+  progress(stage_of("plan", config.engine, config.knobs), state.findings);
+  PlanFindings found;
+  finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
+  config.plan = std::move(found);
+}
+
 }  // namespace
 
 void build_plans(WalkState& state, const Progress& progress) {
-  for (size_t i = 0; i < state.findings.engine_configs.size(); ++i) {
-    EngineConfigFindings& config = state.findings.engine_configs[i];
-    if (!config.check.supported || !state.configs[i] || config.plan) continue;
-    progress(stage_of("plan", config.engine, config.knobs), state.findings);
-    PlanFindings found;
-    finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
-    config.plan = std::move(found);
-  }
+  for (size_t i = 0; i < state.configs.size(); ++i)
+    if (awaits_plan(state, i)) build_plan_of(state, i, progress);
   state.findings.plans_built = true;
+}
+
+void build_first_plan(WalkState& state, const Progress& progress) {
+  // What fails to compile for one knob value mostly fails for its neighbours, a second each.
+  constexpr int most_of_an_engine = 4;
+  std::map<int64_t, int> tried;
+  for (size_t i = 0; i < state.configs.size(); ++i) {
+    const EngineConfigFindings& config = state.findings.engine_configs[i];
+    if (!awaits_plan(state, i) || (config.modes.empty() && ++tried[config.engine] > most_of_an_engine)) continue;
+    build_plan_of(state, i, progress);
+    if (is_built(state.findings.engine_configs[i])) return;
+  }
 }
 
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t engine,

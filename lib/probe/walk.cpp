@@ -129,20 +129,31 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
     ask_mode(state, named.mode, progress, [&] { check_named_config(state, named); });
   for (const auto& mode : options.modes) ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
   const bool every_knob = options.engines == Engines::knobs;
-  const bool plans = options.plans != Plans::none;
   auto ask_all = [&](bool knobs) {
     const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
+    state.keep_configs = true;  // what is found may have to be compiled
     return step(state, "engines", progress, [&] { ask_engines(state, how, progress); });
   };
-  auto build = [&] { return step(state, "plans", progress, [&] { build_plans(state, progress); }); };
+  auto build = [&] {
+    return step(state, "plans", progress, [&] {
+      if (options.plans == Plans::first) {
+        state.findings.plans_built = true;
+        build_first_plan(state, progress);
+      } else if (options.plans != Plans::none) {
+        build_plans(state, progress);
+      } else if (!has_working_config(state.findings)) {
+        build_first_plan(state, progress);  // of what no heuristic proposes: a check alone is no support there
+      }
+    });
+  };
   // Where nothing works, all engines are asked: after the check, and again where no plan could be built.
-  bool asked = false;
-  auto sweep = [&] { return !asked && options.sweep_where_none && !has_working_config(state.findings); };
-  if (options.engines != Engines::heuristic || sweep()) {
-    if (!ask_all(every_knob || sweep())) return;
-    asked = every_knob || options.engines == Engines::heuristic;
+  auto sweep = [&] { return options.sweep_where_none && !has_working_config(state.findings); };
+  bool asked_knobs = false;
+  if (options.engines != Engines::heuristic) {
+    asked_knobs = every_knob || sweep();
+    if (!ask_all(asked_knobs)) return;
   }
-  if (!plans || !build() || !sweep()) return;
+  if (!build() || !sweep() || asked_knobs) return;
   if (ask_all(true)) build();
 }
 

@@ -17,6 +17,7 @@ enum class Engines {
 
 enum class Plans {
   none,
+  first,      ///< built in turn until one compiles, as cudnn-frontend does
   build,      ///< finalized: the kernel compiled, and loaded where there is a GPU
   run,        ///< executed, verified, timed; by the campaign, a walk itself only builds
   automatic,  ///< of the campaign: run on a GPU of this machine, none on a simulated one
@@ -35,8 +36,9 @@ struct EnumNames<probe::Engines> {
 };
 template <>
 struct EnumNames<probe::Plans> {
-  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 4> table{{
+  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 5> table{{
       {probe::Plans::none, "none"},
+      {probe::Plans::first, "first"},
       {probe::Plans::build, "build"},
       {probe::Plans::run, "run"},
       {probe::Plans::automatic, "auto"},

@@ -73,14 +73,15 @@ probe::PlanFindings lost_plan(const WorkerLost& lost) {
 }
 
 void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-                 const StartWorker& start) {
+                 const StartWorker& start, probe::Plans plans) {
   const Json json = to_json(graph);
-  for (auto& config : findings.engine_configs)
-    if (config.check.supported && !config.plan) {
-      if (!client) client = start();
-      build(config, json, client);
-    }
-  findings.plans_built = true;
+  findings.plans_built = plans != probe::Plans::none;
+  for (auto& config : findings.engine_configs) {
+    if (plans != probe::Plans::build && probe::has_working_config(findings)) return;
+    if (!config.check.supported || config.plan) continue;
+    if (!client) client = start();
+    build(config, json, client);
+  }
 }
 
 void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,

@@ -25,9 +25,9 @@ struct RunPlan {
 void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
                const StartWorker& start, const RunPlan& plan);
 
-/// Only builds them: what is left of a walk that was lost among its plans.
+/// Only builds them, as far as `plans` says: what is left of a walk that was lost among its plans.
 void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-                 const StartWorker& start);
+                 const StartWorker& start, probe::Plans plans);
 
 /// What the loss of a worker says of the plan that it was building.
 probe::PlanFindings lost_plan(const WorkerLost& lost);

@@ -100,7 +100,7 @@ TEST_CASE("A standard error that takes nothing changes no verdict", "[output]") 
     INFO(streams);
     const Run run = run_redirected(matrix, streams, broken_pipe);
     CHECK(run.exit_code == 0);
-    CHECK_THAT(run.out, ContainsSubstring("1 cells: 1 supported"));
+    CHECK_THAT(run.out, ContainsSubstring("1 cells: 1 yes"));
     CHECK(run_redirected("--config /nowhere", streams, broken_pipe).exit_code == 2);
   }
 }
@@ -167,7 +167,7 @@ TEST_CASE("One report that cannot be written takes no other with it", "[output]"
   const Run run = run_attnprobe(problem + "--report json=/dev/full --report csv=" + csv);
   CHECK(run.exit_code == 3);
   CHECK(run.err == "attnprobe: error: /dev/full: cannot be written: No space left on device\n");
-  CHECK_THAT(run.out, ContainsSubstring("supported"));
+  CHECK_THAT(run.out, ContainsSubstring("simulated): yes, engine "));
   CHECK_THAT(read_text(csv), ContainsSubstring("h200"));
 }
 

@@ -386,8 +386,11 @@ TEST_CASE("An expectation holds for all targets or by target", "[config]") {
   CHECK(expect.by_target == std::map<std::string, ExpectedVerdict>{{"t4", ExpectedVerdict::unsupported},
                                                                    {"l40s", ExpectedVerdict::supported}});
   CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise == ExpectedVerdict::unsupported);
-  CHECK(refusal(R"("expect": {"t4": "no"})") ==
-        "x.json: /expect/t4: \"no\" is not a known value; allowed: \"supported\", \"unsupported\", \"any\"");
+  CHECK_FALSE(spec_with("").expect.is_given);
+  CHECK(spec_with(R"("expect": {"t4@9.8": "no"})").expect.by_target.at("t4@9.8") == ExpectedVerdict::no);
+  CHECK(refusal(R"("expect": {"t4": "maybe"})") ==
+        "x.json: /expect/t4: \"maybe\" is not a known value; allowed: \"supported\", \"unsupported\", \"yes\", \"but\", "
+        "\"no\", \"any\"");
 }
 
 TEST_CASE("A spec is described in one line", "[config]") {
@@ -491,7 +494,7 @@ TEST_CASE("The schema refuses what the parser refuses", "[config][schema]") {
                            R"({"name": ["a"]})",
                            R"({"layout": {"q": "bshd"}})",
                            R"({"o_layout": {"strides": [1, 2, 3]}})",
-                           R"({"expect": {"t4": "no"}})",
+                           R"({"expect": {"t4": "maybe"}})",
                            R"({"stats": 1})",
                            R"({"scale": "1"})",
                            R"({"pass": "dgrad"})",

@@ -121,7 +121,7 @@ TEST_CASE("what something outside killed is asked again, and is no fault of cuDN
   const Run killed = folder.run("m", "--no-cache --jobs 1", {{"ATTNPROBE_TEST_FAULT", "kill@mode B"}});
   INFO(killed.err);
   CHECK(killed.exit_code == 3);
-  CHECK_THAT(killed.out, ContainsSubstring("2 cells: 2 error"));
+  CHECK_THAT(killed.out, ContainsSubstring("2 cells: 2 environment"));
   CHECK_THAT(killed.err, ContainsSubstring("2 cells could not be asked: "));
   CHECK(contains(folder.text("m/report.csv"), "killed from outside"));
   const Run resumed = folder.run("m", "--no-cache --resume");

@@ -111,7 +111,8 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
 }
 
 TEST_CASE("what no heuristic proposes is found by asking every engine", "[engines]") {
-  // Without cudnn-frontend's help (it refuses this one): the sweep finds Blackwell's deterministic kernel.
+  // Without cudnn-frontend's help (it refuses this one): the sweep finds Blackwell's deterministic kernel, which passes
+  // the check and does not compile. No support, then: programs do not get it, and would gain nothing.
   const Result result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64,
           "deterministic": true, "dropout": 0.1})",
@@ -119,8 +120,12 @@ TEST_CASE("what no heuristic proposes is found by asking every engine", "[engine
   if (!is_cudnn_9_19(result)) return;
   CHECK(mode_counts(result, "A") == "0/4");
   CHECK(result.findings.swept);
-  CHECK(result.verdict == Verdict::supported);
-  CHECK(config_of(result, 5, {{"KERNEL_CFG", 31}, {"STAGES", 2}}).check.supported);
+  CHECK(result.verdict == Verdict::unsupported);
+  CHECK(result.root_cause->category == diagnose::Category::dropout);
+  const auto& found = config_of(result, 5, {{"KERNEL_CFG", 31}, {"STAGES", 2}});
+  CHECK(found.check.supported);
+  REQUIRE(found.plan);
+  CHECK(found.plan->status == "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED");
   CHECK(result.findings.engines.at(5).viable == 1);
 }
 

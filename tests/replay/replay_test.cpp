@@ -143,7 +143,7 @@ TEST_CASE("what cudnn-frontend refused is in no log: replay says so, explain nam
 TEST_CASE("without --target a replay asks about the log's own GPU", "[replay]") {
   const Run run = run_attnprobe("replay " + pytorch + " --mode A", {{"CUDA_VISIBLE_DEVICES", ""}});
   CHECK(run.exit_code == 0);
-  CHECK(contains(run.out, "on NVIDIA H200 SXM 141GB (sm_90, simulated): supported"));
+  CHECK(contains(run.out, "on NVIDIA H200 SXM 141GB (sm_90, simulated): yes, engine "));
   CHECK(contains(run.out, "graph 1 on h200: as in the log, engine by engine and reason by reason"));
 }
 

@@ -133,18 +133,29 @@ TEST_CASE("Details say where a source is, colour is for the label alone", "[text
   CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
 }
 
-TEST_CASE("That cudnn-frontend refuses is a note where cuDNN supports", "[text]") {
+TEST_CASE("What stands in the way is in the line, the way out below, with details the source too", "[text]") {
   auto a = result_on("a100", campaign::Verdict::supported);
+  weigh(a);
+  CHECK(a.usable == campaign::Usable::yes);
   a.frontend = refusal;
-  CHECK(warning_text({&a}, {false, false, 200}) ==
-        "  note: cudnn-frontend 1.23.0 refuses this itself, though cuDNN supports it: GRAPH_NOT_SUPPORTED: "
-        "\"no\" "
-        "(file.h line 2)\n");
-  a.frontend->refuses = false;
-  CHECK(warning_text({&a}, {}).empty());
-  a.frontend = refusal;
+  a.warnings = {bug};
+  a.requirements = {need};
+  weigh(a);
+  REQUIRE(a.usable == campaign::Usable::but);
+  REQUIRE(a.but.size() == 3);
+  CHECK(a.but[0].kind == campaign::ObstacleKind::requirement);
+  CHECK(a.but[0].text == "paging needs cuDNN 9.5.0; this is 9.2.1");
+  CHECK(a.but[1].kind == campaign::ObstacleKind::frontend);
+  CHECK(a.but[1].text == "cudnn-frontend 1.23.0 refuses it: no");
+  CHECK(a.but[2].kind == campaign::ObstacleKind::known_bug);
+  CHECK(a.but[2].text == "known bug: It hangs");
+  CHECK(warning_text({&a}, {}) == "  what helps, by rule: Wait. (issue 1)\n");
+  CHECK_THAT(warning_text({&a}, {false, true, 200}), StartsWith("  source: doc"));
   a.verdict = campaign::Verdict::unsupported;
-  CHECK(warning_text({&a}, {}).empty());
+  weigh(a);
+  CHECK(a.usable == campaign::Usable::no);
+  CHECK(a.but.empty());
+  CHECK(warning_text({&a}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
 }
 
 TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {

@@ -47,7 +47,7 @@ std::string figure_text(const CellEngine& engine, std::string_view key) {
 
 std::string csv(const CellTable& table) {
   std::vector<std::string> head{"config",   "summary", "pattern", "pass",   "dtype",         "target", "sm",
-                                "kind",     "cudnn",   "verdict", "expect", "met",           "viable", "candidates",
+                                "kind",     "cudnn",   "usable",  "but", "verdict", "expect", "met",           "viable", "candidates",
                                 "category", "status",  "reason",  "graph",  "graph_pattern", "engine", "knobs"};
   for (const Measurement& measured : measurements())
     if (measured.in_csv) head.emplace_back(measured.key);
@@ -71,6 +71,8 @@ std::string csv(const CellTable& table) {
                                   std::to_string(target.sm),
                                   target.kind,
                                   table.cudnn(cell),
+                                  answer.word,
+                                  obstacles_text(answer),
                                   answer.verdict,
                                   answer.expect,
                                   answer.met ? "true" : "false",

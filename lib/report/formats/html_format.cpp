@@ -142,7 +142,11 @@ class Payload {
     for (const auto& mode : answer.modes)
       modes.push_back(Json::array({mode.mode, mode.candidates, mode.viable, mode.status}));
     for (const auto& engine : answer.engines) engines.push_back(engines_.index(engine_json(engine)));
-    return {{"v", answer.verdict},
+    Json obstacles = Json::array();
+    for (const CellObstacle& obstacle : answer.but)
+      obstacles.push_back(Json::array({texts_.text(obstacle.text), texts_.text(obstacle.source)}));
+    return {{"v", outcome_word(answer)},
+            {"but", obstacles},
             {"met", answer.met},
             {"expect", answer.expect},
             {"n", answer.viable},

@@ -34,7 +34,8 @@ bool is_failure_of_run(const CellAnswer& answer) {
 // Everything that a person wants of a cell that is not as expected.
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
-  std::string text = fmt::format("verdict {}, expected {}\n", answer.verdict, answer.expect);
+  std::string text = fmt::format("{}: verdict {}, expected {}\n", outcome_word(answer), answer.verdict, answer.expect);
+  for (const CellObstacle& obstacle : answer.but) text += fmt::format("but {} ({})\n", obstacle.text, obstacle.source);
   if (!answer.status.empty() || !answer.reason.empty())
     text += fmt::format("cuDNN says: {}{}{}\n", answer.status,
                         answer.status.empty() || answer.reason.empty() ? "" : ": ", answer.reason);
@@ -63,7 +64,9 @@ std::string junit(const CellTable& table) {
       const CellAnswer& answer = table.answer(*cell);
       cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
       if (answer.met) {
-        cases += "/>\n";
+        // As expected, and what stands in the way is still to be read.
+        const std::string but = obstacles_text(answer);
+        cases += but.empty() ? "/>\n" : fmt::format(">\n      <system-out>but {}</system-out>\n    </testcase>\n", xml(but));
         continue;
       }
       const bool is_error = is_failure_of_run(answer);
@@ -71,7 +74,7 @@ std::string junit(const CellTable& table) {
       const char* kind = is_error ? "error" : "failure";
       cases += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">{}</{}>\n    </testcase>\n", kind,
                            xml(answer.category.empty() ? answer.verdict : answer.category),
-                           xml(fmt::format("{}, expected {}{}{}", answer.verdict, answer.expect,
+                           xml(fmt::format("{}, expected {}{}{}", outcome_word(answer), answer.expect,
                                            answer.reason.empty() ? "" : ": ", answer.reason)),
                            xml(account_of(table, *cell)), kind);
     }

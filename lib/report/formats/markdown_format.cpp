@@ -11,7 +11,8 @@ namespace {
 
 std::string symbol(const CellAnswer* answer) {
   if (answer == nullptr) return "";
-  const std::string text = answer->verdict == "supported"     ? std::to_string(answer->viable)
+  const std::string text = answer->word == "yes"              ? std::to_string(answer->viable)
+                           : answer->word == "but"            ? "but " + std::to_string(answer->viable)
                            : answer->verdict == "unsupported" ? "–"
                                                               : "**" + answer->verdict + "**";
   return answer->met ? text : text + " ❗";
@@ -44,15 +45,36 @@ std::string unmet_table(const CellTable& table) {
     if (answer.met) continue;
     if (++count > most) continue;
     text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_text(table.config(cell)),
-                        markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), answer.verdict,
+                        markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), outcome_word(answer),
                         answer.expect, markdown_text(answer.category), markdown_text(answer.reason));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
-      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | verdict | category | "
+      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | category | "
       "cuDNN's reason |\n| --- | --- | --- | --- | --- | --- |\n",
       count);
   return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
+}
+
+// What stands in the way, each once, with the cells that it concerns.
+std::string obstacles_table(const CellTable& table) {
+  constexpr size_t most = 100;
+  std::vector<std::pair<const CellObstacle*, size_t>> rows;
+  for (const Cell& cell : table.cells)
+    for (const CellObstacle& obstacle : table.answer(cell).but) {
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first->text == obstacle.text; });
+      if (same == rows.end())
+        rows.emplace_back(&obstacle, 1);
+      else
+        ++same->second;
+    }
+  if (rows.empty()) return "";
+  std::string text = "\n<details><summary>What stands in the way</summary>\n\n| but | cells | source |\n| --- | --- | --- |\n";
+  for (size_t i = 0; i < rows.size() && i < most; ++i)
+    text += fmt::format("| {} | {} | {} |\n", markdown_text(rows[i].first->text), rows[i].second,
+                        markdown_text(rows[i].first->source));
+  if (rows.size() > most) text += fmt::format("\n… and {} more\n", rows.size() - most);
+  return text + "\n</details>\n";
 }
 
 std::string version_table(const CellTable& table, size_t version,
@@ -81,9 +103,9 @@ std::string markdown(const CellTable& table) {
   std::string text = fmt::format("## attnprobe: {}\n\n{}\n", cells_summary(table), markdown_code(table.axes.command));
   text += unmet_table(table);
   text +=
-      "\nNumbers are engine configs that work, – is not supported, ❗ not as expected; *since* is the first "
-      "cuDNN "
-      "here that supports it on any of these GPUs.\n";
+      "\nA number is a yes, and how many engine configs work; *but*: something stands in the way; – is a no, ❗ not as expected; "
+      "*since* is the first cuDNN here that takes it on any of these GPUs.\n";
+  text += obstacles_table(table);
   // GitHub takes 1 MiB; newer versions first, and what does not fit is named.
   constexpr size_t most = 900'000;
   std::string left_out;

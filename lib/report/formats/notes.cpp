@@ -55,20 +55,22 @@ std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style)
 }  // namespace
 
 std::string warning_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> bugs, notes;
+  std::vector<Paragraph> warnings, ways_out, sources;
   for (const Result* result : results) {
-    for (const auto& bug : result->warnings)
-      add(bugs, fmt::format("{} {} ({})", bug.what, bug.advice, source_text(bug.source, style)), result->target.id);
-    const auto& frontend = result->frontend;
-    if (frontend && frontend->refuses && result->verdict == Verdict::supported)
-      add(notes,
-          fmt::format("cudnn-frontend {} refuses this itself, though cuDNN supports it: {}", frontend->version,
-                      refusal(*frontend, style)),
-          result->target.id);
+    // What stands in the way of a supported config is in its line already.
+    const bool is_told = result->usable == campaign::Usable::but;
+    for (const auto& bug : result->warnings) {
+      const std::string text = fmt::format("{} ({})", bug.advice, source_text(bug.source, style));
+      add(is_told ? ways_out : warnings, is_told ? text : bug.what + " " + text, result->target.id);
+    }
+    if (!style.details) continue;
+    for (const auto& obstacle : result->but)
+      if (obstacle.kind != campaign::ObstacleKind::known_bug) add(sources, obstacle.source, result->target.id);
   }
   std::string out;
-  write(out, bugs, "warning", "1;33", results.size(), style);
-  write(out, notes, "note", "1;36", results.size(), style);
+  write(out, sources, "source", "1;36", results.size(), style);
+  write(out, ways_out, "what helps, by rule", "1;36", results.size(), style);
+  write(out, warnings, "warning", "1;33", results.size(), style);
   return out;
 }
 

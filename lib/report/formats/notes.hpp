@@ -7,8 +7,8 @@
 
 namespace attnprobe::report {
 
-/// Known bugs, and what cudnn-frontend refuses though cuDNN supports it: one paragraph each, naming the targets that it
-/// concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
+/// Known bugs: what gets around them where the line has named them, else the whole of it; with details also where
+/// obstacles are from. One paragraph each, naming the targets that it concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
 std::string warning_text(const Results& results, const TextStyle& style);
 
 /// What stands beside cuDNN's reason: unmet requirements, and that cudnn-frontend refuses the config too. `results` are

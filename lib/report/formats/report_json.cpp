@@ -133,6 +133,14 @@ const std::vector<ResultMember>& result_members() {
        [](const Result& r, Json& j) { j["cudnn"] = cudnn_json(r); }},
       {"verdict", false, one_of<campaign::Verdict>,
        [](const Result& r, Json& j) { j["verdict"] = name_of(r.verdict); }},
+      {"usable", false,
+       [] {
+         return described(or_null(one_of<campaign::Usable>()),
+                          "what a person wants to know; null where the machine or an error left it open");
+       },
+       [](const Result& r, Json& j) { put(j["usable"], r.usable); }},
+      {"but", true, [] { return described(array_of(reference("obstacle")), "what stands in the way, for usable but"); },
+       [](const Result& r, Json& j) { j["but"] = r.but; }},
       {"environment_broken", false, [] { return type("boolean"); },
        [](const Result& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
       {"expect", false, one_of<attention::ExpectedVerdict>,
@@ -152,8 +160,7 @@ const std::vector<ResultMember>& result_members() {
        [] {
          return described(
              array_of(reference("requirement")),
-             "what the config needs and this cuDNN or GPU lacks, where cuDNN refused it; never decides the "
-             "verdict");
+             "what the config needs and this cuDNN or GPU lacks by the version rules; never decides the verdict");
        },
        [](const Result& r, Json& j) { j["requirements"] = r.requirements; }},
       {"warnings", true,

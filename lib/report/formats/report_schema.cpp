@@ -157,6 +157,7 @@ Json report_schema() {
       {"requirement", of_struct<rules::Requirement>()},
       {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty where no fixed version is known"}})},
       {"frontend", of_struct<rules::FrontendAnswer>()},
+      {"obstacle", of_struct<campaign::Obstacle>()},
       {"result", result()}};
   return schema;
 }

@@ -15,6 +15,7 @@ namespace attnprobe::report {
 namespace {
 
 using campaign::Result;
+using campaign::Usable;
 using campaign::Verdict;
 using probe::EngineConfigFindings;
 
@@ -51,15 +52,11 @@ class Writer {
  public:
   explicit Writer(const TextStyle& style) : style_(style) {}
 
-  std::string verdict(const Result& result) const {
-    std::string text(name_of(result.verdict));
-    if (result.environment_broken) text = "environment";
-    if (result.verdict != Verdict::supported)
-      std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-    if (!style_.colour) return text;
-    return coloured(text, result.verdict == Verdict::supported     ? "1;32"
-                          : result.verdict == Verdict::unsupported ? "1;31"
-                                                                   : "1;35");
+  std::string answer(const Result& result) const {
+    const std::string word(answer_word(result));
+    if (!style_.colour) return word;
+    const bool is_refused = result.verdict == Verdict::unsupported;
+    return coloured(word, result.usable == Usable::yes ? "1;32" : result.usable == Usable::but ? "1;33" : is_refused ? "1;31" : "1;35");
   }
 
   std::string bold(const std::string& text) const { return style_.colour ? coloured(text, "1") : text; }
@@ -78,7 +75,6 @@ std::string working_summary(const Result& result) {
   if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
   std::string text = engine_config_name(first);
   if (working.size() > 1) text += fmt::format(", {} more", working.size() - 1);
-  if (first.modes.empty()) text += " (outside the heuristics)";
   return text;
 }
 
@@ -91,7 +87,21 @@ std::string cause_summary(const Result& result) {
                      words.empty() ? result.root_cause->explanation : words);
 }
 
+// What stands in the way, in the line itself.
+std::string obstacles_summary(const Result& result) {
+  std::string text;
+  for (const auto& obstacle : result.but) text += (text.empty() ? "" : "; ") + obstacle.text;
+  return text;
+}
+
+// Behind the answer: what works, what stands in the way, or why nothing works.
+std::string line_of(const Result& result) {
+  if (result.verdict != Verdict::supported) return cause_summary(result);
+  return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
+}
+
 std::string expectation_mark(const Result& result) {
+  if (!result.config.spec.expect.is_given) return "";
   if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
   return fmt::format(" (expected {})", name_of(expected(result)));
 }
@@ -208,7 +218,7 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   if (result.findings.plans_run) out += "\n";
   add_cause(out, result, {&result}, writer, style);
   if (!result.findings.plans_built && result.verdict == Verdict::supported)
-    out += "  Plans were not built: this is cuDNN's support check. --plans build compiles the kernels too.\n";
+    out += "  Plans were not built: this is cuDNN's support check. --plans first compiles what would be taken.\n";
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
 }
 
@@ -254,7 +264,9 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += headline(*results.front(), writer);
   if (style.details) {
     for (const Result* result : results) {
-      out += fmt::format("  on {}: {}{}\n", target_text(*result), writer.verdict(*result), expectation_mark(*result));
+      const std::string line = line_of(*result);
+      out += fmt::format("  on {}: {}{}{}\n", target_text(*result), writer.answer(*result), expectation_mark(*result),
+                         line.empty() ? "" : ", " + line);
       out += warning_text({result}, style) + "\n";
       add_details(out, *result, writer, style);
       out += "\n";
@@ -263,10 +275,8 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   }
   std::vector<std::vector<std::string>> rows;
   for (const Result* result : results) {
-    const bool ok = result->verdict == Verdict::supported;
     rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm),
-                    writer.verdict(*result) + expectation_mark(*result),
-                    ok ? working_summary(*result) : cause_summary(*result)});
+                    writer.answer(*result) + expectation_mark(*result), line_of(*result)});
   }
   out += aligned(rows, 4) + warning_text(results, style);
   add_causes_once(out, results, writer, style);
@@ -274,17 +284,20 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
 }
 
 std::string footer(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
-  std::map<std::string_view, size_t> counts;
-  size_t unmet = 0, simulated = 0, planned = 0;
+  std::vector<std::pair<std::string_view, size_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
+  size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
   for (const Result* result : results) {
-    ++counts[result->environment_broken ? "environment" : name_of(result->verdict)];
-    unmet += met_expectation(*result) ? 0 : 1;
+    const auto is_its = [&](const auto& count) { return count.first == answer_word(*result); };
+    ++std::find_if(counts.begin(), counts.end(), is_its)->second;
+    expected += result->config.spec.expect.is_given ? 1 : 0;
+    unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
     simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
     planned += result->findings.plans_built ? 1 : 0;
   }
   std::string text;
-  for (const auto& [verdict, count] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
-  text += fmt::format("; {} not as expected", unmet);
+  for (const auto& [word, count] : counts)
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (library) text += fmt::format(". cuDNN {} ({})", library->version.text(), library->path);
   text += simulated == results.size() ? ", simulated GPUs"
           : simulated > 0             ? fmt::format(", {} simulated", simulated)

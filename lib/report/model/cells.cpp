@@ -75,8 +75,16 @@ CellEngine engine_of(const JsonView& config) {
 }
 
 bool is_working(const CellEngine& engine) {
-  return engine.viable && engine.plan != "failed" &&
+  return engine.viable && engine.plan != "failed" && (!engine.modes.empty() || engine.plan == "built") &&
          (engine.run.empty() || engine.run == "ok" || engine.run == "not_verified");
+}
+
+// An older attnprobe did not weigh: what was supported is a yes.
+std::string word_of(const JsonView& result, const CellAnswer& answer) {
+  if (std::string usable = result.text_or("usable", ""); !usable.empty()) return usable;
+  if (answer.environment_broken) return "environment";
+  if (answer.verdict == "error") return answer.verdict;
+  return answer.verdict == "supported" ? "yes" : "no";
 }
 
 CellAnswer answer_of(const JsonView& result) {
@@ -85,6 +93,9 @@ CellAnswer answer_of(const JsonView& result) {
   answer.expect = result.text_or("expect", "");
   answer.met = result.boolean_or("met", false);
   answer.environment_broken = result.boolean_or("environment_broken", false);
+  answer.word = word_of(result, answer);
+  for (const JsonView& obstacle : result.elements_or_none("but"))
+    answer.but.push_back({obstacle.text_or("kind", ""), obstacle.text_or("text", ""), obstacle.text_or("source", "")});
   if (const auto cause = result.find_set("root_cause")) {
     answer.category = cause->text_or("category", "");
     answer.status = cause->text_or("status", "");
@@ -316,15 +327,31 @@ std::string reproduce_command(const CellTable& table, const Cell& cell) {
       {question, table.target_words[cell.place.target], table.cudnn_words[cell.place.cudnn]});
 }
 
+const std::string& outcome_word(const CellAnswer& answer) {
+  return answer.word == "no" && answer.verdict != "unsupported" ? answer.verdict : answer.word;
+}
+
+std::string obstacles_text(const CellAnswer& answer) {
+  std::string text;
+  for (const CellObstacle& obstacle : answer.but) text += (text.empty() ? "" : "; ") + obstacle.text;
+  return text;
+}
+
 std::string cells_summary(const CellTable& table) {
-  std::map<std::string, int64_t> verdicts;
+  // In the order of the words for people, then what else became of cells.
+  std::vector<std::pair<std::string, int64_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}};
+  const auto count_of = [&](const std::string& word) -> int64_t& {
+    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == word; });
+    return same != counts.end() ? same->second : counts.emplace_back(word, 0).second;
+  };
   int64_t unmet = 0;
   for (const Cell& cell : table.cells) {
-    ++verdicts[table.answer(cell).verdict];
+    ++count_of(outcome_word(table.answer(cell)));
     unmet += table.answer(cell).met ? 0 : 1;
   }
   std::string text = fmt::format("{} cells:", table.cells.size());
-  for (const auto& [verdict, count] : verdicts) text += fmt::format(" {} {},", count, verdict);
+  for (const auto& [word, count] : counts)
+    if (count != 0) text += fmt::format(" {} {},", count, word);
   text.pop_back();
   return text + (unmet == 0 ? "; all as expected" : fmt::format("; {} not as expected", unmet));
 }

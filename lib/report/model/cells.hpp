@@ -39,9 +39,17 @@ struct CellMode {
 };
 ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 
+/// What stands in the way of a supported answer.
+struct CellObstacle {
+  std::string kind, text, source;
+};
+ATTNPROBE_JSON(CellObstacle, kind, text, source)
+
 /// What was answered, without who was asked: many cells share one.
 struct CellAnswer {
   std::string verdict, expect;
+  std::string word;               ///< "yes", "but", "no"; "environment" or "error" where the question is open
+  std::vector<CellObstacle> but;  ///< for "but"
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
   std::string category, status, reason, explanation;  ///< of the root cause; "" where it is supported
@@ -52,8 +60,14 @@ struct CellAnswer {
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
   std::string frontend;            ///< cudnn-frontend's refusal, or ""
 };
-ATTNPROBE_JSON(CellAnswer, verdict, expect, met, environment_broken, viable, candidates, category, status, reason,
+ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status, reason,
                explanation, advice, pattern, hash, choice, modes, engines, notes, frontend)
+
+/// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
+const std::string& outcome_word(const CellAnswer& answer);
+
+/// What stands in the way, in a line; "" for nothing.
+std::string obstacles_text(const CellAnswer& answer);
 
 /// An answer's fastest right engine config; nullptr where nothing was timed.
 const CellEngine* fastest(const CellAnswer& answer);
@@ -147,7 +161,7 @@ struct Merged {
 Merged merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title, bool overwrite = false);
 
-/// "2,104 cells: 1,980 supported, 120 unsupported, 4 crashed; 3 not as expected".
+/// "2104 cells: 1900 yes, 80 but, 124 no; 3 not as expected".
 std::string cells_summary(const CellTable& table);
 
 }  // namespace attnprobe::report

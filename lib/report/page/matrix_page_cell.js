@@ -25,7 +25,7 @@ function cellSections(view, place, open) {
       element('p', {}, 'This cell was not asked.'), byVersion, reproduceSection(view), configSection(view)
     ];
   return [
-    causeSection(answer), adviceSection(answer), notesSection(answer), reproduceSection(view), byVersion,
+    obstacleSection(answer), causeSection(answer), adviceSection(answer), notesSection(answer), reproduceSection(view), byVersion,
     enginesSection(answer), modesSection(answer), graphSection(answer), configSection(view)
   ];
 }
@@ -58,8 +58,8 @@ function cellHeader(view, dialog) {
 }
 
 function verdictLine(answer) {
-  const words = answer.v === 'supported' ?
-      `Supported by ${answer.n} of ${counted(answer.c, 'candidate engine config')}` :
+  const words = isTaken(answer) ?
+      `${wordsOf(answer.v)}: ${answer.n} of ${counted(answer.c, 'candidate engine config')}` :
       wordsOf(answer.v);
   const expected = answer.expect ? ` (expected: ${answer.expect})` : '';
   return element(
@@ -81,6 +81,12 @@ function causeSection(answer) {
           answer.status ? element('code', {}, answer.status) : null),
       reason ? [element('h4', {}, 'cuDNN says'), element('blockquote', {}, reason)] : null,
       explanation ? [element('h4', {}, 'In plain words'), element('p', {}, explanation)] : null);
+}
+
+function obstacleSection({but = []}) {
+  if (!but.length) return null;
+  const items = but.map(([text, source]) => element('li', {}, textAt(text), ' ', element('small', {class: 'muted'}, textAt(source))));
+  return section('What stands in the way', element('ul', {}, items));
 }
 
 function adviceSection({advice = []}) {

@@ -3,17 +3,16 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 
 const VERDICTS = {
-  supported: {words: 'Supported', symbol: ''},
-  unsupported: {words: 'Not supported', symbol: '×'},
+  yes: {words: 'Yes', symbol: ''},
+  but: {words: 'But', symbol: 'but'},
+  no: {words: 'No', symbol: '×'},
   invalid_graph: {words: 'Invalid graph', symbol: '∅'},
   error: {words: 'Error', symbol: '!'},
   crashed: {words: 'Crashed', symbol: '†'},
   timeout: {words: 'Timed out', symbol: '∞'},
   wrong_result: {words: 'Wrong result', symbol: '≠'},
+  environment: {words: 'Environment', symbol: '?'},
 };
-
-// The depth of a supported cell's colour: the least number of viable engine configs of each step.
-const DEPTHS = [1, 2, 3, 4, 6];
 
 const NEVER = -1;
 
@@ -48,30 +47,31 @@ function answerAt(version, config, target) {
   return data.answers[data.cells[cellIndex(version, config, target)]] ?? null;
 }
 
+/** cuDNN takes it, whatever stands in the way. */
+function isTaken(answer) { return answer?.v === 'yes' || answer?.v === 'but'; }
+
 function isMet(answer) { return answer.met !== false; }
 
 function wordsOf(verdict) { return VERDICTS[verdict]?.words ?? verdict; }
 
 function symbolOf(answer) {
   if (!answer) return '';
-  return answer.v === 'supported' ? String(answer.n) : (VERDICTS[answer.v]?.symbol ?? '!');
+  return answer.v === 'yes' ? String(answer.n) : (VERDICTS[answer.v]?.symbol ?? '!');
 }
-
-function depthOf(viable) { return Math.max(1, DEPTHS.filter((least) => viable >= least).length); }
 
 /** The CSS classes of a cell in the matrix and in the strips by version. */
 function classesOf(answer) {
   if (!answer) return 'not-asked';
   const verdict = answer.v in VERDICTS ? answer.v : 'error';
-  const depth = verdict === 'supported' ? ` depth${depthOf(answer.n)}` : '';
-  return `tile ${verdict}${depth}${isMet(answer) ? '' : ' unmet'}`;
+  return `tile ${verdict}${isMet(answer) ? '' : ' unmet'}`;
 }
 
-/** "supported, 4 engine configs"; "not supported, shared_memory, not as expected". */
+/** "yes, 4 engine configs"; "no, shared_memory, not as expected". */
 function describeAnswer(answer) {
   if (!answer) return 'not asked';
   const parts = [wordsOf(answer.v).toLowerCase()];
-  if (answer.v === 'supported')
+  for (const [text] of answer.but ?? []) parts.push(textAt(text));
+  if (isTaken(answer))
     parts.push(counted(answer.n, 'engine config'));
   else if (answer.category)
     parts.push(answer.category);
@@ -109,7 +109,7 @@ function readPast() {
       const answer = data.answers[data.cells[version * size + at]];
       if (!answer) continue;
       if (earlier !== null && earlier !== answer.v) differs[at] = 1;
-      if (answer.v === 'supported' && first[at] === NEVER) first[at] = version;
+      if (isTaken(answer) && first[at] === NEVER) first[at] = version;
       earlier = answer.v;
     }
   }

@@ -62,7 +62,7 @@ function paintVersion(grid, version) {
 function paintSince(grid) {
   grid.rows.forEach((row, config) => {
     const targets = grid.shown.map((column) => grid.columns[column]);
-    const now = targets.filter((target) => answerAt(grid.version, config, target)?.v === 'supported').length;
+    const now = targets.filter((target) => isTaken(answerAt(grid.version, config, target))).length;
     row.cells[1].replaceChildren(
         element('b', {}, sinceWords(firstSupport(grid.past, config, targets))),
         element('small', {}, `${now}/${counted(targets.length, 'GPU')}`));

@@ -42,20 +42,22 @@ function withStorage(use) {
   }
 }
 
+const LEGEND = {
+  yes: 'yes: n engine configs work',
+  but: 'but: cuDNN takes it, and something stands in the way',
+};
+
 /** A sample of every kind of cell that the page has. */
 function buildLegend() {
   const asked = new Set(data.cells);
   const answers = data.answers.filter((_, index) => asked.has(index));
-  const verdicts = Object.keys(VERDICTS).filter(
-      (verdict) => verdict !== 'supported' && answers.some((answer) => answer.v === verdict));
-  const depths = DEPTHS.map((least, step) => legendItem({v: 'supported', n: least}, depthWords(step), ''));
-  const entries = verdicts.map((verdict) => legendItem({v: verdict}, null, wordsOf(verdict).toLowerCase()));
+  const verdicts = Object.keys(VERDICTS).filter((verdict) => answers.some((answer) => answer.v === verdict));
+  const entries = verdicts.map((verdict) => legendItem({v: verdict, n: 'n'}, null, LEGEND[verdict] ?? wordsOf(verdict).toLowerCase()));
   if (answers.some((answer) => !isMet(answer)))
-    entries.push(legendItem({v: 'supported', n: 1, met: false}, '', 'not as expected'));
+    entries.push(legendItem({v: 'no', met: false}, '', 'not as expected'));
   if (asked.has(NEVER)) entries.push(legendItem(null, null, 'not asked'));
   entries.push(element('span', {class: 'legend-item'}, '≤: or older'));
-  byId('legend').append(
-      element('span', {class: 'legend-item'}, ...depths, 'engine configs that work'), ...entries);
+  byId('legend').append(...entries);
 }
 
 function legendItem(answer, symbol, words) {
@@ -63,14 +65,9 @@ function legendItem(answer, symbol, words) {
   return words ? element('span', {class: 'legend-item'}, tile, words) : tile;
 }
 
-function depthWords(step) {
-  const least = DEPTHS[step];
-  if (step === DEPTHS.length - 1) return `${least}+`;
-  const most = DEPTHS[step + 1] - 1;
-  return least === most ? String(least) : `${least}–${most}`;
+function takenShare({asked, verdicts}) {
+  return asked ? ((verdicts.get('yes') ?? 0) + (verdicts.get('but') ?? 0)) / asked : 0;
 }
-
-function supportedShare({asked, verdicts}) { return asked ? (verdicts.get('supported') ?? 0) / asked : 0; }
 
 function percent(share) { return `${Math.floor(share * 100)} %`; }
 
@@ -85,7 +82,7 @@ function buildVersions(page) {
 function buildVersionSelect(page, box) {
   const options = data.cudnns.map(
       ({version}, at) => element(
-          'option', {value: at}, `${version}: ${percent(supportedShare(page.counts[at]))} supported`));
+          'option', {value: at}, `${version}: ${percent(takenShare(page.counts[at]))} yes or but`));
   const select = element(
       'select', {
         id: 'version',
@@ -101,7 +98,7 @@ function buildVersionSelect(page, box) {
 
 function buildVersionTabs(page, box) {
   const tabs = data.cudnns.map(
-      ({version}, at) => versionTab(version, supportedShare(page.counts[at]), () => showVersion(page, at)));
+      ({version}, at) => versionTab(version, takenShare(page.counts[at]), () => showVersion(page, at)));
   const list = element('div', {role: 'tablist', 'aria-labelledby': 'versions-label', class: 'tabs'}, tabs);
   list.addEventListener('keydown', (event) => walkTabs(page, tabs, event));
   box.append(list);
@@ -119,7 +116,7 @@ function markTab(tab, isShown) {
 function versionTab(version, share, show) {
   const meter = element('span', {class: 'meter'});
   meter.style.setProperty('--share', share);
-  const label = `cuDNN ${version}, ${percent(share)} of its cells are supported`;
+  const label = `cuDNN ${version}, ${percent(share)} of its cells are yes or but`;
   const attributes =
       {type: 'button', role: 'tab', 'aria-controls': 'panel', 'aria-label': label, title: label};
   return element(
