@@ -12,8 +12,10 @@ int main() try {
   options.walk.modes = {"A"};
   for (const auto& answer : attnprobe::ask(configs, attnprobe::find_targets("rtx4090,h200"), options)) {
     std::printf("%s on %s: ", answer.config.c_str(), answer.target.c_str());
-    if (answer.verdict == attnprobe::Verdict::supported)
+    if (answer.usable == attnprobe::Usable::yes)
       std::printf("engine %lld\n", static_cast<long long>(answer.engine_configs.at(0).engine));
+    else if (answer.usable == attnprobe::Usable::but)
+      std::printf("but %s\n", answer.but.at(0).text.c_str());
     else
       std::printf("no: %s\n", answer.root_cause ? answer.root_cause->reason.c_str() : "");
   }
