@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
@@ -73,6 +74,14 @@ void stop_at_once() {
   signal(SIGTERM, SIG_DFL);
 }
 
+// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked.
+std::optional<CudnnVersion> version_by_rule(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
+  std::optional<CudnnVersion> version;
+  for (const auto& group : groups)
+    if (!(version = campaign::version_by_rule(cudnn, group.targets))) return std::nullopt;
+  return version;
+}
+
 size_t size_of(const std::vector<QuestionGroup>& groups) {
   size_t count = 0;
   for (const auto& group : groups) count += group.questions.size() * group.targets.size();
@@ -118,6 +127,7 @@ std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::st
 }
 
 CudnnVersion version_for_graphs(const AskOptions& options) {
+  if (const auto version = campaign::version_by_rule(options.cudnn, {})) return *version;
   try {
     const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
@@ -157,7 +167,13 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   ReportFiles reports(options);
   const Work work = plan(options);
   check_can_run(options, work.groups);
-  options.campaign.cudnn = library_path(options.cudnn, options.campaign);
+  for (const auto& group : work.groups) {
+    std::vector<attention::AttentionConfig> configs;
+    for (const auto& question : group.questions) configs.push_back(question.config);
+    campaign::check_expectations(configs, group.targets);
+  }
+  const auto by_rule = version_by_rule(options.cudnn, work.groups);
+  if (!by_rule) options.campaign.cudnn = library_path(options.cudnn, options.campaign);
 
   options.campaign.stop = stop_gently();
   const size_t total = size_of(work.groups);
@@ -166,11 +182,13 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   std::vector<campaign::CampaignResult> campaigns;
   size_t before = 0;
   for (const auto& group : work.groups) {
-    campaigns.push_back(campaign::run_campaign(group.questions, group.targets, options.campaign,
-                                               [&](const Result& result, size_t index, size_t) {
-                                                 progress.add(result);
-                                                 reports.add(result, before + index);
-                                               }));
+    const auto on_result = [&](const Result& result, size_t index, size_t) {
+      progress.add(result);
+      reports.add(result, before + index);
+    };
+    campaigns.push_back(
+        by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
+                : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
     before += group.questions.size() * group.targets.size();
   }
   progress.end();
@@ -204,9 +222,10 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
                   "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob value")
       ->group(how_far);
   campaign.walk.plans = probe::Plans::automatic;
-  add_enum_option(command, "--plans", campaign.walk.plans,
-                  "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
-                  "run on a real GPU, none on a simulated one")
+  add_enum_option(
+      command, "--plans", campaign.walk.plans,
+      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
+      "run on a real GPU, none on a simulated one")
       ->group(how_far);
   command
       .add_flag("--sweep,!--quick", campaign.walk.sweep_where_none,

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
+#include "campaign/by_rule.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/target_run.hpp"
 
@@ -86,7 +87,6 @@ std::string library_path(const std::string& word, const campaign::CampaignOption
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
                                                  const std::vector<gpu::Target>& targets,
                                                  const campaign::CampaignOptions& campaign) {
-  constexpr CudnnVersion first_that_simulates{9, 8, 0};
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
     const auto named = is_version(word) ? library_named(word) : std::nullopt;
@@ -106,7 +106,7 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
-    if (simulates && library.version < first_that_simulates)
+    if (simulates && library.version < campaign::first_that_simulates)
       spdlog::warn(
           "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
           library.version.text(), library.path);

@@ -50,6 +50,24 @@ void check_command(const CLI::App& app, const std::string& word) {
                                               quoted_list(names)));
 }
 
+// "-x" and "--heds" that no option is, with the nearest one of the command that was meant.
+[[noreturn]] void refuse_unknown(const CLI::App& app) {
+  const auto chosen = app.get_subcommands();
+  const CLI::App& command = chosen.empty() ? app : *chosen.front();
+  std::vector<std::string> known, unknown;
+  for (const CLI::Option* option : command.get_options())
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  const auto remaining = app.remaining(true);
+  for (const auto& word : remaining)
+    if (word.starts_with("-")) unknown.push_back(word.substr(0, word.find('=')));
+  if (unknown.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}: not expected here; see attnprobe {} --help", quoted_list(remaining),
+                                              command.get_name()));
+  throw Error(ErrorKind::usage,
+              fmt::format("{} is not an option of attnprobe {}{}; see attnprobe {} --help", unknown[0],
+                          command.get_name(), did_you_mean(unknown[0], known), command.get_name()));
+}
+
 int run_command_line(int argc, char** argv) {
   CLI::App app(
       "Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does "
@@ -79,6 +97,8 @@ int run_command_line(int argc, char** argv) {
   check_command(app, argv[1]);
   try {
     app.parse(with_default_command(argc, argv));
+  } catch (const CLI::ExtrasError&) {
+    refuse_unknown(app);
   } catch (const CLI::ParseError& e) {
     std::ostringstream out, err;
     const int code = app.exit(e, out, err);

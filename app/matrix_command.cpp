@@ -198,6 +198,7 @@ int matrix(MatrixOptions options) {
   campaign::Matrix matrix;
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = targets_of(options, target_words);
+  campaign::check_expectations(files.configs, matrix.targets);
   std::unique_ptr<campaign::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
   if (!options.no_cache && kept.empty()) {

@@ -144,6 +144,14 @@ void add_probe(CLI::App& app, Run& run) {
     // A boolean's option alone is true.
     if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
   }
+  command
+      ->add_flag_callback(
+          "--causal",
+          [options] {
+            options->overrides.push_back({"mask", "causal"});
+          },
+          "as --mask causal")
+      ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
   add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
   command
       ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")

@@ -1,7 +1,10 @@
 // The contradictions that a spec may hold.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attention/fields.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::attention {
 namespace {
@@ -100,9 +103,17 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   const std::pair<const char*, int64_t> required[] = {{"heads", spec.heads_q},        {"heads_kv", spec.heads_kv},
                                                       {"seqlen", spec.seqlen_q},      {"seqlen_kv", spec.seqlen_kv},
                                                       {"head_dim", spec.head_dim_qk}, {"head_dim_v", spec.head_dim_v}};
+  std::vector<std::string> missing;
   for (const auto& [field, value] : required)
-    if (value == 0) found.push_back({field, fmt::format("\"{}\" is missing", field)});
-  if (!found.empty()) return found;
+    if (value == 0) missing.push_back(field);
+  // Where "heads" are missing, so are "heads_kv": whoever gives one number gives both.
+  for (const auto* both : {"heads", "seqlen", "head_dim"})
+    if (std::find(missing.begin(), missing.end(), both) != missing.end())
+      std::erase_if(missing, [&](const std::string& field) { return field.starts_with(std::string(both) + "_"); });
+  if (missing.size() == 1) return {{missing[0], fmt::format("\"{}\" is missing", missing[0])}};
+  if (!missing.empty())
+    return {{missing[0],
+             fmt::format("{} are missing; for example 8 heads, seqlen 1024, head_dim 64", quoted_list(missing))}};
   if (spec.pass == Pass::fprop_train && spec.stats == false && spec.pattern != Pattern::mha)
     found.push_back({"stats", "false contradicts pass \"fprop_train\", which is the pass with statistics"});
   check_layout(spec, found);

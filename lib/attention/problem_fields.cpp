@@ -3,6 +3,24 @@
 
 #include "attention/field_rows.hpp"
 
+namespace attnprobe {
+template <>
+struct EnumWords<attention::Pass> {
+  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 10> table{{
+      {attention::Pass::fprop, "forward"},
+      {attention::Pass::fprop, "fwd"},
+      {attention::Pass::fprop, "inference"},
+      {attention::Pass::fprop_train, "training"},
+      {attention::Pass::fprop_train, "train"},
+      {attention::Pass::fprop_train, "forward_train"},
+      {attention::Pass::fprop_train, "fwd_train"},
+      {attention::Pass::bprop, "backward"},
+      {attention::Pass::bprop, "bwd"},
+      {attention::Pass::bprop, "grad"},
+  }};
+};
+}  // namespace attnprobe
+
 namespace attnprobe::attention {
 namespace {
 
@@ -82,8 +100,9 @@ Field expect() {
     return json;
   };
   field.given = [](const Spec&) { return false; };
-  field.values = "`supported` (`yes` or `but`), `unsupported`, `yes`, `but`, `no`, `any` (supported or not), or an object by target id with "
-                 "`default`; `b200@9.8` and `default@9.8` hold with that cuDNN";
+  field.values =
+      "`supported` (`yes` or `but`), `unsupported`, `yes`, `but`, `no`, `any` (supported or not), or an object by target id with "
+      "`default`; `b200@9.8` and `default@9.8` hold with that cuDNN";
   field.example = R"({"t4": "unsupported", "default": "supported"})";
   return field;
 }

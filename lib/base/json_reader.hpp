@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "enum_names.hpp"
+#include "enum_words.hpp"
 #include "error.hpp"
 #include "json.hpp"
 
@@ -108,11 +109,13 @@ class JsonView {
                                           int64_t high = std::numeric_limits<int64_t>::max()) const;
   std::optional<double> optional_number(const std::string& key) const;
 
+  /// By name, or another word for it (enum_words.hpp).
   template <class E>
   E one_of(const std::vector<std::string>& allowed = names_of<E>()) const {
     if (value_->is_string())
-      for (const auto& name : allowed)
-        if (const auto found = parse_enum<E>(name); found && *value_ == name) return *found;
+      if (const auto meant = parse_word<E>(value_->get<std::string>()))
+        for (const auto& name : allowed)
+          if (name == name_of(*meant)) return *meant;
     fail_unless_one_of(allowed);
   }
 

@@ -18,15 +18,15 @@ namespace fs = std::filesystem;
 
 // Half a library would have a digest, too, and be taken for another one.
 [[noreturn]] void unreadable(const fs::path& file) {
-  throw Error(ErrorKind::environment,
-              fmt::format("{}: cannot be read", file.string()));
+  throw Error(ErrorKind::environment, fmt::format("{}: cannot be read", file.string()));
 }
 
 // cuDNN's own, in order of their names.
 std::vector<fs::path> files_of(const std::string& cudnn) {
   std::error_code ignored, error;
   std::vector<fs::path> files;
-  const fs::path folder = fs::canonical(cudnn, ignored).parent_path();
+  const fs::path folder = fs::canonical(cudnn, error).parent_path();
+  if (error) unreadable(cudnn);
   for (const auto& entry : fs::directory_iterator(folder, error))
     // The links beside them differ between a wheel and a toolkit.
     if (!entry.is_symlink(ignored) && entry.path().filename().string().rfind("libcudnn", 0) == 0 &&

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "campaign/preflight.hpp"
 #include "gpu/catalogue.hpp"
 
@@ -55,6 +58,31 @@ std::vector<gpu::Target> named_targets(const std::string& list, double timeout_s
     for (auto& t : gpu::simulated_targets(word)) gpu::add_target(targets, std::move(t));
   }
   return targets;
+}
+
+void check_expectations(const std::vector<attention::AttentionConfig>& configs,
+                        const std::vector<gpu::Target>& targets) {
+  const auto is_known = [&](const std::string& word) {
+    return word == "default" || word.starts_with("device:") || gpu::find(word) != nullptr ||
+           std::any_of(targets.begin(), targets.end(), [&](const gpu::Target& target) { return target.id == word; });
+  };
+  for (const auto& config : configs)
+    for (const auto& [word, verdict] : config.spec.expect.by_target) {
+      const size_t at = word.find('@');
+      const std::string target = word.substr(0, at);
+      const bool has_odd_version = at != std::string::npos && !is_version(word.substr(at + 1));
+      if (is_known(target) && !has_odd_version) continue;
+      std::vector<std::string> names{"default"};
+      for (const auto& known : gpu::catalogue()) names.push_back(known.id);
+      throw Error(
+          ErrorKind::usage,
+          has_odd_version
+              ? fmt::format("config \"{}\": \"expect\": \"{}\": what follows the @ is not a cuDNN version, such as 9.8",
+                            config.spec.name, word)
+              : fmt::format("config \"{}\": \"expect\": \"{}\" is not a target{}; allowed: \"default\", a GPU of "
+                            "`attnprobe targets list`, or a target of this run",
+                            config.spec.name, target, did_you_mean(target, names)));
+    }
 }
 
 }  // namespace attnprobe::campaign

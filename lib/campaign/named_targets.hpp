@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/config.hpp"
 #include "gpu/driver.hpp"
 #include "gpu/target.hpp"
 
@@ -18,5 +19,10 @@ std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 /// `program` as for inspect_driver().
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,
                                        const std::string& program = "");
+
+/// Throws Error(usage), with the nearest name, for an "expect" of a config that names a GPU which is neither in the
+/// catalogue nor one of these: it would be passed in silence.
+void check_expectations(const std::vector<attention::AttentionConfig>& configs,
+                        const std::vector<gpu::Target>& targets);
 
 }  // namespace attnprobe::campaign

@@ -30,6 +30,7 @@ struct Result : Question {
   build::BuiltGraph graph;
   probe::WalkFindings findings;
   Verdict verdict = Verdict::error;
+  bool by_rule = false;             ///< cuDNN was not asked: campaign/by_rule.hpp
   bool environment_broken = false;  ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::optional<Crash> crash;

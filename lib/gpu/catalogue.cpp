@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe {
@@ -14,6 +16,42 @@ extern const EmbeddedFiles embedded_targets;
 
 namespace attnprobe::gpu {
 namespace {
+
+// What of a name tells one GPU from another: "NVIDIA GeForce RTX 4090" is 4090, and so are "rtx4090" and "RTX 4090".
+std::string core_of(const std::string& name) {
+  std::string text;
+  for (const char c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+      text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view maker : {"nvidia", "geforce", "tesla", "quadro", "rtx"})
+    if (const size_t at = text.find(maker); at != std::string::npos && text.size() > maker.size())
+      text.erase(at, maker.size());
+  return text;
+}
+
+bool is_called(const Target& target, const std::string& core) {
+  const auto is_it = [&](const std::string& name) { return core_of(name) == core; };
+  return is_it(target.id) || is_it(target.name) || is_it(target.properties.value("deviceName", "")) ||
+         std::any_of(target.aliases.begin(), target.aliases.end(), is_it);
+}
+
+// The compute capability that "sm_89", "sm89" or "8.9" means; 0 for none.
+int sm_of(const std::string& word) {
+  std::string digits = word.starts_with("sm_") ? word.substr(3) : word.starts_with("sm") ? word.substr(2) : "";
+  if (const size_t dot = word.find('.'); digits.empty() && dot != std::string::npos && dot + 2 == word.size())
+    digits = word.substr(0, dot) + word.substr(dot + 1);
+  return parse_number<int>(digits).value_or(0);
+}
+
+// Those of a compute capability or an architecture ("hopper").
+std::vector<Target> family(const std::string& word) {
+  const int sm = sm_of(word);
+  std::vector<Target> members;
+  for (const Target& target : catalogue())
+    if (target.sm == sm || (!target.architecture.empty() && core_of(target.architecture) == core_of(word)))
+      members.push_back(target);
+  return members;
+}
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names{"all", "representative", "device:0", "device:all"};
@@ -50,11 +88,12 @@ std::vector<Target> selected(const std::string& word) {
     return some;
   }
   if (const Target* known = find(word)) return {*known};
+  if (auto members = family(word); !members.empty()) return members;
   throw Error(
       ErrorKind::usage,
       fmt::format(
-          "--target: \"{}\" is not a target{}; allowed: device:0, device:all, all, representative, an id of `attnprobe "
-          "targets list`, or a .json file",
+          "--target: \"{}\" is not a target{}; allowed: device:0, device:all, all, representative, a GPU of `attnprobe "
+          "targets list`, an architecture or sm_90, or a .json file",
           word, did_you_mean(word, known_names())));
 }
 
@@ -77,7 +116,15 @@ const std::vector<Target>& catalogue() {
 const Target* find(const std::string& id) {
   for (const auto& t : catalogue())
     if (t.id == id || std::find(t.aliases.begin(), t.aliases.end(), id) != t.aliases.end()) return &t;
-  return nullptr;
+  // As people type it, where only one is meant.
+  const std::string core = core_of(id);
+  const Target* found = nullptr;
+  for (const auto& t : catalogue()) {
+    if (core.empty() || !is_called(t, core)) continue;
+    if (found != nullptr) return nullptr;
+    found = &t;
+  }
+  return found;
 }
 
 const Target* twin(const Target& target) {

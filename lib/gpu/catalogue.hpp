@@ -8,7 +8,7 @@ namespace attnprobe::gpu {
 /// All of them, by SM and then by id.
 const std::vector<Target>& catalogue();
 
-/// By id or alias; nullptr if there is none.
+/// By id, alias or name, as people type them ("rtx4090", "RTX 4090", "4090"); nullptr if there is none, or several.
 const Target* find(const std::string& id);
 
 /// The catalogue's entry for the same GPU: by id or alias, or, for a
@@ -25,7 +25,8 @@ std::map<std::string, int> matmul_rates(const std::string& name, int sm);
 /// of both.
 void add_target(std::vector<Target>& targets, Target target);
 
-/// Simulated targets as --target names them: an id or alias, "all", "representative", a comma list of these, or a file
+/// Simulated targets as --target names them: a GPU (find), an architecture or compute capability ("hopper", "sm_90", "9.0"), "all",
+/// "representative", a comma list of these, or a file
 /// of one's own (anything with a "/" or ending in ".json"). Throws Error(usage) with a "did you mean".
 std::vector<Target> simulated_targets(const std::string& selection);
 

@@ -40,15 +40,19 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
       {"--config configs", "configs: cannot be read: Is a directory"},
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
-      {"--heads 8 --seqlen 128 --head-dim 64 --dtype fp16",
-       "--dtype: \"fp16\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", \"fp8_e5m2\" (did "
+      {"--heads 8 --seqlen 128 --head-dim 64 --dtype f17",
+       "--dtype: \"f17\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", \"fp8_e5m2\" (did "
        "you mean \"f16\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is not a heuristic mode"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json", "/nowhere/r.json: cannot be written"},
       {"--heads 8 --seqlen 128 --head-dim 64 --report xml=r.xml", "allowed formats"},
       {"probe", "nothing to probe"},
-      {"--no-such-option", "--no-such-option"},
+      {"--no-such-option", "--no-such-option is not an option of attnprobe probe; see attnprobe probe --help"},
+      {"--heds 8", "--heds is not an option of attnprobe probe (did you mean \"--heads\"?)"},
+      {"matrix configs/bert.json --targets h200 --out x",
+       "--targets is not an option of attnprobe matrix (did you mean \"--target\"?)"},
+      {"--head-dim 96", "\"heads\", \"seqlen\" are missing; for example 8 heads, seqlen 1024, head_dim 64"},
       {"frobnicate", "frobnicate"}};
   for (const auto& [arguments, message] : cases) {
     const Run run = run_attnprobe(arguments);
@@ -56,6 +60,34 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
     CHECK(run.exit_code == 2);
     CHECK(contains(run.err + run.out, message));
   }
+}
+
+TEST_CASE("words are taken as people type them", "[cli]") {
+  const Run typed = run_attnprobe(
+      "--heads 8 --seqlen 128 --head-dim 64 --dtype bfloat16 --pass Backward --causal --target \"RTX 4090\" --quick --format json");
+  const Run named = run_attnprobe(
+      "--heads 8 --seqlen 128 --head-dim 64 --dtype bf16 --pass bprop --mask causal --target rtx4090 --quick --format json");
+  CHECK(typed.exit_code == 0);
+  CHECK(typed.json()["results"][0]["graph"] == named.json()["results"][0]["graph"]);
+  CHECK(typed.json()["results"][0]["target"] == named.json()["results"][0]["target"]);
+}
+
+TEST_CASE("an expectation of a GPU that nobody knows is refused, not passed over", "[cli]") {
+  const TemporaryFolder folder;
+  const auto refusal = [&](const std::string& expect) {
+    const auto file =
+        folder.file("c.json", R"({"name": "mine", "heads": 8, "seqlen": 128, "head_dim": 64, "expect": {")" + expect +
+                                  R"(": "yes"}})");
+    const Run run = run_attnprobe("--config " + file.string() + " --target h200 --quick");
+    CHECK(run.exit_code == 2);
+    return run.err;
+  };
+  CHECK_THAT(refusal("l40ss"),
+             ContainsSubstring("config \"mine\": \"expect\": \"l40ss\" is not a target (did you mean \"l40s\"?)"));
+  CHECK_THAT(refusal("l40s@new"), ContainsSubstring("what follows the @ is not a cuDNN version"));
+  const auto file = folder.file(
+      "d.json", R"({"heads": 8, "seqlen": 128, "head_dim": 64, "expect": {"h200@9.8": "no", "default@9": "yes"}})");
+  CHECK(run_attnprobe("--config " + file.string() + " --target h200 --quick").exit_code == 0);
 }
 
 TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported", "[cli]") {

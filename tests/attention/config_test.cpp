@@ -276,7 +276,7 @@ TEST_CASE("Broken JSON in an option is refused", "[config][options]") {
 }
 
 TEST_CASE("Errors of options name the option", "[config][options]") {
-  CHECK_THAT(option_refusal({{"dtype", "fp16"}}), StartsWith("--dtype: \"fp16\" is not a known value"));
+  CHECK_THAT(option_refusal({{"dtype", "fp17"}}), StartsWith("--dtype: \"fp17\" is not a known value"));
   CHECK_THAT(option_refusal({{"heads_kv", 0}}), StartsWith("--heads-kv: 0 is out of range"));
   CHECK_THAT(option_refusal({{"mask", Json({{"causal", 1}})}}), StartsWith("--mask at /causal: 1 is not a boolean"));
   CHECK(option_refusal({{"seqlenn", 1}}) == "--seqlenn: no such field (did you mean \"seqlen\"?)");

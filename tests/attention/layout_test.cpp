@@ -386,11 +386,13 @@ TEST_CASE("An expectation holds for all targets or by target", "[config]") {
   CHECK(expect.by_target == std::map<std::string, ExpectedVerdict>{{"t4", ExpectedVerdict::unsupported},
                                                                    {"l40s", ExpectedVerdict::supported}});
   CHECK(spec_with(R"("expect": {"default": "unsupported"})").expect.otherwise == ExpectedVerdict::unsupported);
-  CHECK_FALSE(spec_with("").expect.is_given);
+  CHECK_FALSE(spec_with(R"("pass": "fprop")").expect.is_given);
+  CHECK(expect.is_given);
   CHECK(spec_with(R"("expect": {"t4@9.8": "no"})").expect.by_target.at("t4@9.8") == ExpectedVerdict::no);
-  CHECK(refusal(R"("expect": {"t4": "maybe"})") ==
-        "x.json: /expect/t4: \"maybe\" is not a known value; allowed: \"supported\", \"unsupported\", \"yes\", \"but\", "
-        "\"no\", \"any\"");
+  CHECK(
+      refusal(R"("expect": {"t4": "maybe"})") ==
+      "x.json: /expect/t4: \"maybe\" is not a known value; allowed: \"supported\", \"unsupported\", \"yes\", \"but\", "
+      "\"no\", \"any\"");
 }
 
 TEST_CASE("A spec is described in one line", "[config]") {

@@ -71,7 +71,26 @@ TEST_CASE("Aliases find their target", "[target]") {
     }
   CHECK(aliases > 0);
   CHECK(find("") == nullptr);
-  CHECK(find("L40S") == nullptr);
+  CHECK(find("l40ss") == nullptr);
+}
+
+TEST_CASE("A GPU is found as people type it", "[target]") {
+  for (const char* word : {"4090", "RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090"})
+    CHECK(find(word) == find("rtx4090"));
+  CHECK(find("L40S") == find("l40s"));
+  CHECK(find("NVIDIA H100 80GB HBM3") == find("h100"));
+  for (const auto& t : catalogue()) {
+    INFO(t.id);
+    CHECK(find(t.name) == &t);
+  }
+  const auto ids = [](const char* selection) {
+    std::vector<std::string> list;
+    for (const auto& t : simulated_targets(selection)) list.push_back(t.id);
+    return list;
+  };
+  CHECK(ids("sm_89") == std::vector<std::string>{"l4", "l40s", "rtx4090"});
+  CHECK(ids("8.9") == ids("sm89"));
+  CHECK(ids("Ada Lovelace") == ids("sm_89"));
 }
 
 TEST_CASE("The catalogue is in order of SM, then id", "[target]") {
@@ -134,7 +153,7 @@ TEST_CASE("The representative set has one GPU a generation", "[target]") {
 TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
   CHECK(unknown("l40ss") ==
         "--target: \"l40ss\" is not a target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
-        "representative, an id of `attnprobe targets list`, or a .json file");
+        "representative, a GPU of `attnprobe targets list`, an architecture or sm_90, or a .json file");
   CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is not a target (did you mean \"h200\"?)"));
   CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is not a target; allowed: "));
   CHECK_THAT(unknown(""), StartsWith("--target: \"\" is not a target; allowed: "));

@@ -141,6 +141,13 @@ const std::vector<ResultMember>& result_members() {
        [](const Result& r, Json& j) { put(j["usable"], r.usable); }},
       {"but", true, [] { return described(array_of(reference("obstacle")), "what stands in the way, for usable but"); },
        [](const Result& r, Json& j) { j["but"] = r.but; }},
+      {"by_rule", true,
+       [] {
+         return described(type("boolean"), "the version rules say this; cuDNN was not asked, since it is before 9.8");
+       },
+       [](const Result& r, Json& j) {
+         if (r.by_rule) j["by_rule"] = true;
+       }},
       {"environment_broken", false, [] { return type("boolean"); },
        [](const Result& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
       {"expect", false, one_of<attention::ExpectedVerdict>,

@@ -56,7 +56,10 @@ class Writer {
     const std::string word(answer_word(result));
     if (!style_.colour) return word;
     const bool is_refused = result.verdict == Verdict::unsupported;
-    return coloured(word, result.usable == Usable::yes ? "1;32" : result.usable == Usable::but ? "1;33" : is_refused ? "1;31" : "1;35");
+    return coloured(word, result.usable == Usable::yes   ? "1;32"
+                          : result.usable == Usable::but ? "1;33"
+                          : is_refused                   ? "1;31"
+                                                         : "1;35");
   }
 
   std::string bold(const std::string& text) const { return style_.colour ? coloured(text, "1") : text; }
@@ -96,6 +99,10 @@ std::string obstacles_summary(const Result& result) {
 
 // Behind the answer: what works, what stands in the way, or why nothing works.
 std::string line_of(const Result& result) {
+  if (result.by_rule) {
+    if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
+    return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
+  }
   if (result.verdict != Verdict::supported) return cause_summary(result);
   return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
 }
@@ -217,7 +224,7 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   out += run_notes(result, style);
   if (result.findings.plans_run) out += "\n";
   add_cause(out, result, {&result}, writer, style);
-  if (!result.findings.plans_built && result.verdict == Verdict::supported)
+  if (!result.findings.plans_built && !result.by_rule && result.verdict == Verdict::supported)
     out += "  Plans were not built: this is cuDNN's support check. --plans first compiles what would be taken.\n";
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
 }
@@ -284,7 +291,8 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
 }
 
 std::string footer(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
-  std::vector<std::pair<std::string_view, size_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
+  std::vector<std::pair<std::string_view, size_t>> counts{
+      {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
   size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
   for (const Result* result : results) {
     const auto is_its = [&](const auto& count) { return count.first == answer_word(*result); };
@@ -298,6 +306,10 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
   for (const auto& [word, count] : counts)
     if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
+  if (!results.empty() && results.front()->by_rule)
+    return text + fmt::format(
+                      ". By rule: cuDNN {} cannot be asked about a GPU that is not there; 9.8 is the first that can.\n",
+                      results.front()->cudnn_version.text());
   if (library) text += fmt::format(". cuDNN {} ({})", library->version.text(), library->path);
   text += simulated == results.size() ? ", simulated GPUs"
           : simulated > 0             ? fmt::format(", {} simulated", simulated)

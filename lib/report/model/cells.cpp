@@ -116,6 +116,7 @@ CellAnswer answer_of(const JsonView& result) {
     ++answer.candidates;
     answer.viable += is_working(answer.engines.back()) ? 1 : 0;
   }
+  if (result.boolean_or("by_rule", false)) answer.notes.emplace_back("By rule: cuDNN was not asked.");
   for (const JsonView& requirement : result.elements_or_none("requirements"))
     answer.notes.push_back(requirement.text_or("text", ""));
   for (const JsonView& bug : result.elements_or_none("warnings")) {
@@ -341,7 +342,8 @@ std::string cells_summary(const CellTable& table) {
   // In the order of the words for people, then what else became of cells.
   std::vector<std::pair<std::string, int64_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}};
   const auto count_of = [&](const std::string& word) -> int64_t& {
-    const auto same = std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == word; });
+    const auto same =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == word; });
     return same != counts.end() ? same->second : counts.emplace_back(word, 0).second;
   };
   int64_t unmet = 0;

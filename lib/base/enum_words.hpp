@@ -1,0 +1,47 @@
+// Other words that people type for an enumerator: "bfloat16" for bf16.
+#pragma once
+
+#include "data_type.hpp"
+
+namespace attnprobe {
+
+/// Specialise as EnumNames. Words are read wherever a config or an option has the enum, and never written.
+template <class E>
+struct EnumWords {
+  static constexpr std::array<std::pair<E, std::string_view>, 0> table{};
+};
+
+template <>
+struct EnumWords<DataType> {
+  static constexpr std::array<std::pair<DataType, std::string_view>, 16> table{{
+      {DataType::f16, "float16"},
+      {DataType::f16, "fp16"},
+      {DataType::f16, "half"},
+      {DataType::f16, "torch.float16"},
+      {DataType::bf16, "bfloat16"},
+      {DataType::bf16, "bfp16"},
+      {DataType::bf16, "torch.bfloat16"},
+      {DataType::f32, "float32"},
+      {DataType::f32, "fp32"},
+      {DataType::f32, "float"},
+      {DataType::fp8_e4m3, "fp8"},
+      {DataType::fp8_e4m3, "e4m3"},
+      {DataType::fp8_e4m3, "float8_e4m3fn"},
+      {DataType::fp8_e4m3, "float8_e4m3"},
+      {DataType::fp8_e5m2, "e5m2"},
+      {DataType::fp8_e5m2, "float8_e5m2"},
+  }};
+};
+
+/// By its name, or by another word for it, whatever the case of the letters.
+template <class E>
+std::optional<E> parse_word(std::string text) {
+  if (const auto named = parse_enum<E>(text)) return named;
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const auto& [value, word] : EnumWords<E>::table)
+    if (word == text) return value;
+  return parse_enum<E>(text);
+}
+
+}  // namespace attnprobe
