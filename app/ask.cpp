@@ -13,6 +13,7 @@
 #include "base/version.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
+#include "campaign/other_versions.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
@@ -189,6 +190,8 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     campaigns.push_back(
         by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
                 : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
+    if (!by_rule && options.campaign.walk.sweep_where_none)
+      campaign::advise_other_versions(campaigns.back(), options.campaign);
     before += group.questions.size() * group.targets.size();
   }
   progress.end();

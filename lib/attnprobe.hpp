@@ -34,14 +34,14 @@ using campaign::Verdict;
 
 /// One config on one target.
 struct Answer {
-  std::string config;  ///< its name
-  std::string target;  ///< its id: "l40s", "device:0"
-  std::string cudnn;   ///< "9.19.0"; "" where none could be loaded
-  std::optional<Usable> usable;  ///< what a person wants to know; none where the machine or an error left it open
-  std::vector<Obstacle> but;     ///< what stands in the way, for Usable::but
+  std::string config;                ///< its name
+  std::string target;                ///< its id: "l40s", "device:0"
+  std::string cudnn;                 ///< "9.19.0"; "" where none could be loaded
+  std::optional<Usable> usable;      ///< what a person wants to know; none where the machine or an error left it open
+  std::vector<Obstacle> but;         ///< what stands in the way, for Usable::but
   Verdict verdict = Verdict::error;  ///< cuDNN's
-  bool environment_broken = false;  ///< Verdict::error because the machine lacks something, not because of cuDNN
-  bool met = false;                 ///< whether it is what the config expects
+  bool environment_broken = false;   ///< Verdict::error because the machine lacks something, not because of cuDNN
+  bool met = false;                  ///< whether it is what the config expects
   std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
   std::vector<probe::ModeFindings> modes;
   std::vector<probe::EngineConfigFindings> engine_configs;  ///< in the heuristics' order, then those found otherwise

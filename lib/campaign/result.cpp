@@ -126,7 +126,8 @@ void judge(Result& result) {
 void add_version_rules(Result& result) {
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
   const auto& spec = result.config.spec;
-  if (!result.environment_broken) result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  if (!result.environment_broken)
+    result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
 }
@@ -181,18 +182,20 @@ void add_engine_obstacles(Result& result) {
   const auto taken = std::find_if(configs.begin(), configs.end(), works);
   if (taken == configs.end()) return;
   if (taken->modes.empty()) {
-    result.but.push_back(
-        {ObstacleKind::outside_heuristics,
-         fmt::format("only {}, which no heuristic proposes, takes it: programs do not get it", probe::config_name(taken->engine, taken->knobs)),
-         "every engine asked, and the plan built"});
+    result.but.push_back({ObstacleKind::outside_heuristics,
+                          fmt::format("only {}, which no heuristic proposes, takes it: programs do not get it",
+                                      probe::config_name(taken->engine, taken->knobs)),
+                          "every engine asked, and the plan built"});
     return;
   }
-  const auto first = std::find_if(configs.begin(), configs.end(), [](const auto& config) { return config.check.supported; });
+  const auto first =
+      std::find_if(configs.begin(), configs.end(), [](const auto& config) { return config.check.supported; });
   if (const std::string failure = failure_of(*first); !failure.empty())
-    result.but.push_back({ObstacleKind::first_choice_fails,
-                          fmt::format("the first choice, {}, {}; {} works", probe::config_name(first->engine, first->knobs), failure,
-                                      probe::config_name(taken->engine, taken->knobs)),
-                          "plans built in turn"});
+    result.but.push_back(
+        {ObstacleKind::first_choice_fails,
+         fmt::format("the first choice, {}, {}; {} works", probe::config_name(first->engine, first->knobs), failure,
+                     probe::config_name(taken->engine, taken->knobs)),
+         "plans built in turn"});
 }
 
 }  // namespace
@@ -214,8 +217,7 @@ void weigh(Result& result) {
       break;
   }
   for (const auto& requirement : result.requirements)
-    result.but.push_back(
-        {ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
+    result.but.push_back({ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
   if (result.frontend && result.frontend->refuses)
     result.but.push_back({ObstacleKind::frontend,
                           fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version,

@@ -249,7 +249,8 @@ void TargetRun::walk(Result& result) {
     probe::sort_engine_configs(result.findings, options);
     for (auto& config : result.findings.engine_configs)
       if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
-    build_plans(result.findings, result.graph.graph, client_, [&] { return start(); }, options.plans);
+    build_plans(
+        result.findings, result.graph.graph, client_, [&] { return start(); }, options.plans);
   }
 }
 

@@ -50,8 +50,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
   CHECK_THAT(folder.text("out/report.csv"), ContainsSubstring("\r\n\"odd, \"\"head\"\"\",sdpa fprop b1 h8 s256 d60"));
   CHECK(lines_in(folder.text("out/report.csv")) == 7);
   CHECK_THAT(folder.text("out/report.md"), ContainsSubstring("| plain | 9.19.0 | 4 | – |"));
-  CHECK_THAT(folder.text("out/index.html"),
-             ContainsSubstring("\"v\":\"yes\"") && ContainsSubstring("\"v\":\"no\""));
+  CHECK_THAT(folder.text("out/index.html"), ContainsSubstring("\"v\":\"yes\"") && ContainsSubstring("\"v\":\"no\""));
 }
 
 TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report validates", "[matrix]") {
@@ -337,9 +336,8 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   many.file("tree4.json", R"({"heads": 1, "seqlen": 8, "head_dim": 8})");
   CHECK_THAT(usage_error([&] { attention::load_matrix_documents({(many.path() / "chain0.json").string()}); }),
              EndsWith("chain31.json: /config_files: \"chain32.json\" makes a chain of 33 documents; allowed: 32"));
-  CHECK_THAT(
-      usage_error([&] { attention::load_matrix_documents({(many.path() / "tree0.json").string()}); }),
-      EndsWith(".json: \"config_files\" have more than 10000 documents read, each as often as it is named"));
+  CHECK_THAT(usage_error([&] { attention::load_matrix_documents({(many.path() / "tree0.json").string()}); }),
+             EndsWith(".json: \"config_files\" have more than 10000 documents read, each as often as it is named"));
   const TemporaryFolder folder;
   const auto file = folder.file("m.json", R"({"targets": "h200", "heads": 1, "seqlen": 8, "head_dim": 8})").string();
   REQUIRE(shell("gzip -k " + file + " && xz -k " + file).exit_code == 0);
@@ -352,8 +350,9 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
 
 TEST_CASE("probe writes the same formats", "[matrix]") {
   const Run csv = run_attnprobe("--heads 8 --seqlen 256 --head-dim 64 --name one --target h200 --quick --format csv");
-  CHECK_THAT(csv.out, ContainsSubstring("\r\none,sdpa fprop b1 h8 s256 d64 f16 "
-                                        "bshd,sdpa,fprop,f16,h200,90,simulated,9.19.0,yes,,supported,supported,true,4,"));
+  CHECK_THAT(csv.out,
+             ContainsSubstring("\r\none,sdpa fprop b1 h8 s256 d64 f16 "
+                               "bshd,sdpa,fprop,f16,h200,90,simulated,9.19.0,yes,,supported,supported,true,4,"));
   for (const char* format : {"junit", "md", "html"}) {
     const Run run =
         run_attnprobe(fmt::format("--heads 8 --seqlen 256 --head-dim 64 --target h200 --quick --format {}", format));

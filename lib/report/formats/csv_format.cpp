@@ -46,9 +46,10 @@ std::string figure_text(const CellEngine& engine, std::string_view key) {
 }
 
 std::string csv(const CellTable& table) {
-  std::vector<std::string> head{"config",   "summary", "pattern", "pass",   "dtype",         "target", "sm",
-                                "kind",     "cudnn",   "usable",  "but", "verdict", "expect", "met",           "viable", "candidates",
-                                "category", "status",  "reason",  "graph",  "graph_pattern", "engine", "knobs"};
+  std::vector<std::string> head{"config", "summary", "pattern",       "pass",       "dtype",    "target",
+                                "sm",     "kind",    "cudnn",         "usable",     "but",      "verdict",
+                                "expect", "met",     "viable",        "candidates", "category", "status",
+                                "reason", "graph",   "graph_pattern", "engine",     "knobs"};
   for (const Measurement& measured : measurements())
     if (measured.in_csv) head.emplace_back(measured.key);
   head.insert(head.end(), {"frontend_refuses", "notes"});

@@ -66,7 +66,8 @@ std::string junit(const CellTable& table) {
       if (answer.met) {
         // As expected, and what stands in the way is still to be read.
         const std::string but = obstacles_text(answer);
-        cases += but.empty() ? "/>\n" : fmt::format(">\n      <system-out>but {}</system-out>\n    </testcase>\n", xml(but));
+        cases +=
+            but.empty() ? "/>\n" : fmt::format(">\n      <system-out>but {}</system-out>\n    </testcase>\n", xml(but));
         continue;
       }
       const bool is_error = is_failure_of_run(answer);

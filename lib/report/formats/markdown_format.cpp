@@ -62,14 +62,16 @@ std::string obstacles_table(const CellTable& table) {
   std::vector<std::pair<const CellObstacle*, size_t>> rows;
   for (const Cell& cell : table.cells)
     for (const CellObstacle& obstacle : table.answer(cell).but) {
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first->text == obstacle.text; });
+      const auto same =
+          std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first->text == obstacle.text; });
       if (same == rows.end())
         rows.emplace_back(&obstacle, 1);
       else
         ++same->second;
     }
   if (rows.empty()) return "";
-  std::string text = "\n<details><summary>What stands in the way</summary>\n\n| but | cells | source |\n| --- | --- | --- |\n";
+  std::string text =
+      "\n<details><summary>What stands in the way</summary>\n\n| but | cells | source |\n| --- | --- | --- |\n";
   for (size_t i = 0; i < rows.size() && i < most; ++i)
     text += fmt::format("| {} | {} | {} |\n", markdown_text(rows[i].first->text), rows[i].second,
                         markdown_text(rows[i].first->source));

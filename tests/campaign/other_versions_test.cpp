@@ -1,0 +1,44 @@
+// Where this cuDNN refuses, the others of this machine are asked.
+#include "campaign/other_versions.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "campaign/matrix.hpp"
+#include "catch.hpp"
+#include "gpu/catalogue.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::other_versions_test {
+
+TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named with its command", "[campaign]") {
+  campaign::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.sweep_where_none = false;
+  const auto ask = [&](const char* config) {
+    auto asked = campaign::run_campaign(campaign::questions_of(attention::parse_configs(config, "test")),
+                                        gpu::simulated_targets("b200"), options);
+    campaign::advise_other_versions(asked, options);
+    return asked.results.at(0);
+  };
+  // What no cuDNN takes gets no such advice, however many are here.
+  const auto never = ask(R"({"pattern": "mha", "heads": 8, "seqlen": 4096, "head_dim": 64})");
+  REQUIRE(never.root_cause);
+  for (const auto& advice : never.root_cause->advice) CHECK_FALSE(contains(advice, "which is here"));
+  std::set<CudnnVersion> here;
+  for (const auto& candidate : cudnn::find_libraries(""))
+    here.insert(campaign::identify(candidate.path, options).version);
+  if (here.empty() || *here.rbegin() < CudnnVersion{9, 23, 0}) {
+    WARN("SKIPPED: no cuDNN from 9.23 is here (scripts/fetch-cudnn latest)");
+    return;
+  }
+  const auto result = ask(R"({"pass": "bprop", "heads": 16, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})");
+  REQUIRE(result.verdict == campaign::Verdict::unsupported);
+  const auto& advice = result.root_cause->advice;
+  const auto named =
+      std::find_if(advice.begin(), advice.end(), [](const auto& text) { return contains(text, "which is here"); });
+  REQUIRE(named != advice.end());
+  CHECK_THAT(*named, ContainsSubstring("supported on b200") && ContainsSubstring("--target b200 --cudnn 9."));
+}
+
+}  // namespace attnprobe::test::other_versions_test
