@@ -296,7 +296,8 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
   size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
   for (const Result* result : results) {
     const auto is_its = [&](const auto& count) { return count.first == answer_word(*result); };
-    ++std::find_if(counts.begin(), counts.end(), is_its)->second;
+    const auto known = std::find_if(counts.begin(), counts.end(), is_its);
+    ++(known != counts.end() ? *known : counts.emplace_back(answer_word(*result), 0)).second;
     expected += result->config.spec.expect.is_given ? 1 : 0;
     unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
     simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
