@@ -53,7 +53,7 @@ class Writer {
   explicit Writer(const TextStyle& style) : style_(style) {}
 
   std::string answer(const Result& result) const {
-    const std::string word(answer_word(result));
+    std::string word(answer_word(result));
     if (!style_.colour) return word;
     const bool is_refused = result.verdict == Verdict::unsupported;
     return coloured(word, result.usable == Usable::yes   ? "1;32"
