@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <string_view>
 
 #include "base/version.hpp"
 
@@ -48,6 +49,17 @@ bool contiguous_head_dim(const AttentionSpec& s) {
       strides.push_back(gradient);
   }
   return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
+}
+
+/// "bhss" to "1111": each axis or 1.
+std::vector<std::string> bias_shapes() {
+  std::vector<std::string> shapes{""};
+  for (const char axis : std::string_view("bhss")) {
+    std::vector<std::string> longer;
+    for (const std::string& shape : shapes) longer.insert(longer.end(), {shape + axis, shape + '1'});
+    shapes = std::move(longer);
+  }
+  return shapes;
 }
 
 void add_shape(std::vector<Entry>& all) {
@@ -120,6 +132,9 @@ void add_mask(std::vector<Entry>& all) {
 void add_scores(std::vector<Entry>& all) {
   all.push_back(
       boolean("bias", "a bias is added to the scores", [](const Context& c) { return c.spec.bias.has_value(); }));
+  all.push_back(
+      {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, 1 where it is shared; null without one"},
+       [](const Context& c) { return c.spec.bias ? Json(c.spec.bias->shape) : Json(); }});
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
   }));
@@ -133,6 +148,9 @@ void add_scores(std::vector<Entry>& all) {
       [](const Context& c) { return c.spec.score_mod ? std::optional(c.spec.score_mod->kind) : std::nullopt; }));
   all.push_back(boolean("modifier", "a score modifier in cudnn-frontend's sense: score_mod or softcap",
                         [](const Context& c) { return c.spec.score_mod || c.spec.softcap; }));
+  all.push_back(boolean("score_mod_grad", "bprop differentiates the score modifier", [](const Context& c) {
+    return is_bprop(c.spec) && c.spec.score_mod && c.spec.score_mod->grad;
+  }));
   all.push_back(boolean("sink", "an attention sink", [](const Context& c) { return c.spec.sink; }));
   all.push_back(boolean("block_mask", "a block mask", [](const Context& c) { return c.spec.block_mask; }));
   all.push_back(

@@ -13,7 +13,7 @@ namespace attnprobe::rules {
 namespace {
 
 bool version_is_met(const RequirementRule& rule, CudnnVersion version) {
-  return version >= rule.cudnn_from && (!rule.cudnn_below.is_known() || version < rule.cudnn_below);
+  return !rule.never && version >= rule.cudnn_from && (!rule.cudnn_below.is_known() || version < rule.cudnn_below);
 }
 
 bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
@@ -38,8 +38,9 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
     const bool gpu_met = gpu_is_met(rule, problem);
     if (version_met && gpu_met) continue;
     Requirement requirement = rule.entry;
-    requirement.text = fmt::format("{} needs {}; this is {}", requirement.feature, requirement.needs,
-                                   what_this_is(version_met, gpu_met, cudnn_version, sm));
+    requirement.text = rule.never ? fmt::format("no cuDNN so far has {}", requirement.feature)
+                                  : fmt::format("{} needs {}; this is {}", requirement.feature, requirement.needs,
+                                                what_this_is(version_met, gpu_met, cudnn_version, sm));
     unmet.push_back(std::move(requirement));
   }
   return unmet;

@@ -26,8 +26,8 @@ ATTNPROBE_JSON(Source, text, url)
 struct Requirement {
   std::string id;
   std::string feature;  ///< in plain words: "paged K/V"
-  std::string needs;    ///< "cuDNN 9.5.0", "datacenter Blackwell", or both
-  std::string text;     ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1"
+  std::string needs;    ///< "cuDNN 9.5.0", "datacenter Blackwell", or both; "what no cuDNN has so far"
+  std::string text;     ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1", "no cuDNN so far has bprop in f32"
   Source source;
 };
 ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
@@ -79,6 +79,7 @@ struct RequirementRule {
   Json when;                 ///< who uses the feature
   CudnnVersion cudnn_from;   ///< the first version that has it; not known: any
   CudnnVersion cudnn_below;  ///< the first version that lost it; not known: none
+  bool never = false;        ///< no version has it
   Json sm;                   ///< condition on the flat problem; null: any GPU
   Examples examples;
 };

@@ -25,6 +25,11 @@ void read_needs(const JsonView& place, RequirementRule& rule) {
     check_condition(place.with(rule.sm));
     add(words_in(*sm_text));
   }
+  if (const auto never = needs.find("never")) {
+    if (!never->boolean() || !words.empty()) place.fail("\"never\" is true, and alone");
+    rule.never = true;
+    words = "what no cuDNN has so far";
+  }
   needs.finish();
 }
 

@@ -48,7 +48,7 @@ std::string refusal(const Case& c) {
 // ---- the data
 
 TEST_CASE("The data of the version rules is sound, and every entry has a source", "[rules]") {
-  CHECK(requirement_rules().size() > 40);
+  CHECK(requirement_rules().size() > 120);
   CHECK(known_bug_rules().size() > 20);
   CHECK(frontend_rules().refusals.size() > 90);
   const auto sound = [](const Source& source) {
@@ -103,6 +103,8 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
                  "requirements.json, a: /needs/cudnn: \"9.5\" is not a version such as \"9.14.0\""));
   CHECK(contains(replaced(R"("cudnn": "9.5.0")", ""), "requirements.json, a: /needs: it is empty"));
   CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("sm": {"min": 90})"), "go together"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("cudnn": "9.5.0", "never": true)"), "is true, and alone"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("never": false)"), "is true, and alone"));
   CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "requirements.json, a: /needs/cuda: unknown key \"cuda\""));
   CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
   CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"),
@@ -222,8 +224,10 @@ TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
   };
   CHECK(sentence(R"({"paged": 64, "mask": "padding", "cudnn": "9.2.1"})", "paged") ==
         "paged K/V needs cuDNN 9.5.0; this is 9.2.1");
-  CHECK(sentence(R"({"layout": "thd", "mask": "padding", "cudnn": "9.14.0", "sm": 89})", "ragged_below_hopper") ==
-        "the ragged (THD) layout below Hopper needs cuDNN 9.18.1; this is 9.14.0");
+  CHECK(sentence(R"({"pass": "bprop", "layout": "thd", "mask": "padding", "cudnn": "9.14.0", "sm": 89})",
+                 "ragged_bprop_below_hopper") ==
+        "bprop of ragged (THD) tensors below Hopper needs cuDNN 9.18.1; this is 9.14.0");
+  CHECK(sentence(R"({"pass": "bprop", "dtype": "f32"})", "f32_bprop") == "no cuDNN so far has bprop in f32");
   const std::string mxfp8 = R"({"dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "sm": )";
   CHECK(sentence((mxfp8 + "100}").c_str(), "mxfp8") ==
         "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0");
