@@ -89,6 +89,15 @@ size_t size_of(const std::vector<QuestionGroup>& groups) {
   return count;
 }
 
+// A check that passes is not yet a kernel, and for one answer a plan's second is well spent.
+void compile_where_one_is_asked(AskOptions& options, const std::vector<QuestionGroup>& groups) {
+  auto& walk = options.campaign.walk;
+  if (walk.plans != probe::Plans::automatic || !walk.sweep_where_none || size_of(groups) != 1) return;
+  for (const auto& group : groups)
+    for (const auto& target : group.targets)
+      if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
+}
+
 }  // namespace
 
 const std::atomic<bool>* stop_gently() {
@@ -178,6 +187,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
 
   options.campaign.stop = stop_gently();
   const size_t total = size_of(work.groups);
+  compile_where_one_is_asked(options, work.groups);
   Progress progress(total);
   reports.expect(total);
   std::vector<campaign::CampaignResult> campaigns;
@@ -191,7 +201,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
         by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
                 : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
     if (!by_rule && options.campaign.walk.sweep_where_none)
-      campaign::advise_other_versions(campaigns.back(), options.campaign);
+      campaign::ask_other_versions(campaigns.back(), options.campaign);
     before += group.questions.size() * group.targets.size();
   }
   progress.end();
@@ -228,7 +238,7 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
   add_enum_option(
       command, "--plans", campaign.walk.plans,
       "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
-      "run on a real GPU, none on a simulated one")
+      "run on a real GPU; on a simulated one first where one config is asked on one target, else none")
       ->group(how_far);
   command
       .add_flag("--sweep,!--quick", campaign.walk.sweep_where_none,

@@ -7,6 +7,7 @@
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
+#include "gpu/comparisons.hpp"
 #include "libraries.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
@@ -21,12 +22,13 @@ int64_t number(const gpu::Target& t, const char* key) {
 
 int list() {
   std::vector<std::vector<std::string>> rows{
-      {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", ""}};
+      {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", "", "simulated answers"}};
   for (const auto& t : gpu::catalogue())
-    rows.push_back(
-        {t.id, t.name, t.architecture, fmt::format("{}", t.sm), fmt::format("{}", number(t, "multiProcessorCount")),
-         fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
-         fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : ""});
+    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm),
+                    fmt::format("{}", number(t, "multiProcessorCount")),
+                    fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
+                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : "",
+                    gpu::compared_text(t)});
   print_text(report::aligned(rows, 0));
   return all_met;
 }

@@ -196,10 +196,10 @@ std::vector<Field> tensor_fields() {
   do_layout.get = [](const Spec& s) { return is_bprop(s) && s.d_o ? to_json(*s.d_o) : Json(); };
   do_layout.otherwise = "that of O";
   add(gradient_layout());
-  for (const auto& [name, help, member] :
+  for (const auto& [name, help, extent] :
        {std::tuple("max_total_seqlen_q", "bprop, ragged: query tokens of all sequences", &Spec::max_total_seqlen_q),
         std::tuple("max_total_seqlen_kv", "bprop, ragged: key tokens of all sequences", &Spec::max_total_seqlen_kv)})
-    add(optional_extent(name, help, member)).get = [member = member](const Spec& s) {
+    add(optional_extent(name, help, extent)).get = [member = extent](const Spec& s) {
       return is_bprop(s) && s.*member ? Json(*(s.*member)) : Json();
     };
 

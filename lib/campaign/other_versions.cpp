@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "base/error.hpp"
@@ -12,11 +13,14 @@
 namespace attnprobe::campaign {
 namespace {
 
-constexpr size_t most_asked = 4;  // results; beyond that a matrix over versions is the better question
+constexpr size_t most_results = 8;   // beyond that a matrix over versions is the better question
+constexpr size_t most_versions = 4;  // that are asked about one refused result
 
-// Those that answer for simulated GPUs: the newer ones in ascending order, then the older ones in descending order.
-std::vector<cudnn::LibraryInfo> others(const cudnn::LibraryInfo& asked, const CampaignOptions& options) {
-  std::vector<cudnn::LibraryInfo> libraries;
+using Libraries = std::vector<cudnn::LibraryInfo>;
+
+// Those that answer for simulated GPUs, the asked one among them, from old to new.
+Libraries libraries_here(const cudnn::LibraryInfo& asked, const CampaignOptions& options) {
+  Libraries libraries{asked};
   std::set<CudnnVersion> known{asked.version};
   for (const auto& candidate : cudnn::find_libraries("")) try {
       auto library = identify(candidate.path, options);
@@ -25,42 +29,108 @@ std::vector<cudnn::LibraryInfo> others(const cudnn::LibraryInfo& asked, const Ca
     } catch (const Error&) {
       continue;  // `attnprobe doctor` says what is wrong with it
     }
-  std::sort(libraries.begin(), libraries.end(), [&](const auto& a, const auto& b) {
-    const bool a_newer = a.version > asked.version, b_newer = b.version > asked.version;
-    if (a_newer != b_newer) return a_newer;
-    return a_newer ? a.version < b.version : b.version < a.version;
-  });
+  std::sort(libraries.begin(), libraries.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   return libraries;
 }
 
-bool is_refused(const Result& result) {
-  return result.verdict == Verdict::unsupported && result.has_spec() && result.target.kind == gpu::Kind::simulated;
+bool is_asked_about(const Result& result) {
+  const bool is_settled = result.verdict == Verdict::supported || result.verdict == Verdict::unsupported;
+  return is_settled && result.has_spec() && result.target.kind == gpu::Kind::simulated;
 }
+
+class Asker {
+ public:
+  Asker(Libraries libraries, CudnnVersion asked, const CampaignOptions& options)
+      : libraries_(std::move(libraries)), options_(options) {
+    options_.walk.modes = {"A"};
+    options_.walk.engines = probe::Engines::heuristic;
+    options_.walk.sweep_where_none = false;
+    while (libraries_[own_].version != asked) ++own_;
+  }
+
+  void advise(Result& refused) {
+    for (const size_t at : worth_asking()) {
+      const auto other = ask(refused, at, probe::Plans::first);
+      if (!other) return;
+      if (other->verdict != Verdict::supported) continue;
+      const std::string but = other->but.empty() ? "" : fmt::format(", but {}", other->but.front().text);
+      refused.root_cause->advice.push_back(fmt::format("cuDNN {}, which is here: supported on {}{}\n{}",
+                                                       libraries_[at].version.text(), refused.target.id, but,
+                                                       other->reproduce));
+      // Between the one that refuses and the one that takes it.
+      if (at > own_) refused.from = edge(refused, own_, at);
+      return;
+    }
+  }
+
+  void date(Result& taken) {
+    if (own_ == 0 || taken.usable == Usable::no || !taken.requirements.empty()) return;
+    const auto oldest = takes(taken, 0);
+    if (!oldest) return;
+    if (!*oldest)
+      taken.from = edge(taken, 0, own_);
+    else if (taken.from && taken.from->version <= libraries_[0].version)
+      taken.from->asked_back_to = libraries_[0].version;
+    else
+      taken.from.reset();  // older ones than the rules allow take it, and how much older nobody knows
+  }
+
+ private:
+  // The newest, those between, and the nearest older ones.
+  std::vector<size_t> worth_asking() const {
+    std::vector<size_t> order;
+    if (own_ + 1 < libraries_.size()) order.push_back(libraries_.size() - 1);
+    for (size_t at = own_ + 1; at + 1 < libraries_.size(); ++at) order.push_back(at);
+    for (size_t at = own_; at-- > 0;) order.push_back(at);
+    if (order.size() > most_versions) order.resize(most_versions);
+    return order;
+  }
+
+  // None where somebody stopped the run.
+  std::optional<Result> ask(const Result& about, size_t at, probe::Plans plans) {
+    if (options_.stop != nullptr && *options_.stop) return std::nullopt;
+    options_.cudnn = libraries_[at].path;
+    options_.walk.plans = plans;
+    CampaignResult other = run_campaign({about}, {about.target}, options_);
+    if (other.results.empty()) return std::nullopt;
+    return std::move(other.results.front());
+  }
+
+  // Whether that version takes it, and no rule speaks against it there.
+  std::optional<bool> takes(const Result& about, size_t at) {
+    const auto other = ask(about, at, probe::Plans::none);
+    if (!other) return std::nullopt;
+    return other->verdict == Verdict::supported && other->requirements.empty();
+  }
+
+  // `refusing` refuses it and `taking` takes it.
+  std::optional<FirstVersion> edge(const Result& about, size_t refusing, size_t taking) {
+    while (taking - refusing > 1) {
+      const size_t middle = refusing + (taking - refusing) / 2;
+      const auto is_taken = takes(about, middle);
+      if (!is_taken) return std::nullopt;
+      (*is_taken ? taking : refusing) = middle;
+    }
+    return FirstVersion{libraries_[taking].version, true, libraries_[refusing].version, {}};
+  }
+
+  Libraries libraries_;
+  CampaignOptions options_;
+  size_t own_ = 0;  // of the asked version
+};
 
 }  // namespace
 
-void advise_other_versions(CampaignResult& campaign, const CampaignOptions& options) {
-  const auto refused = static_cast<size_t>(std::count_if(campaign.results.begin(), campaign.results.end(), is_refused));
-  if (refused == 0 || refused > most_asked || !campaign.library) return;
-  CampaignOptions quick = options;
-  quick.walk.modes = {"A"};
-  quick.walk.engines = probe::Engines::heuristic;
-  quick.walk.sweep_where_none = false;
-  const auto libraries = others(*campaign.library, options);
-  for (Result& result : campaign.results) {
-    if (!is_refused(result)) continue;
-    for (const auto& library : libraries) {
-      if (options.stop != nullptr && *options.stop) return;
-      quick.cudnn = library.path;
-      const CampaignResult other = run_campaign({result}, {result.target}, quick);
-      if (other.results.empty() || other.results[0].verdict != Verdict::supported) continue;
-      const Result& taken = other.results[0];
-      const std::string but = taken.but.empty() ? "" : fmt::format(", but {}", taken.but.front().text);
-      result.root_cause->advice.push_back(fmt::format("cuDNN {}, which is here: supported on {}{}\n{}",
-                                                      library.version.text(), result.target.id, but, taken.reproduce));
-      break;
-    }
-  }
+void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options) {
+  if (options.stop != nullptr && *options.stop) return;
+  auto& results = campaign.results;
+  const auto count = static_cast<size_t>(std::count_if(results.begin(), results.end(), is_asked_about));
+  if (count == 0 || count > most_results || !campaign.library) return;
+  Libraries libraries = libraries_here(*campaign.library, options);
+  if (libraries.size() < 2) return;
+  Asker asker(std::move(libraries), campaign.library->version, options);
+  for (Result& result : results)
+    if (is_asked_about(result)) result.verdict == Verdict::supported ? asker.date(result) : asker.advise(result);
 }
 
 }  // namespace attnprobe::campaign

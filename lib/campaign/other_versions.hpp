@@ -1,13 +1,15 @@
-// What another cuDNN of this machine says where the one that was asked refuses.
+// What the other cuDNN versions of this machine say: which one takes what was refused, and from which one on a config works.
 #pragma once
 
 #include "campaign/campaign.hpp"
 
 namespace attnprobe::campaign {
 
-/// Puts each config that was refused on a simulated GPU to the other versions that are here, the next newer one first, then the next
-/// older ones, until one takes it; the root cause's advice gets that one, with the command that shows it. A version that cannot be
-/// loaded is passed over. At most a few results are asked about, since each version costs the start of a worker.
-void advise_other_versions(CampaignResult& campaign, const CampaignOptions& options);
+/// For each config on a simulated GPU:
+///  - refused: the newest, then the nearest older ones are asked; the root cause's advice gets the first version that takes it, its first
+///    choice compiled, with the command that shows it;
+///  - taken: the oldest is asked, and where it refuses, those between by halving; Result::from gets what they said.
+/// A version that cannot be loaded is passed over. Only where there are few results, since each version costs the start of a worker.
+void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options);
 
 }  // namespace attnprobe::campaign

@@ -130,6 +130,17 @@ void add_version_rules(Result& result) {
     result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
+  const auto from = rules::first_version(spec, result.cudnn_version, result.target.sm);
+  // Where cuDNN refuses what the rules allow, they do not know the reason, nor when it went.
+  const bool is_contradicted = result.verdict != Verdict::supported && from && *from <= result.cudnn_version;
+  if (from && !is_contradicted && !result.environment_broken) result.from = FirstVersion{*from, false, {}, {}};
+}
+
+std::string text_of(const FirstVersion& from) {
+  const std::string version = from.version.text();
+  if (from.asked) return fmt::format("from cuDNN {} ({} refuses)", version, from.refused_by.text());
+  if (!from.asked_back_to.is_known()) return fmt::format("from cuDNN {} by rule", version);
+  return fmt::format("from cuDNN {} by rule, asked back to {}", version, from.asked_back_to.text());
 }
 
 bool has_wrong_plan(const Result& result) {
@@ -159,7 +170,7 @@ std::string source_text(const rules::Source& source) {
 
 // What became of a plan that a program would have taken; "" where it works or nobody asked.
 std::string failure_of(const probe::EngineConfigFindings& config) {
-  if (config.plan && !probe::is_built(config))
+  if (config.plan && !probe::is_built(config) && !probe::needs_driver(config))
     return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
   if (!config.run || probe::ran(*config.run)) return "";
   switch (config.run->status) {
@@ -200,8 +211,22 @@ void add_engine_obstacles(Result& result) {
 
 }  // namespace
 
+namespace {
+
+// What the plan of the first choice has shown not to be so here.
+void drop_disproved(Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  const auto first = std::find_if(configs.begin(), configs.end(),
+                                  [](const auto& config) { return config.check.supported && !config.modes.empty(); });
+  if (first == configs.end() || !probe::is_built(*first)) return;
+  std::erase_if(result.warnings, [](const rules::KnownBug& bug) { return bug.of_compiling; });
+}
+
+}  // namespace
+
 void weigh(Result& result) {
   result.but.clear();
+  drop_disproved(result);
   switch (result.verdict) {
     case Verdict::error:
       result.usable.reset();

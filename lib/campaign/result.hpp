@@ -23,6 +23,19 @@ struct Crash {
   std::string output;  ///< the last of the worker's stderr
 };
 
+/// From which cuDNN on a config works on a target.
+struct FirstVersion {
+  CudnnVersion version;
+  bool asked =
+      false;  ///< this cuDNN takes it, and the next older one of this machine refuses it; else the version rules say so
+  CudnnVersion refused_by;  ///< where it was asked: that next older one
+  CudnnVersion
+      asked_back_to;  ///< by rule: the oldest of this machine, which takes it too; not known where none was asked
+};
+
+/// "from cuDNN 9.10.2 (9.8.0 refuses)", "from cuDNN 9.0.0 by rule, asked back to 9.8.0"
+std::string text_of(const FirstVersion& from);
+
 struct Result : Question {
   gpu::Target target;
   CudnnVersion cudnn_version;
@@ -42,6 +55,9 @@ struct Result : Question {
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
+  /// None where it is not known, and where no cuDNN takes it. The version rules' (add_version_rules), unless others were asked
+  /// (other_versions.hpp).
+  std::optional<FirstVersion> from;
   std::string reproduce;  ///< the command that gives this result again
 };
 

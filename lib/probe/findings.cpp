@@ -14,6 +14,10 @@ bool ran(const RunFindings& run) {
 
 PlanOutcome outcome_of(const PlanFindings& plan) {
   if (plan.status == "CUDNN_STATUS_SUCCESS") return PlanOutcome::built;
+  // What the null driver calls its errors (gpu/null_driver.c), in a reason of cuDNN.
+  constexpr std::string_view null_driver = "attnprobe null driver";
+  for (const auto& reason : plan.reasons)
+    if (reason.reason.find(null_driver) != std::string::npos) return PlanOutcome::needs_driver;
   return parse_enum<PlanOutcome>(plan.status).value_or(PlanOutcome::refused);
 }
 
@@ -21,11 +25,16 @@ bool is_built(const EngineConfigFindings& config) {
   return config.plan && outcome_of(*config.plan) == PlanOutcome::built;
 }
 
+bool needs_driver(const EngineConfigFindings& config) {
+  return config.plan && outcome_of(*config.plan) == PlanOutcome::needs_driver;
+}
+
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   if (!config.check.supported) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
   // No program gets what no heuristic proposes: a check alone is no support then.
-  return is_built(config) || (!findings.plans_built && !config.modes.empty());
+  const bool rests_on_check = !findings.plans_built || needs_driver(config);
+  return is_built(config) || (rests_on_check && !config.modes.empty());
 }
 
 bool has_working_config(const WalkFindings& findings) {

@@ -60,7 +60,8 @@ enum class PlanOutcome {
   refused,  ///< cuDNN's status says why
   crashed,  ///< the worker was lost over it
   timeout,
-  error,  ///< the worker could not ask cuDNN
+  error,         ///< the worker could not ask cuDNN
+  needs_driver,  ///< cuDNN hands the last step of this kernel to the GPU's driver, and the GPU is not there: nobody knows
 };
 
 }  // namespace attnprobe::probe
@@ -68,12 +69,13 @@ enum class PlanOutcome {
 namespace attnprobe {
 template <>
 struct EnumNames<probe::PlanOutcome> {
-  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 5> table{{
+  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 6> table{{
       {probe::PlanOutcome::built, "built"},
       {probe::PlanOutcome::refused, "refused"},
       {probe::PlanOutcome::crashed, "crashed"},
       {probe::PlanOutcome::timeout, "timeout"},
       {probe::PlanOutcome::error, "error"},
+      {probe::PlanOutcome::needs_driver, "needs_driver"},
   }};
 };
 }  // namespace attnprobe
@@ -148,5 +150,8 @@ PlanOutcome outcome_of(const PlanFindings& plan);
 
 /// Whether its plan is there.
 bool is_built(const EngineConfigFindings& config);
+
+/// Whether a plan of it was asked for and cannot be had without the GPU's driver.
+bool needs_driver(const EngineConfigFindings& config);
 
 }  // namespace attnprobe::probe

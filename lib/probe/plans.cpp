@@ -60,7 +60,8 @@ void build_first_plan(WalkState& state, const Progress& progress) {
     const EngineConfigFindings& config = state.findings.engine_configs[i];
     if (!awaits_plan(state, i) || (config.modes.empty() && ++tried[config.engine] > most_of_an_engine)) continue;
     build_plan_of(state, i, progress);
-    if (is_built(state.findings.engine_configs[i])) return;
+    // Where one needs the driver, the others would, too.
+    if (is_built(state.findings.engine_configs[i]) || needs_driver(state.findings.engine_configs[i])) return;
   }
 }
 

@@ -54,6 +54,19 @@ bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_versi
   });
 }
 
+std::optional<CudnnVersion> first_version(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  CudnnVersion first, lost;
+  for (const auto& rule : requirement_rules()) {
+    if (!holds(rule.when, problem)) continue;
+    if (rule.never || !gpu_is_met(rule, problem)) return std::nullopt;
+    first = std::max(first, rule.cudnn_from);
+    if (rule.cudnn_below.is_known()) lost = lost.is_known() ? std::min(lost, rule.cudnn_below) : rule.cudnn_below;
+  }
+  if (!first.is_known() || (lost.is_known() && first >= lost)) return std::nullopt;
+  return first;
+}
+
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm) {
   const Json problem = describe_problem(spec, cudnn_version, sm);
   std::vector<KnownBug> bugs;

@@ -27,7 +27,7 @@ struct Requirement {
   std::string id;
   std::string feature;  ///< in plain words: "paged K/V"
   std::string needs;    ///< "cuDNN 9.5.0", "datacenter Blackwell", or both; "what no cuDNN has so far"
-  std::string text;     ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1", "no cuDNN so far has bprop in f32"
+  std::string text;  ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1", "no cuDNN so far has bprop in f32"
   Source source;
 };
 ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
@@ -35,12 +35,13 @@ ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
 /// A known bug that concerns the problem on this cuDNN and this GPU.
 struct KnownBug {
   std::string id;
-  std::string what;      ///< what goes wrong, and when
-  std::string advice;    ///< what to do about it
-  std::string fixed_in;  ///< the first cuDNN without it; "" where none is known
+  std::string what;           ///< what goes wrong, and when
+  std::string advice;         ///< what to do about it
+  std::string fixed_in;       ///< the first cuDNN without it; "" where none is known
+  bool of_compiling = false;  ///< that a kernel does not compile: a first choice that was compiled disproves it
   Source source;
 };
-ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, source)
+ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, source)
 
 /// What cudnn-frontend's own support surface says before it asks cuDNN.
 struct FrontendAnswer {
@@ -59,6 +60,10 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
 
 /// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
 bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
+
+/// The first cuDNN that has everything that the problem needs, on a GPU of that compute capability. None where the rules name no
+/// version for it, or where no version has it there.
+std::optional<CudnnVersion> first_version(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 

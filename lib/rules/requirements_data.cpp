@@ -71,6 +71,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
     rule.entry.advice = words_in(entry.take("advice"));
     if (const auto fixed_in = version_in(entry.find("fixed_in")); fixed_in.is_known())
       rule.entry.fixed_in = fixed_in.text();
+    if (const auto of_compiling = entry.find("of_compiling")) rule.entry.of_compiling = of_compiling->boolean();
     rule.entry.source = source_in(entry.take("source"));
     rule.when = condition_in(entry.take("when"));
     rule.examples = take_examples(entry);

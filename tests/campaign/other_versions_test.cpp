@@ -18,7 +18,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   const auto ask = [&](const char* config) {
     auto asked = campaign::run_campaign(campaign::questions_of(attention::parse_configs(config, "test")),
                                         gpu::simulated_targets("b200"), options);
-    campaign::advise_other_versions(asked, options);
+    campaign::ask_other_versions(asked, options);
     return asked.results.at(0);
   };
   // What no cuDNN takes gets no such advice, however many are here.
@@ -28,17 +28,30 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   std::set<CudnnVersion> here;
   for (const auto& candidate : cudnn::find_libraries(""))
     here.insert(campaign::identify(candidate.path, options).version);
-  if (here.empty() || *here.rbegin() < CudnnVersion{9, 23, 0}) {
-    WARN("SKIPPED: no cuDNN from 9.23 is here (scripts/fetch-cudnn latest)");
+  if (here.empty() || *here.rbegin() < CudnnVersion{9, 21, 0}) {
+    WARN("SKIPPED: no cuDNN from 9.21 is here (scripts/fetch-cudnn latest)");
     return;
   }
-  const auto result = ask(R"({"pass": "bprop", "heads": 16, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})");
+  const auto result = ask(
+      R"({"pattern": "sdpa_unified", "heads": 16, "seqlen": 1024, "head_dim": 128, "dtype": "bf16", "mask": "causal"})");
   REQUIRE(result.verdict == campaign::Verdict::unsupported);
   const auto& advice = result.root_cause->advice;
   const auto named =
       std::find_if(advice.begin(), advice.end(), [](const auto& text) { return contains(text, "which is here"); });
   REQUIRE(named != advice.end());
   CHECK_THAT(*named, ContainsSubstring("supported on b200") && ContainsSubstring("--target b200 --cudnn 9."));
+  // The version that takes it, and the one before it that refuses, were both asked.
+  REQUIRE(result.from);
+  CHECK(result.from->asked);
+  CHECK(result.from->version >= CudnnVersion{9, 21, 0});
+  CHECK(result.from->refused_by < CudnnVersion{9, 21, 0});
+  CHECK_THAT(text_of(*result.from), ContainsSubstring("from cuDNN ") && ContainsSubstring(" refuses)"));
+
+  const auto taken = ask(R"({"heads": 16, "seqlen": 1024, "head_dim": 128, "dtype": "bf16", "mask": "causal"})");
+  REQUIRE(taken.from);
+  CHECK_FALSE(taken.from->asked);
+  CHECK(taken.from->version == CudnnVersion{9, 7, 0});
+  CHECK(taken.from->asked_back_to == *here.begin());
 }
 
 }  // namespace attnprobe::test::other_versions_test

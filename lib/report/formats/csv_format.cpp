@@ -49,7 +49,7 @@ std::string csv(const CellTable& table) {
   std::vector<std::string> head{"config", "summary", "pattern",       "pass",       "dtype",    "target",
                                 "sm",     "kind",    "cudnn",         "usable",     "but",      "verdict",
                                 "expect", "met",     "viable",        "candidates", "category", "status",
-                                "reason", "graph",   "graph_pattern", "engine",     "knobs"};
+                                "reason", "graph",   "graph_pattern", "engine",     "knobs",    "from"};
   for (const Measurement& measured : measurements())
     if (measured.in_csv) head.emplace_back(measured.key);
   head.insert(head.end(), {"frontend_refuses", "notes"});
@@ -85,7 +85,8 @@ std::string csv(const CellTable& table) {
                                   answer.hash,
                                   answer.pattern,
                                   chosen == nullptr ? "" : std::to_string(chosen->engine),
-                                  chosen == nullptr ? "" : chosen->knobs};
+                                  chosen == nullptr ? "" : chosen->knobs,
+                                  answer.from};
     for (const Measurement& measured : measurements())
       if (measured.in_csv) line.push_back(best == nullptr ? "" : figure_text(*best, measured.key));
     line.insert(line.end(), {answer.frontend, fmt::format("{}", fmt::join(answer.notes, " ; "))});

@@ -162,7 +162,8 @@ class Payload {
             {"modes", modes},
             {"engines", engines},
             {"notes", all_texts(answer.notes)},
-            {"frontend", texts_.text(answer.frontend)}};
+            {"frontend", texts_.text(answer.frontend)},
+            {"from", texts_.text(answer.from)}};
   }
 
   Json cells() const {

@@ -41,6 +41,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
                         answer.status.empty() || answer.reason.empty() ? "" : ": ", answer.reason);
   if (!answer.explanation.empty()) text += answer.explanation + "\n";
   for (const auto& note : answer.notes) text += note + "\n";
+  if (!answer.from.empty()) text += answer.from + "\n";
   for (const auto& advice : answer.advice) text += "what helps: " + advice + "\n";
   for (const auto& engine : answer.engines)
     if (!engine.viable)
@@ -66,8 +67,9 @@ std::string junit(const CellTable& table) {
       if (answer.met) {
         // As expected, and what stands in the way is still to be read.
         const std::string but = obstacles_text(answer);
-        cases +=
-            but.empty() ? "/>\n" : fmt::format(">\n      <system-out>but {}</system-out>\n    </testcase>\n", xml(but));
+        cases += but.empty() ? "/>\n"
+                             : fmt::format(">\n      <system-out>but {}{}{}</system-out>\n    </testcase>\n", xml(but),
+                                           answer.from.empty() ? "" : "; ", xml(answer.from));
         continue;
       }
       const bool is_error = is_failure_of_run(answer);

@@ -5,6 +5,7 @@
 
 #include "attention/fields.hpp"
 #include "cudnn/library_info.hpp"
+#include "gpu/comparisons.hpp"
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
 
@@ -69,14 +70,19 @@ Json given_schema() {
 }
 
 Json target_json(const gpu::Target& target) {
-  return {{"id", target.id}, {"name", target.name}, {"sm", target.sm}, {"kind", name_of(target.kind)}};
+  Json json{{"id", target.id}, {"name", target.name}, {"sm", target.sm}, {"kind", name_of(target.kind)}};
+  if (target.kind == gpu::Kind::simulated) json["compared"] = gpu::compared_text(target);
+  return json;
 }
 
 Json target_schema() {
-  return object_schema({{"id", schema_of::type("string")},
-                        {"name", schema_of::type("string")},
-                        {"sm", schema_of::count()},
-                        {"kind", schema_of::one_of<gpu::Kind>()}});
+  return object_schema(
+      {{"id", schema_of::type("string")},
+       {"name", schema_of::type("string")},
+       {"sm", schema_of::count()},
+       {"kind", schema_of::one_of<gpu::Kind>()},
+       {"compared", schema_of::described(schema_of::type("string"),
+                                         "of a simulated one: whether it was ever compared with a real one")}});
 }
 
 Json cudnn_json(const campaign::Result& result) {
@@ -141,6 +147,17 @@ const std::vector<ResultMember>& result_members() {
        [](const Result& r, Json& j) { put(j["usable"], r.usable); }},
       {"but", true, [] { return described(array_of(reference("obstacle")), "what stands in the way, for usable but"); },
        [](const Result& r, Json& j) { j["but"] = r.but; }},
+      {"from", true,
+       [] {
+         return described(
+             object_schema({{"cudnn", type("string")}, {"asked", type("boolean")}, {"text", type("string")}}),
+             "the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), "
+             "or by the version rules; not there where it is not known");
+       },
+       [](const Result& r, Json& j) {
+         if (r.from)
+           j["from"] = {{"cudnn", r.from->version.text()}, {"asked", r.from->asked}, {"text", text_of(*r.from)}};
+       }},
       {"by_rule", true,
        [] {
          return described(type("boolean"), "the version rules say this; cuDNN was not asked, since it is before 9.8");

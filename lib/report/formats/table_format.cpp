@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
+#include "gpu/comparisons.hpp"
 #include "report/formats/format.hpp"
 #include "report/formats/notes.hpp"
 #include "report/formats/run_text.hpp"
@@ -98,13 +99,19 @@ std::string obstacles_summary(const Result& result) {
 }
 
 // Behind the answer: what works, what stands in the way, or why nothing works.
-std::string line_of(const Result& result) {
+std::string account_of(const Result& result) {
   if (result.by_rule) {
     if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
     return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
   }
   if (result.verdict != Verdict::supported) return cause_summary(result);
   return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
+}
+
+std::string line_of(const Result& result) {
+  const std::string account = account_of(result);
+  if (!result.from) return account;
+  return fmt::format("{}{}{}", account, account.empty() ? "" : "; ", text_of(*result.from));
 }
 
 std::string expectation_mark(const Result& result) {
@@ -137,6 +144,7 @@ std::string check_cell(const EngineConfigFindings& config) {
 
 std::string plan_cell(const EngineConfigFindings& config) {
   if (!config.plan) return "-";
+  if (probe::needs_driver(config)) return "needs the GPU's driver";
   if (!probe::is_built(config)) return short_status(config.plan->status);
   return fmt::format("{} in {:.0f} ms", config.plan->loaded ? "built" : "compiled", config.plan->build_ms);
 }
@@ -274,6 +282,8 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
       const std::string line = line_of(*result);
       out += fmt::format("  on {}: {}{}{}\n", target_text(*result), writer.answer(*result), expectation_mark(*result),
                          line.empty() ? "" : ", " + line);
+      if (result->target.kind == gpu::Kind::simulated)
+        out += fmt::format("  simulated GPU: {}\n", gpu::compared_text(result->target));
       out += warning_text({result}, style) + "\n";
       add_details(out, *result, writer, style);
       out += "\n";

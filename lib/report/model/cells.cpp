@@ -15,6 +15,7 @@
 #include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
+#include "probe/findings.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::report {
@@ -59,10 +60,16 @@ CellEngine engine_of(const JsonView& config) {
   engine.viable = check && check->boolean_or("supported", false);
   if (!engine.viable) add_reason(engine, check ? check->text_or("status", "") : "", config.elements_or_none("reasons"));
   if (plan) {
-    const std::string status = plan->text_or("status", "");
-    const bool built = status == "CUDNN_STATUS_SUCCESS";
-    engine.plan = built ? "built" : "failed";
-    if (!built) add_reason(engine, status, plan->elements_or_none("reasons"));
+    probe::PlanFindings findings;
+    findings.status = plan->text_or("status", "");
+    const auto reasons = plan->elements_or_none("reasons");
+    for (const JsonView& reason : reasons)
+      findings.reasons.push_back({reason.text_or("status", ""), reason.text_or("reason", "")});
+    const probe::PlanOutcome outcome = outcome_of(findings);
+    // One that nobody could build here is as good as one that nobody asked for.
+    if (outcome != probe::PlanOutcome::needs_driver)
+      engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
+    if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
   }
   if (run) engine.run = run->text_or("status", "");
   if (time) {
@@ -126,6 +133,7 @@ CellAnswer answer_of(const JsonView& result) {
   }
   if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
     answer.frontend = frontend->text_or("message", "");
+  if (const auto from = result.find_set("from")) answer.from = from->text_or("text", "");
   return answer;
 }
 

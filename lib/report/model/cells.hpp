@@ -59,9 +59,10 @@ struct CellAnswer {
   std::vector<CellEngine> engines;
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
   std::string frontend;            ///< cudnn-frontend's refusal, or ""
+  std::string from;                ///< "from cuDNN 9.0.0 by rule", or ""
 };
 ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status,
-               reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frontend)
+               reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frontend, from)
 
 /// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
 const std::string& outcome_word(const CellAnswer& answer);

@@ -101,15 +101,16 @@ function adviceItem(advice) {
   return element('li', {}, words, command.length ? commandBox(command.join('\n')) : null);
 }
 
-function notesSection({notes = [], frontend = NEVER}) {
-  const refusal = textAt(frontend);
-  if (!notes.length && !refusal) return null;
+function notesSection({notes = [], frontend = NEVER, from = NEVER}) {
+  const refusal = textAt(frontend), first = textAt(from);
+  if (!notes.length && !refusal && !first) return null;
   const items = notes.map((index) => [textAt(index)]);
+  if (first) items.push([`It works ${first}.`]);
   if (refusal)
     items.unshift(
         ['cudnn-frontend refuses it before it asks cuDNN: ', element('q', {class: 'words'}, refusal)]);
   return section(
-      'Requirements and known bugs', element('ul', {}, items.map((item) => element('li', {}, item))));
+      'Versions and known bugs', element('ul', {}, items.map((item) => element('li', {}, item))));
 }
 
 /** No command: a graph was asked about that no config builds. */

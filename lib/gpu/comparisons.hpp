@@ -1,0 +1,33 @@
+// Which simulated GPUs were ever compared with a real one: lib/gpu/comparisons.json, built in.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/version.hpp"
+#include "gpu/target.hpp"
+
+namespace attnprobe::gpu {
+
+/// Configs that were walked on a real GPU and on its catalogue entry with the same cuDNN.
+struct Comparison {
+  std::string gpu;  ///< an id of the catalogue
+  CudnnVersion cudnn;
+  int64_t configs = 0, engine_configs = 0;
+  int64_t different = 0;  ///< configs of which anything differed
+  std::string source;     ///< when, with what
+};
+
+/// Throws Error(internal) naming file, entry and what is wrong in it.
+std::vector<Comparison> parse_comparisons(std::string_view text);
+
+/// Those that are built in.
+const std::vector<Comparison>& comparisons();
+
+/// In a phrase, for a simulated target: "compared with a real h200 (12,000 configs with cuDNN 9.14.0, 9.19.0, 9.26.1: no
+/// difference)", "not compared with a real one yet; sm_90 was, on h100, h200", "not compared with a real one yet".
+std::string compared_text(const Target& target);
+
+}  // namespace attnprobe::gpu
