@@ -258,8 +258,9 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
 
 void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
-  add_enum_option(command, "--data", run_options.data,
-                  "what inputs hold: normal, integers (sparse and small), negative_scores, large, mask_all_true")
+  add_enum_option(
+      command, "--data", run_options.data,
+      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true")
       ->group(running);
   command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);

@@ -68,7 +68,9 @@ struct OutputFindings {
   std::optional<double> max_abs_err, max_rel_err;  ///< over the elements where both are finite
   std::optional<double> relative_l2;               ///< ‖out − ref‖ / ‖ref‖
   double allowed_l2 = 0;                           ///< relative_l2 up to here is right
-  double allowed_abs = 0, allowed_rel = 0;         ///< and so is an element with |out − ref| ≤ abs + rel |ref|
+  double allowed_abs = 0, allowed_rel = 0;         ///< error of the element that is nearest to or farthest beyond what
+                                                   ///< it is allowed: as a number, and relative to the reference
+  std::optional<double> of_allowed;                ///< what that element has of it: up to 1 is right
   int64_t nan = 0, inf = 0;                        ///< where the reference is finite
   int64_t wrong = 0;                               ///< elements beyond what is allowed, NaN and Inf included
   int64_t unwritten = 0;                           ///< elements that still hold the poison
@@ -78,8 +80,8 @@ struct OutputFindings {
   bool right = false;
 };
 ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel_err, relative_l2, allowed_l2,
-               allowed_abs, allowed_rel, nan, inf, wrong, unwritten, outside, first_wrong, first_wrong_value,
-               first_wrong_reference, right)
+               allowed_abs, allowed_rel, of_allowed, nan, inf, wrong, unwritten, outside, first_wrong,
+               first_wrong_value, first_wrong_reference, right)
 
 /// One plan executed.
 struct RunFindings {

@@ -23,6 +23,8 @@ using graph::Uid;
 constexpr double scale_of_p = 256, scale_of_outputs = 32, scale_of_d_p = 128;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
+// The log-sum-exp of such scores is below -88, where f32's exponential ends, for rows of any length.
+constexpr double far_score = -160, deviation_of_far = 0.125;
 
 bool is_one_of(Role role, std::initializer_list<Role> roles) {
   return std::find(roles.begin(), roles.end(), role) != roles.end();
@@ -288,6 +290,16 @@ class Planner {
       d.fill.kind = kernels::fill_magnitude;
       d.fill.a = is_q ? 1 : -factor_of_negative;
     }
+    if (options_.data == DataRegime::far_negative && (is_q || is_k)) {
+      d.fill.a = is_q ? 1 : far_score / (static_cast<double>(head_dim()) * scale());
+      d.fill.b = deviation_of_far * std::abs(d.fill.a);
+    }
+  }
+
+  // Of scores, as far as it is known.
+  double scale() const {
+    const Tensor* t = find({Role::scale});
+    return t != nullptr && t->value ? *t->value : 1 / std::sqrt(static_cast<double>(head_dim()));
   }
 
   int64_t head_dim() const {

@@ -85,15 +85,13 @@ class Problem {
 /// Elements of one view into another of the same dims, in its type.
 void convert(Device& device, const View& from, const View& to);
 
-/// How far an output may be from the reference.
-struct Tolerance {
-  double l2;   ///< ‖out − ref‖ / ‖ref‖
-  double abs;  ///< of an element, in units of the reference's root mean square
-  double rel;  ///< of an element
-};
+/// How far outputs may be from the reference, in standard deviations of what roundings make of an element
+/// (device/error_kernels.hpp; the unit of a type is its worst rounding, two to three times the usual one).
+inline constexpr double most_of_element = 4;
 
-/// By the coarser of the types that data goes through, and the pass. Sources in the definition.
-Tolerance tolerance(DataType coarsest, bool backward);
+/// And the root mean square of `elements` of them: what many make together is known better. One is allowed 4, a
+/// million 0.75; plans of an H200 have 0.3 to 0.6.
+double most_of_norm(int64_t elements);
 
 /// A forward graph that computes the Stats and O that a backward graph (expanded) takes as inputs, from its other
 /// inputs: std::nullopt where the graph has no such inputs or another form.

@@ -13,6 +13,7 @@ enum class DataRegime {
   normal,           ///< standard normal, as activations are
   integers,         ///< four in five zero, else -2 … 2: sums are exact, slips are visible
   negative_scores,  ///< Q above and K below zero: every score far below zero
+  far_negative,     ///< scores about -160, as close together as usual: exp() of the log-sum-exp is no f32
   large,            ///< eight times as large: softmax is almost one-hot
   mask_all_true,    ///< explicit masks reject nothing, biases are zero
 };
@@ -24,10 +25,11 @@ enum class Timing { none, fast, standard };
 namespace attnprobe {
 template <>
 struct EnumNames<run::DataRegime> {
-  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 5> table{{
+  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 6> table{{
       {run::DataRegime::normal, "normal"},
       {run::DataRegime::integers, "integers"},
       {run::DataRegime::negative_scores, "negative_scores"},
+      {run::DataRegime::far_negative, "far_negative"},
       {run::DataRegime::large, "large"},
       {run::DataRegime::mask_all_true, "mask_all_true"},
   }};

@@ -7,7 +7,10 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
+
+#include "plain_numbers.hpp"
 
 namespace attnprobe::test {
 namespace {
@@ -19,19 +22,25 @@ using graph::Tensor;
 using I = int64_t;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr I tile = 8;  // of what slips leave out
 
 class Plain {
  public:
   Plain(const AttentionSpec& spec, const OpGraph& graph, const std::map<graph::Uid, void*>& pointers,
-        const run::Lengths& lengths, const Keep& keep)
-      : s_(spec), graph_(graph), pointers_(pointers), lengths_(lengths), keep_(keep) {}
+        const run::Lengths& lengths, const Keep& keep, const Slip& slip)
+      : s_(spec),
+        graph_(graph),
+        pointers_(pointers),
+        lengths_(lengths),
+        keep_(keep),
+        slip_(slip),
+        k_(*this, "K"),
+        v_(*this, "V") {}
 
-  void run() {
+  std::vector<double> run() {
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv;
     keep_probability_ =
         s_.dropout ? (s_.dropout->form == attention::DropoutForm::mask ? 0.9 : 1 - s_.dropout->probability) : 1;
-    for (const auto& [name, value] : {std::pair<const char*, double*>{"amax S", &amax_s_}, {"amax O", &amax_o_}})
-      *value = 0, (void)name;
     d_q_.assign(size(s_.batch, hq, sq, s_.head_dim_qk), 0);
     d_k_.assign(size(s_.batch, s_.heads_kv, skv, s_.head_dim_qk), 0);
     d_v_.assign(size(s_.batch, heads_v(s_), skv, s_.head_dim_v), 0);
@@ -44,12 +53,21 @@ class Plain {
     scalar("amax O", amax_o_);
     scalar("amax dP", amax_d_p_);
     if (is_bprop(s_)) write_gradients();
+    return std::move(written_);
   }
 
  private:
   static size_t size(I a, I b, I c, I d) { return static_cast<size_t>(a * b * c * d); }
   I rows(I b) const { return lengths_.q[static_cast<size_t>(b)]; }
-  I columns(I b) const { return lengths_.kv[static_cast<size_t>(b)]; }
+  I columns(I b) const { return std::clamp(lengths_.kv[static_cast<size_t>(b)] + slip_.keys, I{0}, s_.seqlen_kv); }
+  I head_of_k(I h) const { return slip_.groups_mixed ? h % s_.heads_kv : h * s_.heads_kv / s_.heads_q; }
+  I head_of_v(I h) const { return slip_.groups_mixed ? h % heads_v(s_) : h * heads_v(s_) / s_.heads_q; }
+  bool in_last_tile(I j, I length) const { return length > tile && j >= (length - 1) / tile * tile; }
+
+  // As kernels have them: what goes into a matrix product in its type, other numbers in f32.
+  double single(double x) const { return slip_.rounds ? static_cast<double>(static_cast<float>(x)) : x; }
+  double multiplied(double x) const { return slip_.rounds ? rounded(s_.dtype, x) : x; }
+  double input(double x) const { return s_.dtype == DataType::f32 ? multiplied(x) : x; }
 
   // A tensor in memory, or a by-value scalar.
   struct Found {
@@ -57,9 +75,9 @@ class Plain {
     run::View view{};
     std::optional<double> value;
   };
-  const Found& find(const std::string& name) const {
-    const auto [it, is_new] = found_.try_emplace(name);
-    if (!is_new) return it->second;
+  const Found& find(std::string_view name) const {
+    if (const auto known = found_.find(name); known != found_.end()) return known->second;
+    const auto it = found_.try_emplace(std::string(name)).first;
     for (const auto& t : graph_.tensors) {
       if (t.name != name || (pointers_.count(t.uid) == 0 && !t.by_value)) continue;
       it->second.exists = true;
@@ -77,32 +95,43 @@ class Plain {
   static double read(const Found& t, I b, I h, I i, I d) {
     return t.value ? *t.value : run::kernels::load(t.view, {{b, h, i, d}});
   }
-  double get(const std::string& name, I b, I h, I i, I d) const {
+  double get(std::string_view name, I b, I h, I i, I d) const {
     const Found& t = find(name);
-    if (!t.exists) throw std::runtime_error("no tensor " + name);
+    if (!t.exists) throw std::runtime_error("no tensor " + std::string(name));
     return read(t, b, h, i, d);
   }
-  double factor(const std::string& name) const {
+  double factor(std::string_view name) const {
     const Found& t = find(name);
     return t.exists ? read(t, 0, 0, 0, 0) : 1;
   }
-  void put(const std::string& name, I b, I h, I i, I d, double value) const {
+  void put(std::string_view name, I b, I h, I i, I d, double value) const {
     const Found& t = find(name);
-    if (t.exists) run::kernels::store(t.view, {{b, h, i, d}}, value);
+    if (!t.exists) return;
+    run::kernels::store(t.view, {{b, h, i, d}}, value);
+    written_.push_back(value);
   }
   void scalar(const char* name, double value) const { put(name, 0, 0, 0, 0, value); }
 
   // K or V: plain, as its transpose, or in pages.
-  double token(const std::string& name, I b, I h, I j, I d) const {
-    if (const Found& plain = find(name); plain.exists) return read(plain, b, h, j, d);
-    if (const Found& turned = find(name + "^T"); turned.exists) return read(turned, b, h, d, j);
+  struct Tokens {
+    explicit Tokens(const Plain& p, const std::string& name)
+        : plain(p.find(name)),
+          turned(p.find(name + "^T")),
+          table(p.find("page table of " + name)),
+          container(p.find(name + " container")) {}
+    const Found &plain, &turned, &table, &container;
+  };
+  double token(const Tokens& t, I b, I h, I j, I d) const {
+    if (t.plain.exists) return read(t.plain, b, h, j, d);
+    if (t.turned.exists) return read(t.turned, b, h, d, j);
     const I block = s_.paged->block_size;
-    const auto page = static_cast<I>(get("page table of " + name, b, 0, j / block, 0));
-    return get(name + " container", page, h, j % block, d);
+    const bool swapped = slip_.pages_swapped && &t == &k_ && b == 0 && j / block < 2 && s_.seqlen_kv > block;
+    const auto page = static_cast<I>(read(t.table, b, 0, swapped ? 1 - j / block : j / block, 0));
+    return read(t.container, page, h, j % block, d);
   }
 
   double modified(double x, I b, I h, I i, I j) const {
-    if (s_.score_mod) {
+    if (s_.score_mod && !slip_.no_score_mod) {
       switch (s_.score_mod->kind) {
         case ScoreModifierKind::causal:
           x = i >= j ? x : -infinity;
@@ -125,41 +154,11 @@ class Plain {
         case ScoreModifierKind::arrow:
           x = i < 16 || j < 16 || std::abs(i - j) <= 64 ? x : -infinity;
           break;
-        case ScoreModifierKind::relu:
-          x = std::max(x, 0.0);
-          break;
-        case ScoreModifierKind::tanh:
-          x = std::tanh(x);
-          break;
-        case ScoreModifierKind::sigmoid:
-          x = 1 / (1 + std::exp(-x));
-          break;
-        case ScoreModifierKind::gelu:
-          x = x * 0.5 * std::erfc(-x / std::sqrt(2.0));
-          break;
-        case ScoreModifierKind::swish:
-          x = x / (1 + std::exp(-x));
-          break;
-        case ScoreModifierKind::abs:
-          x = std::abs(x);
-          break;
-        case ScoreModifierKind::sin:
-          x = std::sin(x);
-          break;
-        case ScoreModifierKind::exp:
-          x = std::exp(x);
-          break;
-        case ScoreModifierKind::pow:
-          x = x * x;
-          break;
-        case ScoreModifierKind::max:
-          x = std::max(x, 0.0);
-          break;
         default:
-          throw NotPlain("plain attention has not this modifier");
+          x = activation(s_.score_mod->kind, x);
       }
     }
-    return s_.softcap ? *s_.softcap * std::tanh(x / *s_.softcap) : x;
+    return s_.softcap && !slip_.no_softcap ? *s_.softcap * std::tanh(x / *s_.softcap) : x;
   }
 
   // The derivative of modified() at x, by differences: nothing of the graph's own formulas.
@@ -170,12 +169,12 @@ class Plain {
   }
 
   bool visible(I b, I i, I j) const {
-    if (j >= columns(b)) return false;
+    if (j >= columns(b) || (slip_.last_tile && in_last_tile(j, columns(b)))) return false;
     I diagonal = i;
-    if (s_.mask.alignment == attention::Alignment::bottom_right)
+    if (s_.mask.alignment == attention::Alignment::bottom_right && !slip_.top_left)
       diagonal += s_.mask.padding ? columns(b) - rows(b) : s_.seqlen_kv - s_.seqlen_q;
-    if (s_.mask.window_right && j > diagonal + *s_.mask.window_right) return false;
-    return !s_.mask.window_left || j >= diagonal - *s_.mask.window_left;
+    if (s_.mask.window_right && j > diagonal + *s_.mask.window_right + slip_.right_edge) return false;
+    return !s_.mask.window_left || j >= diagonal - *s_.mask.window_left + slip_.left_edge;
   }
 
   double slope_of_head(I h) const {
@@ -186,48 +185,63 @@ class Plain {
                  : std::pow(std::sqrt(first), static_cast<double>(2 * (h - n) + 1));
   }
 
-  double bias(const char* name, I b, I h, I i, I j) const { return get(name, b, h, i, j); }
-
-  bool keeps(I b, I h, I i, I j) const {
+  bool keeps(I b, I h, I i, I j, I shift) const {
     if (!s_.dropout) return true;
-    if (s_.dropout->form == attention::DropoutForm::mask) return get("dropout mask", b, h, i, j) != 0;
-    const bool kept = keep_(b, h, i, j);
-    if (s_.dropout->dump) put("dropout mask", b, h, i, j, kept ? 1 : 0);
-    return kept;
+    if (s_.dropout->form == attention::DropoutForm::mask)
+      return get("dropout mask", b, h, i, (j + shift) % s_.seqlen_kv) != 0;
+    if (s_.dropout->dump) put("dropout mask", b, h, i, j, keep_(b, h, i, j) ? 1 : 0);
+    return keep_(b, h, i, j + shift);
   }
 
   void row(I b, I h, I i) {
-    const I skv = s_.seqlen_kv, hk = h * s_.heads_kv / s_.heads_q, hv = h * heads_v(s_) / s_.heads_q;
+    const I skv = s_.seqlen_kv, hk = head_of_k(h), hv = head_of_v(h);
+    const I hq = slip_.heads_swapped && (h ^ 1) < s_.heads_q ? h ^ 1 : h, bk = slip_.other_batch && b > 0 ? b - 1 : b;
+    const Found& q = find("Q");
     const bool scaled = s_.pattern != attention::Pattern::two_matmul && s_.scale_form != attention::ScaleForm::none;
-    const double scale = scaled ? scale_of(s_) : 1;
+    const double scale = (scaled ? scale_of(s_) : 1) * slip_.scale;
     const auto n = static_cast<size_t>(skv);
     std::vector<double> raw(n), x(n, -infinity), p(n), dropped(n);
     for (I j = 0; j < columns(b); ++j) {
       double dot = 0;
-      for (I d = 0; d < s_.head_dim_qk; ++d) dot += get("Q", b, h, i, d) * token("K", b, hk, j, d);
-      dot *= scale * factor("descale Q") * factor("descale K");
+      for (I d = 0; d < s_.head_dim_qk - slip_.depth; ++d)
+        dot += input(read(q, b, hq, i, d)) * input(token(k_, bk, hk, j, d));
+      dot = single(dot * scale * factor("descale Q") * factor("descale K"));
       raw[static_cast<size_t>(j)] = dot;
       double score = modified(dot, b, h, i, j);
-      if (s_.bias) score += bias("bias", b, h, i, j);
-      if (s_.alibi) score += static_cast<double>(j - i) * slope_of_head(h);
+      if (s_.bias && !slip_.no_bias) score += get("bias", b, h, i, (j + slip_.bias_shift) % skv);
+      if (s_.alibi) score += static_cast<double>(j - i) * slope_of_head(slip_.next_slope ? (h + 1) % s_.heads_q : h);
       if (visible(b, i, j)) x[static_cast<size_t>(j)] = score;
     }
     double most = *std::max_element(x.begin(), x.end());
-    const double sink = s_.sink ? get("sink", 0, h, 0, 0) : -infinity;
+    const double sink = s_.sink && !slip_.no_sink ? get("sink", 0, h, 0, 0) : -infinity;
     most = std::max(most, sink);
     double sum = std::isinf(most) ? 0 : std::exp(sink - most);
     const bool softmax = s_.softmax && s_.pattern != attention::Pattern::two_matmul;
+    const double first_most = *std::max_element(x.begin(), x.begin() + std::min<I>(skv, tile));
     for (size_t j = 0; j < n; ++j) {
-      p[j] = !softmax ? (std::isinf(x[j]) ? 0 : x[j]) : std::isinf(x[j]) ? 0 : std::exp(x[j] - most);
+      const bool left = slip_.lost_rescale && j < tile && skv > tile;
+      p[j] = !softmax           ? (std::isinf(x[j]) ? 0 : x[j])
+             : std::isinf(x[j]) ? 0
+                                : single(std::exp(x[j] - (left ? first_most : most)));
       if (softmax) sum += p[j];
     }
+    // O is divided by the sum at the end, as kernels do.
+    const double kept_scale = slip_.undropped ? 1 : 1 / keep_probability_, divisor = softmax && sum > 0 ? sum : 1;
     for (size_t j = 0; j < n; ++j) {
-      if (softmax && sum > 0) p[j] /= sum;
-      const bool kept = keeps(b, h, i, static_cast<I>(j));
-      dropped[j] = kept ? p[j] / keep_probability_ : 0;
-      amax_s_ = std::max(amax_s_, dropped[j]);
+      // A mask that nobody sees may be any.
+      const bool seen = s_.dropout && (s_.dropout->dump || s_.dropout->form == attention::DropoutForm::mask);
+      const bool kept = keeps(b, h, i, static_cast<I>(j), seen ? slip_.dropout_shift : 0);
+      dropped[j] = kept ? multiplied(p[j] * kept_scale * factor("scale S")) / factor("scale S") / divisor : 0;
+      p[j] /= divisor;
+      amax_s_ = std::max(amax_s_, kept ? p[j] * kept_scale : 0);
     }
-    const double stats = most + std::log(sum);
+    double stats = most + std::log(sum);
+    const bool off = slip_.other_maximum && i == 1 && std::isfinite(most_before_) && std::isfinite(most);
+    if (off) stats += most_before_ - most;
+    if (off && is_bprop(s_))
+      for (auto* values : {&p, &dropped})
+        for (double& value : *values) value *= std::exp(most - most_before_);
+    most_before_ = most;
     if (!is_bprop(s_)) {
       put("Stats", b, h, i, 0, stats);
       for (const char* name : {"Max", "row_max"}) put(name, b, h, i, 0, most);
@@ -235,53 +249,81 @@ class Plain {
       for (I d = 0; d < s_.head_dim_v; ++d) {
         const double o = value(dropped, b, hv, d);
         amax_o_ = std::max(amax_o_, std::abs(o));
-        put("O", b, h, i, d, o * factor("scale O"));
+        put_row("O", b, h, i, d, o * (slip_.unscaled ? 1 : factor("scale O")));
       }
       return;
     }
     gradients(b, h, i, raw, p, dropped, sink, stats, scale);
   }
 
+  // A row of O or dQ, where rows may be mixed up.
+  void put_row(const char* name, I b, I h, I i, I d, double value) const {
+    const bool first = b == 0 && h == 0;
+    if (first && slip_.stale_row && i == 2) return put(name, b, h, i, d, row_before_[static_cast<size_t>(d)]);
+    if (first && slip_.rows_swapped && i < 2 && rows(b) > 1) {
+      written_.push_back(1);  // the values are the same, in another order
+      return put(name, b, h, 1 - i, d, value);
+    }
+    row_before_.resize(static_cast<size_t>(std::max(s_.head_dim_qk, s_.head_dim_v)));
+    row_before_[static_cast<size_t>(d)] = value;
+    put(name, b, h, i, d, value);
+  }
+
   double value(const std::vector<double>& p, I b, I hv, I d) const {
     double sum = 0;
-    for (I j = 0; j < columns(b); ++j) sum += p[static_cast<size_t>(j)] * token("V", b, hv, j, d);
+    for (I j = 0; j < columns(b); ++j)
+      sum += p[static_cast<size_t>(j)] * input(token(v_, b, hv, (j + slip_.value_shift) % s_.seqlen_kv, d));
     return sum * factor("descale V");
   }
 
   void gradients(I b, I h, I i, const std::vector<double>& raw, const std::vector<double>& p,
                  const std::vector<double>& dropped, double sink, double stats, double scale) {
-    const I hk = h * s_.heads_kv / s_.heads_q, hv = h * heads_v(s_) / s_.heads_q;
+    const I hk = head_of_k(h), hv = head_of_v(h);
+    const bool counts = !slip_.first_of_group || h % (s_.heads_q / s_.heads_kv) == 0;
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv, dqk = s_.head_dim_qk, dv = s_.head_dim_v;
+    const double kept_scale = slip_.undropped ? 1 : 1 / keep_probability_;
+    // Here P is rounded after it is divided.
+    auto dropped_p = [&](I j) {
+      return dropped[static_cast<size_t>(j)] == 0
+                 ? 0
+                 : multiplied(p[static_cast<size_t>(j)] * kept_scale * factor("scale S")) / factor("scale S");
+    };
     double sum = 0;
-    for (I d = 0; d < dv; ++d) sum += d_o(b, h, i, d) * value(dropped, b, hv, d);
+    for (I d = 0; d < dv; ++d) sum += d_o(b, h, i, d) * get("O", b, h, i, d) * factor("descale O");
+    if (slip_.no_delta) sum = 0;
+    if (slip_.next_delta) std::swap(sum, delta_before_);
     if (s_.sink) d_sink_[static_cast<size_t>(h)] -= std::exp(sink - stats) * sum;
     for (I j = 0; j < columns(b); ++j) {
       const auto jj = static_cast<size_t>(j);
       double d_p = 0;
       for (I d = 0; d < dv; ++d) {
-        d_p += d_o(b, h, i, d) * token("V", b, hv, j, d) * factor("descale V");
-        d_v_[static_cast<size_t>(((b * heads_v(s_) + hv) * skv + j) * dv + d)] += dropped[jj] * d_o(b, h, i, d);
+        d_p += d_o(b, h, i, d) * input(token(v_, b, hv, (j + slip_.value_shift) % skv, d)) * factor("descale V");
+        if (counts)
+          d_v_[static_cast<size_t>(((b * heads_v(s_) + hv) * skv + j) * dv + d)] += dropped_p(j) * d_o(b, h, i, d);
       }
-      const bool kept = keeps(b, h, i, j);
-      double d_s = p[jj] * ((kept ? d_p / keep_probability_ : 0) - sum);
+      const bool kept = keeps(b, h, i, j, slip_.dropout_shift);
+      double d_s = single(p[jj] * ((kept ? d_p * kept_scale : 0) - sum));
       d_bias_[static_cast<size_t>(((b * hq + h) * sq + i) * skv + j)] = d_s;
       if (p[jj] != 0 && (s_.softcap || (s_.score_mod && s_.score_mod->grad)))
         d_s *= modified_slope(raw[jj], b, h, i, j);
-      d_s *= scale;
+      if (!slip_.unscaled_scores) d_s *= scale;
       amax_d_p_ = std::max(amax_d_p_, std::abs(d_s));
+      d_s = multiplied(d_s * factor("scale dP")) / factor("scale dP");
       for (I d = 0; d < dqk; ++d) {
-        d_q_[static_cast<size_t>(((b * hq + h) * sq + i) * dqk + d)] +=
-            d_s * token("K", b, hk, j, d) * factor("descale K");
-        d_k_[static_cast<size_t>(((b * s_.heads_kv + hk) * skv + j) * dqk + d)] +=
-            d_s * get("Q", b, h, i, d) * factor("descale Q");
+        if (!slip_.lost_keys || !in_last_tile(j, columns(b)))
+          d_q_[static_cast<size_t>(((b * hq + h) * sq + i) * dqk + d)] +=
+              d_s * input(token(k_, b, hk, j, d)) * factor("descale K");
+        if (counts && (!slip_.lost_queries || !in_last_tile(i, rows(b))))
+          d_k_[static_cast<size_t>(((b * s_.heads_kv + hk) * skv + j) * dqk + d)] +=
+              d_s * input(get("Q", b, h, i, d)) * factor("descale Q");
       }
     }
   }
-  double d_o(I b, I h, I i, I d) const { return get("dO", b, h, i, d) * factor("descale dO"); }
+  double d_o(I b, I h, I i, I d) const { return input(get("dO", b, h, i, d)) * factor("descale dO"); }
 
   void write_gradients() const {
     auto all = [&](const char* name, const std::vector<double>& values, I heads, I length, I depth, bool kv) {
-      const double by = factor((std::string("scale ") + name).c_str());
+      const double by = slip_.unscaled ? 1 : factor((std::string("scale ") + name).c_str());
       double amax = 0;
       for (I b = 0; b < s_.batch; ++b)
         for (I h = 0; h < heads; ++h)
@@ -289,18 +331,22 @@ class Plain {
             for (I d = 0; d < depth; ++d) {
               const double x = values[static_cast<size_t>(((b * heads + h) * length + i) * depth + d)];
               amax = std::max(amax, std::abs(x));
-              put(name, b, h, i, d, x * by);
+              if (kv)
+                put(name, b, h, i, d, x * by);
+              else
+                put_row(name, b, h, i, d, x * by);
             }
       scalar((std::string("amax ") + name).c_str(), amax);
     };
     all("dQ", d_q_, s_.heads_q, s_.seqlen_q, s_.head_dim_qk, false);
     all("dK", d_k_, s_.heads_kv, s_.seqlen_kv, s_.head_dim_qk, true);
     all("dV", d_v_, heads_v(s_), s_.seqlen_kv, s_.head_dim_v, true);
-    for (I h = 0; h < s_.heads_q; ++h) put("dSink", 0, h, 0, 0, d_sink_[static_cast<size_t>(h)]);
+    for (I h = 0; h < s_.heads_q; ++h)
+      put("dSink", 0, h, 0, 0, d_sink_[static_cast<size_t>(h)] * (slip_.sink_turned ? -1 : 1));
     if (!find("dBias").exists) return;
     const run::View v = find("dBias").view;
     std::map<std::array<I, 4>, double> sums;
-    for (I b = 0; b < s_.batch; ++b)
+    for (I b = 0; b < (slip_.first_batch ? 1 : s_.batch); ++b)
       for (I h = 0; h < s_.heads_q; ++h)
         for (I i = 0; i < s_.seqlen_q; ++i)
           for (I j = 0; j < s_.seqlen_kv; ++j)
@@ -314,16 +360,21 @@ class Plain {
   const std::map<graph::Uid, void*>& pointers_;
   const run::Lengths& lengths_;
   const Keep& keep_;
-  mutable std::map<std::string, Found> found_;
+  const Slip& slip_;
+  mutable std::map<std::string, Found, std::less<>> found_;
+  mutable std::vector<double> written_, row_before_;
+  double most_before_ = -infinity, delta_before_ = 0;
+  const Tokens k_, v_;
   double keep_probability_ = 1, amax_s_ = 0, amax_o_ = 0, amax_d_p_ = 0;
   std::vector<double> d_q_, d_k_, d_v_, d_sink_, d_bias_;
 };
 
 }  // namespace
 
-void plain_attention(const AttentionSpec& spec, const OpGraph& graph, const std::map<graph::Uid, void*>& pointers,
-                     const run::Lengths& lengths, const Keep& keep) {
-  Plain(spec, graph, pointers, lengths, keep).run();
+std::vector<double> plain_attention(const AttentionSpec& spec, const OpGraph& graph,
+                                    const std::map<graph::Uid, void*>& pointers, const run::Lengths& lengths,
+                                    const Keep& keep, const Slip& slip) {
+  return Plain(spec, graph, pointers, lengths, keep, slip).run();
 }
 
 }  // namespace attnprobe::test

@@ -142,15 +142,17 @@ ATTNPROBE_BOTH void check_memory(const CheckMemoryArgs& a, Index thread, Index t
 }
 
 struct CompareCount {
-  double error2, reference2, max_abs, max_rel;
+  double error2, variance, reference2, max_abs, max_rel;
+  double most, allowed, reference;  ///< of an error over what is allowed, and what was allowed there of which size
   Index elements, nan, inf, wrong, first_wrong;
 };
 
-/// `abs` < 0: only sums, to find the scale of the reference.
+/// The reference has its errors beside it, and is rounded to the output's type as it is read.
 struct CompareArgs {
   View out, reference;
   const int* lengths;
-  double abs, rel;
+  double times;    ///< so many standard deviations are right
+  double largest;  ///< finite number of the output's type
   CompareCount* counts;
   int sequence_axis, unused;
 };
@@ -159,32 +161,50 @@ ATTNPROBE_BOTH bool is_finite(double x) {
   return x - x == 0;
 }
 
+/// Of the output's rounding and of all before it; in double, where what is tiny does not vanish as it is squared.
+ATTNPROBE_BOTH double deviation(const View& reference, Index at, double x) {
+  const double own = reference.error == 0 ? 0 : ((const Real*)(reference.data + reference.error))[at];
+  const double rounding = reference.unit * fabs(x);
+  return sqrt(own * own + rounding * rounding) + reference.smallest;
+}
+
 ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
-  CompareCount found = {0, 0, 0, 0, 0, 0, 0, 0, -1};
+  CompareCount found = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -1};
   const Index count = elements(a.out);
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.out, i);
     if (a.lengths != nullptr && p.i[a.sequence_axis] >= a.lengths[p.i[0]]) continue;
-    const Index at = locate(a.out, p);
+    const Index at = locate(a.out, p), at_reference = locate(a.reference, p);
     if (at < 0) continue;
-    const double out = load(a.out.data, a.out.type, at), reference = load(a.reference, p);
+    const double out = load(a.out.data, a.out.type, at);
+    double reference = load(a.reference.data, a.reference.type, at_reference);
     ++found.elements;
     bool right = true;
     if (!is_finite(reference)) {
       right = out == reference || (out != out && reference != reference);
-    } else if (!is_finite(out)) {
-      right = false;
-      if (out != out)
-        ++found.nan;
-      else
-        ++found.inf;
     } else {
-      const double error = fabs(out - reference), size = fabs(reference);
-      found.error2 += error * error;
-      found.reference2 += size * size;
-      if (error > found.max_abs) found.max_abs = error;
-      if (a.abs >= 0 && size > a.abs && error / size > found.max_rel) found.max_rel = error / size;
-      right = a.abs < 0 || error <= a.abs + a.rel * size;
+      const double sigma = deviation(a.reference, at_reference, reference), allowed = a.times * sigma;
+      // Beyond its type's range an output is the largest number or infinite.
+      const bool beyond = fabs(reference) + allowed >= a.largest;
+      if (fabs(reference) > a.largest) reference = reference < 0 ? -a.largest : a.largest;
+      if (!is_finite(out)) {
+        right = out == out && beyond && (out < 0) == (reference < 0);
+        found.nan += out != out ? 1 : 0;
+        found.inf += out == out && !right ? 1 : 0;
+      } else {
+        const double error = fabs(out - reference), size = fabs(reference);
+        found.error2 += error * error;
+        found.variance += sigma * sigma;
+        found.reference2 += size * size;
+        if (error > found.max_abs) found.max_abs = error;
+        if (size > allowed && error / size > found.max_rel) found.max_rel = error / size;
+        if (error > found.most * allowed || found.allowed == 0) {
+          found.most = error == 0 ? 0 : error / allowed;
+          found.allowed = allowed;
+          found.reference = size;
+        }
+        right = error <= allowed;
+      }
     }
     if (!right && found.wrong++ == 0) found.first_wrong = i;
   }

@@ -53,8 +53,8 @@ std::string source() {
   std::string text = "#define ATTNPROBE_REAL float\n";
   text += enum_text<graph::PointwiseMode>("PointwiseModes", "mode_");
   text += enum_text<graph::ReductionOperator>("Reductions", "reduce_");
-  for (const char* name :
-       {"kernel_values.hpp", "graph_kernels.hpp", "check_kernels.hpp", "kernels.hpp", "gpu_kernels.cu"})
+  for (const char* name : {"kernel_values.hpp", "error_kernels.hpp", "pointwise_kernels.hpp", "graph_kernels.hpp",
+                           "check_kernels.hpp", "kernels.hpp", "gpu_kernels.cu"})
     for (const auto& [file, content] : embedded_kernels)
       if (file == name) text += content;
   return text;

@@ -7,9 +7,12 @@
   }
 ATTNPROBE_KERNELS(ATTNPROBE_ENTRY)
 
-// 64 x 64 elements of C a block of 256 threads, 16 of the depth at a time; gridDim.z: batch x head.
-extern "C" __global__ void tiled_matmul(MatmulArgs g) {
-  __shared__ Real tile_a[16][65], tile_b[16][65];
+// 64 x 64 elements of C a block of 256 threads, 16 of the depth at a time; gridDim.z: batch x head. The variance of a
+// product is that of a times b's square and the other way round; most factors are exact and have none.
+typedef Real Tile[16][65];
+
+template <bool errors, bool a_exact, bool b_exact>
+__device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rough_a, Tile& rough_b) {
   const Index heads = g.c.dims[1];
   const Index row0 = (Index)blockIdx.y * 64, column0 = (Index)blockIdx.x * 64;
   const int tx = threadIdx.x % 16, ty = threadIdx.x / 16;
@@ -18,7 +21,8 @@ extern "C" __global__ void tiled_matmul(MatmulArgs g) {
     const Index ha = head * g.a.dims[1] / heads, hb = head * g.b.dims[1] / heads;
     const Index rows = limit(g.m, batch, g.c.dims[2]), columns = limit(g.n, batch, g.c.dims[3]);
     const Index depth = limit(g.k, batch, g.a.dims[3]);
-    Real sum[4][4] = {};
+    const Real adding = sums_variance(g, depth);
+    Real sum[4][4] = {}, sum2[4][4] = {};
     if (row0 < rows && column0 < columns) {
       const bool a_along_k = g.a.strides[3] <= g.a.strides[2], b_along_k = g.b.strides[2] < g.b.strides[3];
       for (Index k0 = 0; k0 < depth; k0 += 16) {
@@ -28,16 +32,28 @@ extern "C" __global__ void tiled_matmul(MatmulArgs g) {
           const int bk = b_along_k ? i % 16 : i / 64, bc = b_along_k ? i / 16 : i % 64;
           const Place pa = {{batch, ha, row0 + ar, k0 + ak}};
           const Place pb = {{batch, hb, k0 + bk, column0 + bc}};
-          tile_a[ak][ar] = row0 + ar < rows && k0 + ak < depth ? load(g.a, pa) : (Real)0;
-          tile_b[bk][bc] = column0 + bc < columns && k0 + bk < depth ? load(g.b, pb) : (Real)0;
+          const bool in_a = row0 + ar < rows && k0 + ak < depth, in_b = column0 + bc < columns && k0 + bk < depth;
+          const Real a = in_a ? load(g.a, pa) : (Real)0, b = in_b ? load(g.b, pb) : (Real)0;
+          tile_a[ak][ar] = a;
+          tile_b[bk][bc] = b;
+          if (!a_exact) rough_a[ak][ar] = in_a ? variance(g.a, pa, a) + adding * a * a : (Real)0;
+          if (!b_exact) rough_b[bk][bc] = in_b ? variance(g.b, pb, b) : (Real)0;
         }
         __syncthreads();
         for (int k = 0; k < 16; ++k) {
-          Real a[4], b[4];
+          Real a[4], b[4], va[4], vb[4];
           for (int i = 0; i < 4; ++i) a[i] = tile_a[k][ty + 16 * i];
           for (int i = 0; i < 4; ++i) b[i] = tile_b[k][tx + 16 * i];
           for (int i = 0; i < 4; ++i)
             for (int j = 0; j < 4; ++j) sum[i][j] += a[i] * b[j];
+          if (!errors) continue;
+          for (int i = 0; i < 4; ++i) va[i] = a_exact ? adding * a[i] * a[i] : rough_a[k][ty + 16 * i];
+          for (int i = 0; i < 4; ++i) vb[i] = b_exact ? (Real)0 : rough_b[k][tx + 16 * i];
+          for (int i = 0; i < 4; ++i)
+            for (int j = 0; j < 4; ++j) {
+              sum2[i][j] += va[i] * (b[j] * b[j]);
+              if (!b_exact) sum2[i][j] += vb[j] * (a[i] * a[i]);
+            }
         }
         __syncthreads();
       }
@@ -45,10 +61,28 @@ extern "C" __global__ void tiled_matmul(MatmulArgs g) {
     for (int i = 0; i < 4; ++i)
       for (int j = 0; j < 4; ++j) {
         const Place p = {{batch, head, row0 + ty + 16 * i, column0 + tx + 16 * j}};
-        if (p.i[2] < g.c.dims[2] && p.i[3] < g.c.dims[3])
-          store(g.c, p, p.i[2] < rows && p.i[3] < columns ? sum[i][j] : (Real)0);
+        if (p.i[2] >= g.c.dims[2] || p.i[3] >= g.c.dims[3]) continue;
+        const bool inside = p.i[2] < rows && p.i[3] < columns;
+        store(g.c, p, inside ? sum[i][j] : (Real)0);
+        if (errors) store_variance(g.c, p, sum[i][j], inside ? sum2[i][j] : (Real)0);
       }
   }
+}
+
+__device__ bool is_exact(const View& v) {
+  return v.error == 0 && v.unit == 0;
+}
+
+extern "C" __global__ void tiled_matmul(MatmulArgs g) {
+  __shared__ Tile a, b, rough_a, rough_b;
+  if (g.c.error == 0)
+    tiled<false, true, true>(g, a, b, rough_a, rough_b);
+  else if (is_exact(g.a) && is_exact(g.b))
+    tiled<true, true, true>(g, a, b, rough_a, rough_b);
+  else if (is_exact(g.b))
+    tiled<true, false, true>(g, a, b, rough_a, rough_b);
+  else
+    tiled<true, false, false>(g, a, b, rough_a, rough_b);
 }
 
 // ---- measuring -----------------------------------------------------------------------------------

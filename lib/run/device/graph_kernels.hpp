@@ -1,169 +1,30 @@
-// The operations of graphs, element by element: what the reference computes.
+// The operations of graphs that are more than one element's: what the reference computes.
 #ifndef ATTNPROBE_RUN_GRAPH_KERNELS
 #define ATTNPROBE_RUN_GRAPH_KERNELS
 
 #ifndef __CUDACC_RTC__
-#include "run/device/kernel_values.hpp"
+#include "run/device/pointwise_kernels.hpp"
 
 namespace attnprobe::run::kernels {
 #endif
-
-struct PointwiseArgs {
-  View x, b, t, y;  ///< dy of a backward mode is b
-  int mode, axis;
-  Index origin;  ///< of GEN_INDEX: the index of the first element along the axis
-};
-
-ATTNPROBE_BOTH Real gelu_tanh_argument(Real x) {
-  return (Real)0.7978845608028654 * (x + (Real)0.044715 * x * x * x);
-}
-
-/// The slope of an activation at x.
-ATTNPROBE_BOTH Real slope(int mode, Real x) {
-  const Real one = 1;
-  switch (mode) {
-    case mode_RELU_BWD:
-      return x > 0 ? one : (Real)0;
-    case mode_TANH_BWD:
-      return one - tanh(x) * tanh(x);
-    case mode_SIGMOID_BWD: {
-      const Real s = one / (one + exp(-x));
-      return s * (one - s);
-    }
-    case mode_ELU_BWD:
-      return x > 0 ? one : exp(x);
-    case mode_SOFTPLUS_BWD:
-      return one / (one + exp(-x));
-    case mode_SWISH_BWD: {
-      const Real s = one / (one + exp(-x));
-      return s + x * s * (one - s);
-    }
-    case mode_GELU_BWD:
-      return (Real)0.5 * (one + erf(x * (Real)0.7071067811865476)) + x * exp(-x * x / 2) * (Real)0.3989422804014327;
-    default: {  // GELU_APPROX_TANH_BWD
-      const Real t = tanh(gelu_tanh_argument(x));
-      const Real inner = (Real)0.7978845608028654 * (one + 3 * (Real)0.044715 * x * x);
-      return (Real)0.5 * (one + t) + (Real)0.5 * x * (one - t * t) * inner;
-    }
-  }
-}
-
-/// A row that is masked whole has no softmax; cuDNN gives zeros, so here -inf - -inf is -inf and 0 / 0 is 0.
-ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
-  const Real one = 1;
-  switch (mode) {
-    case mode_ADD:
-      return x + b;
-    case mode_ADD_SQUARE:
-      return x + b * b;
-    case mode_SUB:
-      return x == b && x < 0 && x == -ATTNPROBE_INFINITY ? x : x - b;
-    case mode_MUL:
-      return x * b;
-    case mode_DIV:
-      return x == 0 && b == 0 ? (Real)0 : x / b;
-    case mode_MAX:
-      return x > b ? x : b;
-    case mode_MIN:
-      return x < b ? x : b;
-    case mode_MOD:
-      return fmod(x, b);
-    case mode_POW:
-      return pow(x, b);
-    case mode_ABS:
-      return fabs(x);
-    case mode_CEIL:
-      return ceil(x);
-    case mode_COS:
-      return cos(x);
-    case mode_EXP:
-      return exp(x);
-    case mode_FLOOR:
-      return floor(x);
-    case mode_LOG:
-      return log(x);
-    case mode_NEG:
-      return -x;
-    case mode_RSQRT:
-      return one / sqrt(x);
-    case mode_SIN:
-      return sin(x);
-    case mode_SQRT:
-      return sqrt(x);
-    case mode_TAN:
-      return tan(x);
-    case mode_ERF:
-      return erf(x);
-    case mode_IDENTITY:
-      return x;
-    case mode_RECIPROCAL:
-      return one / x;
-    case mode_ATAN2:
-      return atan2(x, b);
-    case mode_RELU_FWD:
-      return x > 0 ? x : (Real)0;
-    case mode_TANH_FWD:
-      return tanh(x);
-    case mode_SIGMOID_FWD:
-      return one / (one + exp(-x));
-    case mode_ELU_FWD:
-      return x > 0 ? x : exp(x) - one;
-    case mode_GELU_FWD:
-      return (Real)0.5 * x * (one + erf(x * (Real)0.7071067811865476));
-    case mode_SOFTPLUS_FWD:
-      return x > 20 ? x : log1p(exp(x));
-    case mode_SWISH_FWD:
-      return x / (one + exp(-x));
-    case mode_GELU_APPROX_TANH_FWD:
-      return (Real)0.5 * x * (one + tanh(gelu_tanh_argument(x)));
-    case mode_CMP_EQ:
-      return x == b ? one : (Real)0;
-    case mode_CMP_NEQ:
-      return x != b ? one : (Real)0;
-    case mode_CMP_GT:
-      return x > b ? one : (Real)0;
-    case mode_CMP_GE:
-      return x >= b ? one : (Real)0;
-    case mode_CMP_LT:
-      return x < b ? one : (Real)0;
-    case mode_CMP_LE:
-      return x <= b ? one : (Real)0;
-    case mode_LOGICAL_AND:
-      return x != 0 && b != 0 ? one : (Real)0;
-    case mode_LOGICAL_OR:
-      return x != 0 || b != 0 ? one : (Real)0;
-    case mode_LOGICAL_NOT:
-      return x == 0 ? one : (Real)0;
-    case mode_BINARY_SELECT:
-      return t != 0 ? x : b;
-    default:
-      return b * slope(mode, x);
-  }
-}
-
-ATTNPROBE_BOTH void pointwise(const PointwiseArgs& a, Index thread, Index threads) {
-  const Index count = elements(a.y);
-  for (Index i = thread; i < count; i += threads) {
-    const Place p = place(a.y, i);
-    Real value = 0;
-    if (a.mode == mode_GEN_INDEX)
-      value = (Real)(p.i[a.axis] + a.origin);
-    else
-      value = pointwise_value(a.mode, load(a.x, p), a.b.data != nullptr ? load(a.b, p) : (Real)0,
-                              a.t.data != nullptr ? load(a.t, p) : (Real)0);
-    store(a.y, p, value);
-  }
-}
 
 /// Lengths are INT32, one a batch entry; null: the whole extent.
 struct MatmulArgs {
   View a, b, c;
   const int *m, *n, *k;
+  float unit;  ///< of the sums, relative to the magnitudes added
+  int unused;
 };
 
 ATTNPROBE_BOTH Index limit(const int* lengths, Index batch, Index extent) {
   if (lengths == nullptr) return extent;
   return lengths[batch] < extent ? lengths[batch] : extent;
+}
+
+/// What adding up so many products makes uncertain, as a part of the sum of their squares: the sum of magnitudes is at
+/// most the root of depth times that.
+ATTNPROBE_BOTH Real sums_variance(const MatmulArgs& g, Index depth) {
+  return square((Real)g.unit) * (Real)depth;
 }
 
 ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
@@ -173,24 +34,28 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
     Place pa = p, pb = p;
     pa.i[1] = p.i[1] * g.a.dims[1] / g.c.dims[1];
     pb.i[1] = p.i[1] * g.b.dims[1] / g.c.dims[1];
-    Real sum = 0;
+    Real sum = 0, sum2 = 0;
     if (p.i[2] < limit(g.m, p.i[0], g.c.dims[2]) && p.i[3] < limit(g.n, p.i[0], g.c.dims[3])) {
       const Index depth = limit(g.k, p.i[0], g.a.dims[3]);
+      const Real adding = sums_variance(g, depth);
       for (Index k = 0; k < depth; ++k) {
         pa.i[3] = k;
         pb.i[2] = k;
-        sum += load(g.a, pa) * load(g.b, pb);
+        const Real a = load(g.a, pa), b = load(g.b, pb);
+        sum += a * b;
+        sum2 += (variance(g.a, pa, a) + adding * a * a) * (b * b) + variance(g.b, pb, b) * (a * a);
       }
     }
     store(g.c, p, sum);
+    store_variance(g.c, p, sum, sum2);
   }
 }
 
 /// Where Y's extent is smaller, it stands for X's extent / Y's extent neighbours. In two steps: `parts` partial results
-/// an element of Y, then one of them; `keep`: on top of what Y holds.
+/// an element of Y, then one of them; `keep`: on top of what Y holds. Y's variances have partial results too.
 struct ReduceArgs {
   View x, y;
-  Real* partial;
+  Real *partial, *partial_variance;
   Index parts;
   int op, keep;
 };
@@ -238,6 +103,12 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
+/// The largest of several is as uncertain as the most uncertain of them may make it; a sum adds its own.
+ATTNPROBE_BOTH Real reduce_join_variance(int op, Real a, Real b) {
+  const bool picks = op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
+  return picks ? (b > a ? b : a) : a + b;
+}
+
 ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index threads) {
   Index factor[4], per = 1;
   for (int axis = 0; axis < 4; ++axis) {
@@ -247,7 +118,7 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
   const Index count = elements(a.y) * a.parts;
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i / a.parts);
-    Real value = reduce_start(a.op);
+    Real value = reduce_start(a.op), variances = 0;
     for (Index k = i % a.parts; k < per; k += a.parts) {
       Place q;
       Index rest = k;
@@ -255,9 +126,13 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
         q.i[axis] = p.i[axis] * factor[axis] + rest % factor[axis];
         rest /= factor[axis];
       }
-      value = reduce_join(a.op, value, reduce_element(a.op, load(a.x, q)));
+      const Real x = load(a.x, q);
+      value = reduce_join(a.op, value, reduce_element(a.op, x));
+      if (a.y.error == 0 || !is_number(x)) continue;
+      variances = reduce_join_variance(a.op, variances, variance(a.x, q, x) + (Real)per * square(f32_unit() * x));
     }
     a.partial[i] = value;
+    if (a.y.error != 0) a.partial_variance[i] = variances;
   }
 }
 
@@ -268,10 +143,18 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
-    for (Index part = 0; part < a.parts; ++part) value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
-    if (a.op == reduce_AVG) value /= (Real)per;
+    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
+    for (Index part = 0; part < a.parts; ++part) {
+      value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
+      if (a.y.error != 0) variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
+    }
+    if (a.op == reduce_AVG) {
+      value /= (Real)per;
+      variances /= square((Real)per);
+    }
     if (a.op == reduce_NORM2) value = sqrt(value);
     store(a.y, p, value);
+    store_variance(a.y, p, value, variances);
   }
 }
 
@@ -331,7 +214,9 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
     const Index tile = p.i[3] / 128;
     const Place byte{{p.i[0], p.i[1], p.i[2] / 128, tile / 8}};
     const bool visible = ((Index)load(a.bits, byte) >> (tile % 8) & 1) != 0;
-    store(a.y, p, visible ? load(a.x, p) : -ATTNPROBE_INFINITY);
+    const Real x = visible ? load(a.x, p) : -ATTNPROBE_INFINITY;
+    store(a.y, p, x);
+    store_variance(a.y, p, x, visible ? variance(a.x, p, x) : (Real)0);
   }
 }
 

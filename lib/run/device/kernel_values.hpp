@@ -29,6 +29,7 @@ using std::ceil;
 using std::cos;
 using std::erf;
 using std::exp;
+using std::expm1;
 using std::fabs;
 using std::floor;
 using std::fmod;
@@ -65,14 +66,17 @@ enum Types {
 };
 
 /// A tensor of at most four dims in memory. A ragged one begins at an offset of its own in each batch entry and has
-/// nothing beyond the next one's.
+/// nothing beyond the next one's. A computed one is of type Real and has an error beside each element: the standard
+/// deviation that roundings give it (error_kernels.hpp).
 struct View {
   char* data;
   const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in elements
   Index dims[4], strides[4];
-  int type;           ///< Types
-  int offsets_type;   ///< type_i32 or type_i64
-  int sequence_axis;  ///< of a ragged tensor: 2, or 3 for a transposed one
+  Index error;           ///< bytes from an element to its error; 0: it is exact
+  int type;              ///< Types
+  int offsets_type;      ///< type_i32 or type_i64
+  int sequence_axis;     ///< of a ragged tensor: 2, or 3 for a transposed one
+  float unit, smallest;  ///< whoever reads it rounds it first: by so much of its size, and by so much of any size
   int unused;
 };
 

@@ -3,159 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
 #include "base/error.hpp"
 #include "graph/operation_table.hpp"
 #include "run/data.hpp"
+#include "run/reference/layout.hpp"
+#include "run/reference/rounding.hpp"
 
 namespace attnprobe::run {
 namespace {
 
 using graph::PointwiseMode;
 using graph::Tensor;
-using kernels::Index;
 
 size_t size_of(DataType type) {
   return static_cast<size_t>(element_size(type));
 }
 
-// A part of the batch and of the heads.
-struct Slice {
-  int64_t first_batch = 0, batches = 0;  // batches 0: all
-  int64_t part = 0, parts = 1;           // of the heads
-};
-
-// What of a graph does not depend on where its tensors lie.
-class Layout {
- public:
-  Layout(const OpGraph& graph, DataType real) : graph_(graph), real_size_(size_of(real)) {
-    for (const auto& t : graph.tensors) tensors_[t.uid] = &t;
-    for (const auto& operation : graph.operations)
-      if (const auto* load = std::get_if<graph::PagedCacheLoad>(&operation)) containers_.insert(load->container);
-    for (const auto& t : graph.tensors) {
-      const Shape dims = four(t.dims);
-      if (t.by_value || containers_.count(t.uid) > 0 || is_offsets(t.uid)) continue;
-      batch_ = std::max(batch_, dims[0]);
-      if (dims[1] > 1) heads_ = std::gcd(heads_, dims[1]);
-    }
-    for (const auto& operation : graph.operations) limit_slices(operation);
-    find_lives();
-  }
-
-  const Tensor& at(Uid uid) const { return *tensors_.at(uid); }
-  bool batch_sliced(Uid uid, const Slice& slice) const {
-    return slice.batches > 0 && containers_.count(uid) == 0 && four(at(uid).dims)[0] == batch_ && batch_ > 1;
-  }
-  bool heads_sliced(Uid uid, const Slice& slice) const { return slice.parts > 1 && four(at(uid).dims)[1] > 1; }
-  Shape dims(Uid uid, const Slice& slice) const {
-    Shape dims = four(at(uid).dims);
-    if (batch_sliced(uid, slice)) dims[0] = slice.batches;
-    if (heads_sliced(uid, slice)) dims[1] /= slice.parts;
-    return dims;
-  }
-  // The tensor whose memory this one is another view of.
-  Uid root(Uid uid) const {
-    for (auto alias = aliases_.find(uid); alias != aliases_.end(); alias = aliases_.find(uid)) uid = alias->second;
-    return uid;
-  }
-  // Virtual tensors that nothing needs after the operation.
-  const std::vector<Uid>& dead_after(size_t operation) const { return dead_after_[operation]; }
-
-  // What virtual tensors take at the worst moment, with room for the parts of reductions.
-  size_t peak(const Slice& slice) const {
-    size_t now = 0, most = 0;
-    for (size_t i = 0; i < graph_.operations.size(); ++i) {
-      for (const auto& port : ports(graph_.operations[i]))
-        if (port.is_output && at(port.uid).is_virtual && root(port.uid) == port.uid && !is_rng_output(port.uid))
-          now += static_cast<size_t>(count(dims(port.uid, slice))) * real_size_;
-      most = std::max(most, now);
-      for (const Uid uid : dead_after_[i]) now -= static_cast<size_t>(count(dims(uid, slice))) * real_size_;
-    }
-    return most + (size_t{64} << 20);
-  }
-
-  // All ways to take turns, from none to the finest: first the batch, then the heads.
-  std::vector<Slice> ways() const {
-    std::vector<Slice> ways{Slice{}};
-    if (may_slice_batch_)
-      for (int64_t n = batch_ / 2; n >= 1; n /= 2)
-        if (batch_ % n == 0) ways.push_back({0, n, 0, 1});
-    if (may_slice_batch_ && (ways.back().batches != 1 && batch_ > 1)) ways.push_back({0, 1, 0, 1});
-    const Slice finest = ways.back();
-    if (may_slice_heads_)
-      for (int64_t parts = 2; parts <= heads_; ++parts)
-        if (heads_ % parts == 0) ways.push_back({0, finest.batches, 0, parts});
-    return ways;
-  }
-  int64_t batch() const { return batch_; }
-
- private:
-  bool is_offsets(Uid uid) const {
-    return std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
-                       [&](const Tensor& t) { return t.ragged_offset == uid; });
-  }
-
-  // A sum over the batch is collected turn by turn where it is an output; what goes on to be used must be whole.
-  void limit_slices(const graph::Operation& operation) {
-    const auto* reduction = std::get_if<graph::Reduction>(&operation);
-    if (reduction == nullptr) return;
-    const Shape x = four(at(reduction->x).dims), y = four(at(reduction->y).dims);
-    const bool splits =
-        reduction->op != graph::ReductionOperator::AVG && reduction->op != graph::ReductionOperator::NORM2;
-    const bool final = splits && !at(reduction->y).is_virtual && !is_used(reduction->y);
-    if (x[0] > 1 && y[0] == 1 && !final) may_slice_batch_ = false;
-    if (x[1] > 1 && y[1] == 1 && !final) may_slice_heads_ = false;
-  }
-  bool is_used(Uid uid) const {
-    for (const auto& operation : graph_.operations)
-      for (const auto& port : ports(operation))
-        if (!port.is_output && port.uid == uid) return true;
-    return false;
-  }
-
-  void find_lives() {
-    for (const auto& operation : graph_.operations)
-      if (const auto* reshape = std::get_if<graph::Reshape>(&operation)) aliases_[reshape->y] = reshape->x;
-    std::map<Uid, size_t> last;
-    for (size_t i = 0; i < graph_.operations.size(); ++i)
-      for (const auto& port : ports(graph_.operations[i])) last[root(port.uid)] = i;
-    dead_after_.resize(graph_.operations.size());
-    for (const auto& [uid, i] : last)
-      if (at(uid).is_virtual && !is_rng_output(uid)) dead_after_[i].push_back(uid);
-  }
-  bool is_rng_output(Uid uid) const {
-    return std::any_of(graph_.operations.begin(), graph_.operations.end(), [&](const auto& operation) {
-      const auto* rng = std::get_if<graph::Rng>(&operation);
-      return rng != nullptr && rng->y == uid;
-    });
-  }
-
-  const OpGraph& graph_;
-  size_t real_size_;
-  std::map<Uid, const Tensor*> tensors_;
-  std::set<Uid> containers_;
-  std::map<Uid, Uid> aliases_;
-  std::vector<std::vector<Uid>> dead_after_;
-  int64_t batch_ = 1, heads_ = 0;
-  bool may_slice_batch_ = true, may_slice_heads_ = true;
-};
+// Comparisons and indices, and what only picks or moves one of several exact numbers.
+bool gives_exact(PointwiseMode mode, const kernels::PointwiseArgs& args) {
+  if (mode == PointwiseMode::GEN_INDEX || (mode >= PointwiseMode::CMP_EQ && mode <= PointwiseMode::LOGICAL_NOT))
+    return true;
+  const bool moves = mode == PointwiseMode::IDENTITY || mode == PointwiseMode::BINARY_SELECT;
+  return moves && args.x.error == 0 && args.b.error == 0;
+}
 
 class Evaluation {
  public:
   Evaluation(Device& device, const OpGraph& graph, const Inputs& inputs)
-      : device_(device), graph_(graph), inputs_(inputs), layout_(graph, device.real()) {
+      : device_(device),
+        graph_(graph),
+        inputs_(inputs),
+        layout_(graph, device.real()),
+        multiplied_(multiplied_in(graph)) {
     put_scalars();
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation)) {
         const Tensor& t = layout_.at(port.uid);
         if (!port.is_output || t.is_virtual || inputs.count(port.uid) > 0) continue;
-        Value value;
-        const Shape dims = four(t.dims);
-        value.memory = Memory(device, static_cast<size_t>(count(dims)) * size_of(device.real()));
-        value.view = packed_view(dims, device.real(), value.memory.data());
-        outputs_[port.uid] = std::move(value);
+        outputs_[port.uid] = value_of(four(t.dims), false);
       }
   }
 
@@ -233,13 +120,45 @@ class Evaluation {
   }
   View view(const std::optional<Uid>& uid) const { return uid ? view(*uid) : View{}; }
 
-  View make(Uid uid) {
-    if (outputs_.count(uid) > 0) return view(uid);
-    const Shape dims = layout_.dims(uid, slice_);
+  // Errors lie behind the values.
+  Value value_of(const Shape& dims, bool exact) const {
+    const size_t bytes = static_cast<size_t>(count(dims)) * size_of(device_.real());
     Value value;
-    value.memory = Memory(device_, static_cast<size_t>(count(dims)) * size_of(device_.real()));
+    value.memory = Memory(device_, exact ? bytes : 2 * bytes);
     value.view = packed_view(dims, device_.real(), value.memory.data());
-    return (made_[uid] = std::move(value)).view;
+    value.view.error = exact ? 0 : static_cast<int64_t>(bytes);
+    return value;
+  }
+
+  View make(Uid uid, bool exact = false) {
+    if (const auto it = outputs_.find(uid); it != outputs_.end()) {
+      if (exact) it->second.view.error = 0;
+      return view(uid);
+    }
+    return (made_[uid] = value_of(layout_.dims(uid, slice_), exact)).view;
+  }
+
+  // What was computed is rounded by whoever reads it: to its own type, in a matrix product to the type of that too.
+  View rounded(View v, const Rounding& rounding) const {
+    v.unit = static_cast<float>(rounding.unit);
+    v.smallest = static_cast<float>(rounding.smallest);
+    return v;
+  }
+  View operand(const std::optional<Uid>& uid, DataType reader = DataType::f32) const {
+    if (!uid) return View{};
+    const View v = view(*uid);
+    const DataType type = coarser(layout_.at(*uid).data_type, reader);
+    return v.error == 0 || coarser(type, DataType::f32) == DataType::f32 ? v : rounded(v, rounding_of(type));
+  }
+  View factor(Uid uid) const {
+    const View v = view(uid);
+    if (v.error == 0 && multiplied_ != DataType::f32) return v;
+    return rounded(v, rounding_in_matmul(coarser(layout_.at(uid).data_type, multiplied_)));
+  }
+  // The maxima of rows: whatever they are, softmax gives the same, and their errors cancel.
+  View without_shift(View v, const std::optional<Uid>& uid) const {
+    if (uid && shifts_.count(*uid) > 0) v.error = 0;
+    return v;
   }
 
   const int* lengths(const std::optional<Uid>& uid) const {
@@ -248,22 +167,34 @@ class Evaluation {
   }
 
   void compute(const graph::Matmul& op) {
-    const kernels::MatmulArgs args{
-        view(op.a), view(op.b), make(op.c), lengths(op.m_override), lengths(op.n_override), lengths(op.k_override)};
+    const kernels::MatmulArgs args{factor(op.a),
+                                   factor(op.b),
+                                   make(op.c),
+                                   lengths(op.m_override),
+                                   lengths(op.n_override),
+                                   lengths(op.k_override),
+                                   static_cast<float>(sums_unit(multiplied_)),
+                                   0};
     device_.launch(Kernel::matmul, args, device_.threads_for(kernels::elements(args.c)));
   }
 
   void compute(const graph::Pointwise& op) {
     if (op.mode == PointwiseMode::IDENTITY && op.t) {
-      const kernels::BlockMaskArgs args{view(op.x), view(op.t), make(*op.y)};
+      const kernels::BlockMaskArgs args{operand(op.x), view(op.t), make(*op.y)};
       device_.launch(Kernel::block_mask, args, device_.threads_for(kernels::elements(args.y)));
       return;
     }
     kernels::PointwiseArgs args{};
-    args.x = view(op.x);
-    args.b = op.dy ? view(*op.dy) : view(op.b);
+    args.x = operand(op.x);
+    args.b = operand(op.dy ? op.dy : op.b);
     args.t = view(op.t);
-    args.y = make(op.dx ? *op.dx : op.y.value());
+    if (op.mode == PointwiseMode::ADD || op.mode == PointwiseMode::SUB) {
+      args.x = without_shift(args.x, op.x);
+      args.b = without_shift(args.b, op.b);
+    }
+    const Uid y = op.dx ? *op.dx : op.y.value();
+    if (op.mode == PointwiseMode::MAX && shifts_.count(op.x.value_or(-1)) > 0) shifts_.insert(y);
+    args.y = make(y, gives_exact(op.mode, args));
     args.mode = static_cast<int>(op.mode);
     args.axis = static_cast<int>(op.axis.value_or(0));
     if (op.axis == 0 && layout_.batch_sliced(*op.y, slice_)) args.origin = slice_.first_batch;
@@ -273,17 +204,20 @@ class Evaluation {
 
   void compute(const graph::Reduction& op) {
     kernels::ReduceArgs args{};
-    args.x = view(op.x);
+    args.x = operand(op.x, layout_.at(op.y).is_virtual ? DataType::f32 : layout_.at(op.y).data_type);
     args.y = make(op.y);
     args.op = static_cast<int>(op.op);
+    if (op.op == graph::ReductionOperator::MAX) shifts_.insert(op.y);
     const bool over_batch = layout_.batch_sliced(op.x, slice_) && !layout_.batch_sliced(op.y, slice_),
                over_heads = layout_.heads_sliced(op.x, slice_) && !layout_.heads_sliced(op.y, slice_);
     args.keep = (over_batch && slice_.first_batch > 0) || (over_heads && slice_.part > 0) ? 1 : 0;
     const int64_t outputs = kernels::elements(args.y), per = kernels::elements(args.x) / outputs;
     constexpr int64_t side_by_side = 32, enough = int64_t{1} << 18;
     args.parts = device_.counters() == 1 ? 1 : std::min(per, std::max(side_by_side, enough / outputs));
-    const Memory partial(device_, static_cast<size_t>(outputs * args.parts) * size_of(device_.real()));
+    const size_t bytes = static_cast<size_t>(outputs * args.parts) * size_of(device_.real());
+    const Memory partial(device_, 2 * bytes);
     args.partial = reinterpret_cast<kernels::Real*>(partial.data());
+    args.partial_variance = reinterpret_cast<kernels::Real*>(partial.data() + bytes);
     device_.launch(Kernel::reduce_parts, args, device_.threads_for(outputs * args.parts));
     device_.launch(Kernel::reduce_join_parts, args, device_.threads_for(outputs));
     device_.wait();  // the parts are released here
@@ -308,7 +242,7 @@ class Evaluation {
     }
     kernels::PointwiseArgs args{};
     args.x = v;
-    args.y = make(op.y);
+    args.y = make(op.y, v.error == 0);
     args.mode = static_cast<int>(PointwiseMode::IDENTITY);
     device_.launch(Kernel::pointwise, args, device_.threads_for(kernels::elements(args.y)));
   }
@@ -322,7 +256,7 @@ class Evaluation {
     kernels::PagedArgs args{};
     args.container = view(op.container);
     args.table = view(op.page_table);
-    args.y = make(op.y);
+    args.y = make(op.y, true);
     args.lengths = lengths(op.sequence);
     const Shape strides = four(layout_.at(op.y).strides);
     args.transposed = strides[2] < strides[3] ? 1 : 0;
@@ -332,7 +266,7 @@ class Evaluation {
   void compute(const graph::BlockScaleDequantize& op) {
     kernels::DequantizeArgs args{};
     args.x = view(op.x);
-    args.y = make(op.y);
+    args.y = make(op.y, true);
     const View scales = view(op.scale);
     const Shape whole = four(layout_.at(op.y).dims), s = four(layout_.at(op.scale).dims);
     args.block = op.block_size.empty() ? 32 : op.block_size.back();
@@ -357,7 +291,9 @@ class Evaluation {
   const OpGraph& graph_;
   const Inputs& inputs_;
   Layout layout_;
+  DataType multiplied_;
   Slice slice_;
+  std::set<Uid> shifts_;
   Memory scalar_memory_;
   std::map<Uid, View> scalars_, aliased_;
   std::map<Uid, Value> made_, outputs_;

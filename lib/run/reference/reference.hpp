@@ -1,6 +1,7 @@
 // The reference: an interpreter of OpGraph that knows nothing of cuDNN. Every operation is computed as it is written,
 // whole matrices at a time, in f32 on a GPU and in f64 on the CPU; no tensor between two operations is rounded to its
-// type, so that what is left of a comparison is the plan's own error.
+// type, so that what is left of a comparison is the plan's own error. What roundings make of that error is computed
+// beside each value.
 #pragma once
 
 #include <array>
@@ -38,7 +39,8 @@ View packed_view(const Shape& dims, DataType type, char* data);
 /// its first element. `offsets`: the inputs that hold its ragged offsets.
 View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, const Inputs& offsets);
 
-/// What every real output of the graph, expanded (build/expand.hpp), must be: tensors of the device's real type, packed. At most about `memory_bytes`
+/// What every real output of the graph, expanded (build/expand.hpp), must be: tensors of the device's real type, packed,
+/// with errors that do not have the rounding to the output's own type in them. At most about `memory_bytes`
 /// are in use at a time: batch entries and heads are taken in turns where they must be. Throws Error(internal) for a
 /// graph that the interpreter cannot follow, Error(environment) where even one head of one batch entry is too large.
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes);

@@ -1,0 +1,58 @@
+// How far what a plan computes may be from what the reference computes: a standard deviation beside every value, carried
+// through each operation. Roundings are taken as independent, so that squares add up: what is added from n terms of
+// either sign is as uncertain as the root of n of them, not as n, and an error is seen that a sum of magnitudes would hide.
+#ifndef ATTNPROBE_RUN_ERROR_KERNELS
+#define ATTNPROBE_RUN_ERROR_KERNELS
+
+#ifndef __CUDACC_RTC__
+#include "run/device/kernel_values.hpp"
+
+namespace attnprobe::run::kernels {
+#endif
+
+/// One operation in f32, by the GPU's approximations: a few units in the last place.
+ATTNPROBE_BOTH Real f32_unit() {
+  return (Real)2.384185791015625e-7;  // 2^-22
+}
+/// exp2 by a polynomial of degree 3, as Blackwell kernels have it, is off by 2^-13.5; ex2.approx is far better.
+ATTNPROBE_BOTH Real exp_unit() {
+  return (Real)1.220703125e-4;  // 2^-13
+}
+/// tanh.approx.f32 is off by 2^-11; other activations may be made from it.
+ATTNPROBE_BOTH Real activation_unit() {
+  return (Real)4.8828125e-4;  // 2^-11
+}
+
+ATTNPROBE_BOTH bool is_number(Real x) {
+  return x - x == 0;
+}
+
+ATTNPROBE_BOTH Real square(Real x) {
+  return x * x;
+}
+
+/// The same for what is rounded: masks are infinite or, in old graphs, the lowest finite number, and stay what they are.
+ATTNPROBE_BOTH Real rounded_square(Real x) {
+  return fabs(x) < (Real)1e15 ? x * x : (Real)0;
+}
+
+/// The variance of the element `at`, whose value is x, as its reader sees it.
+ATTNPROBE_BOTH Real variance(const View& v, Index at, Real x) {
+  const Real own = v.error == 0 || at < 0 ? (Real)0 : ((const Real*)(v.data + v.error))[at];
+  return square(own) + (x == 0 ? (Real)0 : square((Real)v.unit) * rounded_square(x) + square((Real)v.smallest));
+}
+ATTNPROBE_BOTH Real variance(const View& v, const Place& p, Real x) {
+  return v.error == 0 && v.unit == 0 ? (Real)0 : variance(v, locate(v, p), x);
+}
+
+/// Keeps what has no meaning as an error (of a score that is masked, say) out of the sums.
+ATTNPROBE_BOTH void store_variance(const View& v, const Place& p, Real value, Real variance) {
+  if (v.error == 0) return;
+  ((Real*)(v.data + v.error))[locate(v, p)] = is_number(value) && variance > 0 ? sqrt(variance) : (Real)0;
+}
+
+#ifndef __CUDACC_RTC__
+}  // namespace attnprobe::run::kernels
+#endif
+
+#endif

@@ -1,0 +1,269 @@
+// Whether a wrong result is told from a rounded one: plans that round as kernels do are right, and each that does one
+// thing wrong besides is found, whatever its types. `ATTNPROBE_MUTANTS=FILE` writes the figures of docs/running.md.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "attention/config.hpp"
+#include "build/build.hpp"
+#include "catch.hpp"
+#include "plain_attention.hpp"
+#include "run/problem.hpp"
+#include "run/reference/rounding.hpp"
+
+namespace attnprobe::test::mutant_test {
+
+namespace {
+
+struct Mutant {
+  const char* name;
+  Slip slip;
+};
+
+const std::vector<Mutant>& mutants() {
+  static const std::vector<Mutant> all{{"mask's right edge one key too far", {.right_edge = 1}},
+                                       {"mask's right edge one key short", {.right_edge = -1}},
+                                       {"window's left edge one key short", {.left_edge = 1}},
+                                       {"window's left edge one key too far", {.left_edge = -1}},
+                                       {"one key less of each sequence", {.keys = -1}},
+                                       {"one key behind each sequence", {.keys = 1}},
+                                       {"the last tile of keys dropped", {.last_tile = true}},
+                                       {"bottom-right mask put top-left", {.top_left = true}},
+                                       {"heads of Q swapped in pairs", {.heads_swapped = true}},
+                                       {"the wrong group of K/V heads", {.groups_mixed = true}},
+                                       {"K of another batch entry", {.other_batch = true}},
+                                       {"V one token off", {.value_shift = 1}},
+                                       {"the head dimension's last 8 left out of QK", {.depth = 8}},
+                                       {"two entries of K's page table swapped", {.pages_swapped = true}},
+                                       {"scale off by 1 %", {.scale = 1.01}},
+                                       {"scale off by 10 %", {.scale = 1.1}},
+                                       {"dropout mask one column off", {.dropout_shift = 1}},
+                                       {"dropout not scaled up", {.undropped = true}},
+                                       {"one stale row", {.stale_row = true}},
+                                       {"two rows swapped", {.rows_swapped = true}},
+                                       {"one row's statistics with another's maximum", {.other_maximum = true}},
+                                       {"no rescale when the maximum rises", {.lost_rescale = true}},
+                                       {"bias one column off", {.bias_shift = 1}},
+                                       {"no bias", {.no_bias = true}},
+                                       {"no sink", {.no_sink = true}},
+                                       {"no softcap", {.no_softcap = true}},
+                                       {"no score modifier", {.no_score_mod = true}},
+                                       {"ALiBi slope of the next head", {.next_slope = true}},
+                                       {"fp8 output not scaled", {.unscaled = true}},
+                                       {"dS without delta", {.no_delta = true}},
+                                       {"dS with the delta of another row", {.next_delta = true}},
+                                       {"dS without the scale", {.unscaled_scores = true}},
+                                       {"dQ without the last tile of keys", {.lost_keys = true}},
+                                       {"dK without the last tile of queries", {.lost_queries = true}},
+                                       {"dK and dV of one head of each group", {.first_of_group = true}},
+                                       {"dBias of one batch entry", {.first_batch = true}},
+                                       {"dSink with the other sign", {.sink_turned = true}}};
+  return all;
+}
+
+bool kept(int64_t b, int64_t h, int64_t i, int64_t j) {
+  return run::kernels::uniform(77, static_cast<uint64_t>(((b * 64 + h) * 4096 + i) * 4096 + j)) < 0.8;
+}
+
+// A config as a problem on the CPU, and plans for it.
+struct Case {
+  attention::AttentionSpec spec;
+  build::BuiltGraph built;
+  std::unique_ptr<run::Device> device = run::cpu_device();
+  std::unique_ptr<run::Problem> problem;
+
+  Case(const std::string& config, run::RunOptions options, CudnnVersion version = 91900) {
+    spec = attention::parse_configs(config, "test").at(0).spec;
+    options.seqlens_q = spec.mask.seqlens_q;
+    options.seqlens_kv = spec.mask.seqlens_kv;
+    built = build::build_graph(spec, {version, 90});
+    problem = std::make_unique<run::Problem>(*device, built.graph, options, version);
+  }
+  std::vector<double> compute(const Slip& slip) const {
+    return plain_attention(spec, built.graph, problem->pointers(), problem->data().lengths, kept, slip);
+  }
+  probe::RunFindings verify(Slip slip) const {
+    slip.rounds = true;
+    return problem->verify([&] { compute(slip); }, 0);
+  }
+};
+
+// How much of the results differs: infinite or larger ones apart, as norms.
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return 1;
+  double squares = 0, all = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return 1;
+    squares += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  for (const double x : a) all += std::isfinite(x) ? x * x : 0;
+  return all > 0 ? std::sqrt(squares / all) : std::sqrt(squares);
+}
+
+struct Tally {
+  int found = 0, missed = 0, small = 0;
+};
+std::map<std::string, std::map<std::string, Tally>> tallies;  // by mutant, by type
+
+std::string worst_of(const probe::RunFindings& found) {
+  std::string text;
+  for (const auto& o : found.outputs)
+    text += fmt::format("{}: {:.2g} of what an element may, {:.2g} of the norm's {:.2g}; ", o.tensor,
+                        o.of_allowed.value_or(0), o.relative_l2.value_or(0), o.allowed_l2);
+  return text;
+}
+
+// What no comparison of rounded outputs can see: a change of all outputs together that is smaller than what the type
+// itself makes of each.
+bool is_small(const Case& c, double change) {
+  return change < 1.25 * run::rounding_of(c.spec.dtype).unit;
+}
+
+void check(const std::string& config, run::DataRegime data = run::DataRegime::normal) {
+  INFO(config);
+  run::RunOptions options;
+  options.data = data;
+  const Case c(config, options);
+  const auto right = c.verify({});
+  INFO("rounded: " << worst_of(right));
+  CHECK(right.status == probe::RunStatus::ok);
+  // All of them before any is verified: with another dropout mask the inputs are others.
+  const auto exact = c.compute({});
+  std::vector<double> changes;
+  for (const Mutant& mutant : mutants()) changes.push_back(difference(exact, c.compute(mutant.slip)));
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const Mutant& mutant = mutants()[i];
+    if (changes[i] < 1e-12) continue;  // not of this config
+    const auto wrong = c.verify(mutant.slip);
+    const bool found = wrong.status == probe::RunStatus::wrong_result;
+    auto& tally = tallies[mutant.name][std::string(name_of(c.spec.dtype))];
+    const bool small = !found && is_small(c, changes[i]);
+    (found ? tally.found : small ? tally.small : tally.missed) += 1;
+    if (found || small) continue;
+    INFO(mutant.name << ", which changes " << changes[i] << ": " << worst_of(wrong));
+    CHECK(found);
+  }
+}
+
+void write_tallies() {
+  const char* file = std::getenv("ATTNPROBE_MUTANTS");
+  if (file == nullptr) return;
+  const std::vector<std::string> types{"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"};
+  std::ofstream out(file);
+  out << fmt::format("| mutation | {} |\n| --- |", fmt::join(types, " | "));
+  for (size_t i = 0; i < types.size(); ++i) out << " --- |";
+  for (const Mutant& mutant : mutants()) {
+    out << "\n| " << mutant.name << " |";
+    for (const auto& type : types) {
+      const Tally& t = tallies[mutant.name][type];
+      const int all = t.found + t.missed + t.small;
+      out << (all == 0       ? std::string(" - |")
+              : t.small == 0 ? fmt::format(" {} of {} |", t.found, all)
+                             : fmt::format(" {} of {}, {} too small |", t.found, all, t.small));
+    }
+  }
+  out << "\n";
+}
+
+const char* const shape = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen_q": 21, "seqlen_kv": 33, "head_dim": 16)";
+const char* const square = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen": 27, "head_dim": 16)";
+
+}  // namespace
+
+TEST_CASE("every mutant of a forward pass is found", "[run][slow]") {
+  for (const char* type : {"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"})
+    for (const char* pass : {"fprop", "fprop_train"})
+      for (const char* features :
+           {R"("mask": "none")", R"("mask": "causal")", R"("mask": "causal_bottom_right")",
+            R"("mask": {"causal": true, "window_left": 9})",
+            R"("mask": {"padding": true, "seqlens_q": [21, 17], "seqlens_kv": [33, 19]})",
+            R"("mask": {"padding": true, "causal": true, "seqlens_q": [20, 9], "seqlens_kv": [31, 12]})",
+            R"("bias": "1hss")", R"("alibi": true, "mask": "causal")", R"("softcap": 2.0)", R"("sink": true)",
+            R"("layout": "thd", "mask": "padding")", R"("paged": {"block_size": 8}, "mask": "padding")",
+            R"("dropout": {"probability": 0.2, "dump": true})", R"("dropout": {"probability": 0.1, "form": "mask"})",
+            R"("score_mod": "gelu")"}) {
+        const bool fp8 = std::string(type).starts_with("fp8"), masks = std::string(features).starts_with("\"mask\"");
+        if (fp8 && !masks && !std::string(features).starts_with("\"sink\"")) continue;
+        check(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "{}", {}, {}}})", pass, type, shape,
+                          features));
+      }
+  write_tallies();
+}
+
+TEST_CASE("every mutant of a backward pass is found", "[run][slow]") {
+  for (const char* type : {"f16", "bf16", "fp8_e4m3", "fp8_e5m2"})
+    for (const char* features :
+         {R"("mask": "none")", R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})",
+          R"("mask": {"padding": true, "seqlens_q": [27, 13], "seqlens_kv": [27, 13]})",
+          R"("bias": {"shape": "1hss", "grad": true})", R"("alibi": true, "mask": "causal")", R"("softcap": 2.0)",
+          R"("sink": true)", R"("dropout": 0.2)", R"("layout": "thd", "mask": "padding")", R"("score_mod": "gelu")"}) {
+      const bool fp8 = std::string(type).starts_with("fp8"), masks = std::string(features).starts_with("\"mask\"");
+      if (fp8 && !masks) continue;
+      check(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", "dtype": "{}", {}, {}}})", type, square,
+                        features));
+    }
+  write_tallies();
+}
+
+TEST_CASE("every mutant of the other patterns is found", "[run][slow]") {
+  for (const char* features : {R"("mask": "padding")", R"("bias": "1hss")", R"("dropout": 0.2)"})
+    check(fmt::format(R"({{"pattern": "mha", {}, {}}})", square, features));
+  check(fmt::format(R"({{"pattern": "two_matmul", {}}})", square));
+  for (const char* features : {R"("mask": "none")", R"("layout": "thd", "mask": "padding")",
+                               R"("paged": {"block_size": 8}, "mask": "padding")"})
+    check(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", shape, features));
+  write_tallies();
+}
+
+TEST_CASE("mutants are found whatever the data is", "[run][slow]") {
+  for (const auto& [data, name] : EnumNames<run::DataRegime>::table)
+    for (const char* pass : {"fprop_train", "bprop"}) {
+      INFO(name);
+      check(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "bf16", {}, "mask": "causal"}})", pass,
+                        square),
+            data);
+    }
+  write_tallies();
+}
+
+// cuDNN gives 1e-7 for these, and a share of zero allows nothing.
+TEST_CASE("gradients that are zero have room for rounding", "[run]") {
+  for (const char* config :
+       {R"("seqlen_q": 1, "seqlen_kv": 1, "mask": "padding_causal")",
+        R"("seqlen_q": 1, "seqlen_kv": 40, "mask": "causal", "bias": {"shape": "1hss", "grad": true})"}) {
+    INFO(config);
+    const Case c(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 2, "head_dim": 64,
+                                  "dtype": "bf16", {}}})",
+                             config),
+                 {});
+    auto view = [&](const std::string& name) {
+      for (const auto& t : c.built.graph.tensors)
+        if (t.name == name && !t.is_virtual)
+          return run::view_of(c.built.graph, t, static_cast<char*>(c.problem->pointers().at(t.uid)), {});
+      throw std::runtime_error("no " + name);
+    };
+    // dQ = dS K, and one key is seen.
+    auto with_gradient = [&](double d_s) {
+      return c.problem->verify(
+          [&] {
+            c.compute({});
+            const auto d_q = view("dQ"), k = view("K^T");
+            for (int64_t i = 0; i < run::kernels::elements(d_q); ++i) {
+              const auto p = run::kernels::place(d_q, i);
+              run::kernels::store(d_q, p, d_s * run::kernels::load(k, {{p.i[0], p.i[1], p.i[3], 0}}));
+            }
+          },
+          0);
+    };
+    for (const double rounding : {0.0, 1e-7, -1e-7}) {
+      const auto found = with_gradient(rounding);
+      INFO(found.message << ": " << worst_of(found));
+      CHECK(found.status == probe::RunStatus::ok);
+    }
+    CHECK(with_gradient(1e-3).status == probe::RunStatus::wrong_result);
+  }
+}
+
+}  // namespace attnprobe::test::mutant_test
