@@ -1,5 +1,6 @@
 """The report of scripts/dev/gpu-suite as Markdown."""
 import provenance
+from gpu_suite_random import random_part
 
 
 def knobs(config):
@@ -147,10 +148,10 @@ def pytorch_part(part):
     return [("##" + line) if line.startswith("#") else line for line in part["markdown"].splitlines()]
 
 
-TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "sweep": "Every engine and knob", "several": "Several GPUs", "logs": "Logs of frameworks, replayed",
+TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "random": "Random plans", "sweep": "Every engine and knob", "several": "Several GPUs", "logs": "Logs of frameworks, replayed",
           "pytorch": "Beside PyTorch",
           "walk": "The real GPU and the simulated one"}
-WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "sweep": sweep_part, "several": several_part, "logs": logs_part, "pytorch": pytorch_part, "walk": walk_part}
+WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "random": random_part, "sweep": sweep_part, "several": several_part, "logs": logs_part, "pytorch": pytorch_part, "walk": walk_part}
 
 
 def findings(parts):

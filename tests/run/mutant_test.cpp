@@ -172,6 +172,12 @@ const char* const square = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen":
 
 }  // namespace
 
+TEST_CASE("mutants of two plans are found", "[run]") {
+  for (const char* pass : {"fprop_train", "bprop"})
+    check(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "bf16", {}, "mask": "causal"}})", pass,
+                      square));
+}
+
 TEST_CASE("every mutant of a forward pass is found", "[run][slow]") {
   for (const char* type : {"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"})
     for (const char* pass : {"fprop", "fprop_train"})

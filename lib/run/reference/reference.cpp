@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "graph/operation_table.hpp"
 #include "run/data.hpp"
-#include "run/reference/layout.hpp"
 #include "run/reference/rounding.hpp"
+#include "run/reference/slices.hpp"
 
 namespace attnprobe::run {
 namespace {
@@ -35,12 +35,12 @@ class Evaluation {
       : device_(device),
         graph_(graph),
         inputs_(inputs),
-        layout_(graph, device.real()),
+        slicing_(graph, device.real()),
         multiplied_(multiplied_in(graph)) {
     put_scalars();
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation)) {
-        const Tensor& t = layout_.at(port.uid);
+        const Tensor& t = slicing_.at(port.uid);
         if (!port.is_output || t.is_virtual || inputs.count(port.uid) > 0) continue;
         outputs_[port.uid] = value_of(four(t.dims), false);
       }
@@ -48,15 +48,15 @@ class Evaluation {
 
   std::map<Uid, Value> run(size_t memory_bytes) {
     const Slice way = choose(memory_bytes);
-    const int64_t step = way.batches == 0 ? layout_.batch() : way.batches;
-    for (int64_t b = 0; b < layout_.batch(); b += step)
+    const int64_t step = way.batches == 0 ? slicing_.batch() : way.batches;
+    for (int64_t b = 0; b < slicing_.batch(); b += step)
       for (int64_t part = 0; part < way.parts; ++part) {
         slice_ = way;
         slice_.first_batch = b;
         slice_.part = part;
         for (size_t i = 0; i < graph_.operations.size(); ++i) {
           std::visit([&](const auto& op) { compute(op); }, graph_.operations[i]);
-          for (const Uid uid : layout_.dead_after(i)) made_.erase(uid);
+          for (const Uid uid : slicing_.dead_after(i)) made_.erase(uid);
         }
         made_.clear();
         aliased_.clear();
@@ -67,12 +67,12 @@ class Evaluation {
 
  private:
   Slice choose(size_t memory_bytes) const {
-    const auto ways = layout_.ways();
+    const auto ways = slicing_.ways();
     for (const Slice& way : ways)
-      if (layout_.peak(way) <= memory_bytes) return way;
+      if (slicing_.peak(way) <= memory_bytes) return way;
     throw Error(ErrorKind::environment,
                 fmt::format("the reference needs {} MiB even for one head of one batch entry; {} MiB are there",
-                            layout_.peak(ways.back()) >> 20, memory_bytes >> 20));
+                            slicing_.peak(ways.back()) >> 20, memory_bytes >> 20));
   }
 
   void put_scalars() {
@@ -92,7 +92,7 @@ class Evaluation {
 
   View sliced(View v, Uid uid) const {
     const size_t size = size_of(static_cast<DataType>(v.type));
-    if (layout_.batch_sliced(uid, slice_)) {
+    if (slicing_.batch_sliced(uid, slice_)) {
       const auto first = static_cast<size_t>(slice_.first_batch);
       if (v.offsets != nullptr)
         v.offsets = static_cast<const char*>(v.offsets) + first * size_of(static_cast<DataType>(v.offsets_type));
@@ -100,7 +100,7 @@ class Evaluation {
         v.data += slice_.first_batch * v.strides[0] * static_cast<int64_t>(size);
       v.dims[0] = slice_.batches;
     }
-    if (layout_.heads_sliced(uid, slice_)) {
+    if (slicing_.heads_sliced(uid, slice_)) {
       v.dims[1] /= slice_.parts;
       v.data += slice_.part * v.dims[1] * v.strides[1] * static_cast<int64_t>(size);
     }
@@ -115,7 +115,7 @@ class Evaluation {
     const auto it = inputs_.find(uid);
     if (it == inputs_.end())
       throw Error(ErrorKind::internal,
-                  fmt::format("the reference was given no data for {} (uid {})", layout_.at(uid).name, uid));
+                  fmt::format("the reference was given no data for {} (uid {})", slicing_.at(uid).name, uid));
     return sliced(it->second, uid);
   }
   View view(const std::optional<Uid>& uid) const { return uid ? view(*uid) : View{}; }
@@ -135,7 +135,7 @@ class Evaluation {
       if (exact) it->second.view.error = 0;
       return view(uid);
     }
-    return (made_[uid] = value_of(layout_.dims(uid, slice_), exact)).view;
+    return (made_[uid] = value_of(slicing_.dims(uid, slice_), exact)).view;
   }
 
   // What was computed is rounded by whoever reads it: to its own type, in a matrix product to the type of that too.
@@ -147,13 +147,13 @@ class Evaluation {
   View operand(const std::optional<Uid>& uid, DataType reader = DataType::f32) const {
     if (!uid) return View{};
     const View v = view(*uid);
-    const DataType type = coarser(layout_.at(*uid).data_type, reader);
+    const DataType type = coarser(slicing_.at(*uid).data_type, reader);
     return v.error == 0 || coarser(type, DataType::f32) == DataType::f32 ? v : rounded(v, rounding_of(type));
   }
   View factor(Uid uid) const {
     const View v = view(uid);
     if (v.error == 0 && multiplied_ != DataType::f32) return v;
-    return rounded(v, rounding_in_matmul(coarser(layout_.at(uid).data_type, multiplied_)));
+    return rounded(v, rounding_in_matmul(coarser(slicing_.at(uid).data_type, multiplied_)));
   }
   // The maxima of rows: whatever they are, softmax gives the same, and their errors cancel.
   View without_shift(View v, const std::optional<Uid>& uid) const {
@@ -197,19 +197,19 @@ class Evaluation {
     args.y = make(y, gives_exact(op.mode, args));
     args.mode = static_cast<int>(op.mode);
     args.axis = static_cast<int>(op.axis.value_or(0));
-    if (op.axis == 0 && layout_.batch_sliced(*op.y, slice_)) args.origin = slice_.first_batch;
-    if (op.axis == 1 && layout_.heads_sliced(*op.y, slice_)) args.origin = slice_.part * args.y.dims[1];
+    if (op.axis == 0 && slicing_.batch_sliced(*op.y, slice_)) args.origin = slice_.first_batch;
+    if (op.axis == 1 && slicing_.heads_sliced(*op.y, slice_)) args.origin = slice_.part * args.y.dims[1];
     device_.launch(Kernel::pointwise, args, device_.threads_for(kernels::elements(args.y)));
   }
 
   void compute(const graph::Reduction& op) {
     kernels::ReduceArgs args{};
-    args.x = operand(op.x, layout_.at(op.y).is_virtual ? DataType::f32 : layout_.at(op.y).data_type);
+    args.x = operand(op.x, slicing_.at(op.y).is_virtual ? DataType::f32 : slicing_.at(op.y).data_type);
     args.y = make(op.y);
     args.op = static_cast<int>(op.op);
     if (op.op == graph::ReductionOperator::MAX) shifts_.insert(op.y);
-    const bool over_batch = layout_.batch_sliced(op.x, slice_) && !layout_.batch_sliced(op.y, slice_),
-               over_heads = layout_.heads_sliced(op.x, slice_) && !layout_.heads_sliced(op.y, slice_);
+    const bool over_batch = slicing_.batch_sliced(op.x, slice_) && !slicing_.batch_sliced(op.y, slice_),
+               over_heads = slicing_.heads_sliced(op.x, slice_) && !slicing_.heads_sliced(op.y, slice_);
     args.keep = (over_batch && slice_.first_batch > 0) || (over_heads && slice_.part > 0) ? 1 : 0;
     const int64_t outputs = kernels::elements(args.y), per = kernels::elements(args.x) / outputs;
     constexpr int64_t side_by_side = 32, enough = int64_t{1} << 18;
@@ -226,8 +226,8 @@ class Evaluation {
   // Y lies in X's memory; the attention graphs' only use is to swap the last two axes.
   void compute(const graph::Reshape& op) {
     View v = view(op.x);
-    const Shape x = four(layout_.at(op.x).dims), y = four(layout_.at(op.y).dims);
-    const Shape sx = four(layout_.at(op.x).strides), sy = four(layout_.at(op.y).strides);
+    const Shape x = four(slicing_.at(op.x).dims), y = four(slicing_.at(op.y).dims);
+    const Shape sx = four(slicing_.at(op.x).strides), sy = four(slicing_.at(op.y).strides);
     const bool swaps = x[2] == y[3] && x[3] == y[2] && (x[2] != x[3] || (sx[2] < sx[3]) != (sy[2] < sy[3]));
     if (x[0] != y[0] || x[1] != y[1] || (!swaps && x != y))
       throw Error(ErrorKind::internal, "the reference knows no reshape but one that swaps the last two axes");
@@ -236,7 +236,7 @@ class Evaluation {
       std::swap(v.strides[2], v.strides[3]);
       v.sequence_axis = 5 - v.sequence_axis;
     }
-    if (layout_.at(op.y).is_virtual) {
+    if (slicing_.at(op.y).is_virtual) {
       aliased_[op.y] = v;
       return;
     }
@@ -258,7 +258,7 @@ class Evaluation {
     args.table = view(op.page_table);
     args.y = make(op.y, true);
     args.lengths = lengths(op.sequence);
-    const Shape strides = four(layout_.at(op.y).strides);
+    const Shape strides = four(slicing_.at(op.y).strides);
     args.transposed = strides[2] < strides[3] ? 1 : 0;
     device_.launch(Kernel::paged_load, args, device_.threads_for(kernels::elements(args.y)));
   }
@@ -268,7 +268,7 @@ class Evaluation {
     args.x = view(op.x);
     args.y = make(op.y, true);
     const View scales = view(op.scale);
-    const Shape whole = four(layout_.at(op.y).dims), s = four(layout_.at(op.scale).dims);
+    const Shape whole = four(slicing_.at(op.y).dims), s = four(slicing_.at(op.scale).dims);
     args.block = op.block_size.empty() ? 32 : op.block_size.back();
     // The axis along which a scale stands for a block; the other one is padded to 128 rows.
     args.axis = s[3] * args.block < 2 * whole[3] + 4 * args.block && s[3] < s[2] ? 3 : 2;
@@ -290,7 +290,7 @@ class Evaluation {
   Device& device_;
   const OpGraph& graph_;
   const Inputs& inputs_;
-  Layout layout_;
+  Slicing slicing_;
   DataType multiplied_;
   Slice slice_;
   std::set<Uid> shifts_;

@@ -16,9 +16,9 @@ struct Slice {
   int64_t part = 0, parts = 1;           ///< of the heads
 };
 
-class Layout {
+class Slicing {
  public:
-  Layout(const OpGraph& graph, DataType real);
+  Slicing(const OpGraph& graph, DataType real);
 
   const graph::Tensor& at(Uid uid) const { return *tensors_.at(uid); }
   bool batch_sliced(Uid uid, const Slice& slice) const;

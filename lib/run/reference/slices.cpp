@@ -1,4 +1,4 @@
-#include "run/reference/layout.hpp"
+#include "run/reference/slices.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,7 +9,7 @@ namespace attnprobe::run {
 
 using graph::Tensor;
 
-Layout::Layout(const OpGraph& graph, DataType real)
+Slicing::Slicing(const OpGraph& graph, DataType real)
     : graph_(graph), real_size_(static_cast<size_t>(element_size(real))) {
   for (const auto& t : graph.tensors) tensors_[t.uid] = &t;
   for (const auto& operation : graph.operations)
@@ -24,27 +24,27 @@ Layout::Layout(const OpGraph& graph, DataType real)
   find_lives();
 }
 
-bool Layout::batch_sliced(Uid uid, const Slice& slice) const {
+bool Slicing::batch_sliced(Uid uid, const Slice& slice) const {
   return slice.batches > 0 && containers_.count(uid) == 0 && four(at(uid).dims)[0] == batch_ && batch_ > 1;
 }
 
-bool Layout::heads_sliced(Uid uid, const Slice& slice) const {
+bool Slicing::heads_sliced(Uid uid, const Slice& slice) const {
   return slice.parts > 1 && four(at(uid).dims)[1] > 1;
 }
 
-Shape Layout::dims(Uid uid, const Slice& slice) const {
+Shape Slicing::dims(Uid uid, const Slice& slice) const {
   Shape dims = four(at(uid).dims);
   if (batch_sliced(uid, slice)) dims[0] = slice.batches;
   if (heads_sliced(uid, slice)) dims[1] /= slice.parts;
   return dims;
 }
 
-Uid Layout::root(Uid uid) const {
+Uid Slicing::root(Uid uid) const {
   for (auto alias = aliases_.find(uid); alias != aliases_.end(); alias = aliases_.find(uid)) uid = alias->second;
   return uid;
 }
 
-size_t Layout::peak(const Slice& slice) const {
+size_t Slicing::peak(const Slice& slice) const {
   auto bytes = [&](Uid uid) { return 2 * static_cast<size_t>(count(dims(uid, slice))) * real_size_; };
   size_t now = 0, most = 0;
   for (size_t i = 0; i < graph_.operations.size(); ++i) {
@@ -57,7 +57,7 @@ size_t Layout::peak(const Slice& slice) const {
   return most + (size_t{64} << 20);
 }
 
-std::vector<Slice> Layout::ways() const {
+std::vector<Slice> Slicing::ways() const {
   std::vector<Slice> ways{Slice{}};
   if (may_slice_batch_)
     for (int64_t n = batch_ / 2; n >= 1; n /= 2)
@@ -70,13 +70,13 @@ std::vector<Slice> Layout::ways() const {
   return ways;
 }
 
-bool Layout::is_offsets(Uid uid) const {
+bool Slicing::is_offsets(Uid uid) const {
   return std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
                      [&](const Tensor& t) { return t.ragged_offset == uid; });
 }
 
 // A sum over the batch is collected turn by turn where it is an output; what goes on to be used must be whole.
-void Layout::limit_slices(const graph::Operation& operation) {
+void Slicing::limit_slices(const graph::Operation& operation) {
   const auto* reduction = std::get_if<graph::Reduction>(&operation);
   if (reduction == nullptr) return;
   const Shape x = four(at(reduction->x).dims), y = four(at(reduction->y).dims);
@@ -87,14 +87,14 @@ void Layout::limit_slices(const graph::Operation& operation) {
   if (x[1] > 1 && y[1] == 1 && !final) may_slice_heads_ = false;
 }
 
-bool Layout::is_used(Uid uid) const {
+bool Slicing::is_used(Uid uid) const {
   for (const auto& operation : graph_.operations)
     for (const auto& port : ports(operation))
       if (!port.is_output && port.uid == uid) return true;
   return false;
 }
 
-void Layout::find_lives() {
+void Slicing::find_lives() {
   for (const auto& operation : graph_.operations)
     if (const auto* reshape = std::get_if<graph::Reshape>(&operation)) aliases_[reshape->y] = reshape->x;
   std::map<Uid, size_t> last;
@@ -105,7 +105,7 @@ void Layout::find_lives() {
     if (at(uid).is_virtual && !is_rng_output(uid)) dead_after_[i].push_back(uid);
 }
 
-bool Layout::is_rng_output(Uid uid) const {
+bool Slicing::is_rng_output(Uid uid) const {
   return std::any_of(graph_.operations.begin(), graph_.operations.end(), [&](const auto& operation) {
     const auto* rng = std::get_if<graph::Rng>(&operation);
     return rng != nullptr && rng->y == uid;
