@@ -14,6 +14,8 @@ CHUNK = 24
 REGIMES = ("normal", "integers", "normal", "negative_scores", "far_negative", "normal", "large")
 # Scales of fp8 graphs fit standard normal data.
 FP8_REGIMES = ("normal", "integers")
+# Seconds that a process may take beyond the time for all of them.
+GRACE = 60
 # Beyond this many times of what is allowed nobody speaks of rounding.
 GROSS = 3
 
@@ -53,7 +55,8 @@ def run_chunk(suite, regime, configs, deadline):
             file.write_text(json.dumps(configs))
             done = subprocess.run([suite.program, "--config", str(file), "--target", "device:0", "--mode", "A,FALLBACK", "--plans", "run", "--timing", "none",
                                    "--repeat", "0", "--timeout", "60", "--jobs", "1", "--data", regime, "--seed", str(configs[0]["seqlen_kv"]), "--format", "json", "-o",
-                                   str(report), *suite.cudnn], capture_output=True, text=True, check=False)
+                                   str(report), *suite.cudnn], capture_output=True, text=True, check=False,
+                                  timeout=max(deadline - time.time(), 0) + GRACE)
             wrong = re.search(r": /(\d+)[/:]", done.stderr) if done.returncode == 2 else None
             if wrong:
                 configs.pop(int(wrong[1]))
@@ -62,6 +65,13 @@ def run_chunk(suite, regime, configs, deadline):
             else:
                 return [row for result in json.loads(report.read_text())["results"] for row in rows_of(result, regime)]
     return []
+
+
+def in_time(*arguments):
+    try:
+        return run_chunk(*arguments)
+    except subprocess.TimeoutExpired:
+        return []
 
 
 def rows_of(result, regime):
@@ -97,7 +107,7 @@ def part_random(suite):
     chunks = list(random_chunks(str(program), first, count))
     rows = []
     with concurrent.futures.ThreadPoolExecutor(suite.options.random_jobs or max(1, (os.cpu_count() or 2) // 2)) as pool:
-        for done, found in enumerate(pool.map(lambda chunk: run_chunk(suite, *chunk, deadline), chunks), 1):
+        for done, found in enumerate(pool.map(lambda chunk: in_time(suite, *chunk, deadline), chunks), 1):
             rows += found
             wrong = [r for r in found if r.get("status") == "wrong_result"]
             for r in wrong:

@@ -38,6 +38,7 @@ class Plain {
         v_(*this, "V") {}
 
   std::vector<double> run() {
+    row_before_.resize(static_cast<size_t>(std::max(s_.head_dim_qk, s_.head_dim_v)));
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv;
     keep_probability_ =
         s_.dropout ? (s_.dropout->form == attention::DropoutForm::mask ? 0.9 : 1 - s_.dropout->probability) : 1;
@@ -53,6 +54,7 @@ class Plain {
     scalar("amax O", amax_o_);
     scalar("amax dP", amax_d_p_);
     if (is_bprop(s_)) write_gradients();
+    for (const auto& row : first_rows_) written_.insert(written_.end(), row.begin(), row.end());
     return std::move(written_);
   }
 
@@ -260,11 +262,12 @@ class Plain {
   void put_row(const char* name, I b, I h, I i, I d, double value) const {
     const bool first = b == 0 && h == 0;
     if (first && slip_.stale_row && i == 2) return put(name, b, h, i, d, row_before_[static_cast<size_t>(d)]);
-    if (first && slip_.rows_swapped && i < 2 && rows(b) > 1) {
-      written_.push_back(1);  // the values are the same, in another order
-      return put(name, b, h, 1 - i, d, value);
+    if (first && i < 2 && rows(b) > 1) {
+      const I to = slip_.rows_swapped ? 1 - i : i;
+      first_rows_[static_cast<size_t>(to)].push_back(value);
+      row_before_[static_cast<size_t>(d)] = value;
+      return put(name, b, h, to, d, value);
     }
-    row_before_.resize(static_cast<size_t>(std::max(s_.head_dim_qk, s_.head_dim_v)));
     row_before_[static_cast<size_t>(d)] = value;
     put(name, b, h, i, d, value);
   }
@@ -363,6 +366,7 @@ class Plain {
   const Slip& slip_;
   mutable std::map<std::string, Found, std::less<>> found_;
   mutable std::vector<double> written_, row_before_;
+  mutable std::array<std::vector<double>, 2> first_rows_;  // of the first head, where they went
   double most_before_ = -infinity, delta_before_ = 0;
   const Tokens k_, v_;
   double keep_probability_ = 1, amax_s_ = 0, amax_o_ = 0, amax_d_p_ = 0;

@@ -17,7 +17,7 @@ inline double rounded(DataType type, double x) {
     case DataType::f16:
       return decode(encode(x, 5, 10, true, false), 5, 10, true);
     case DataType::bf16:
-      return decode(encode(x, 8, 7, true, false), 8, 7, true);
+      return float_of(encode(x, 8, 7, true, false) << 16);
     case DataType::fp8_e4m3:
       return decode(encode(x, 4, 3, false, true), 4, 3, false);
     case DataType::fp8_e5m2:
