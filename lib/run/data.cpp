@@ -18,9 +18,11 @@ using graph::Role;
 using graph::Tensor;
 using graph::Uid;
 
-// Powers of two, so that scaling and its undoing are exact. P is at most 1 and e4m3 ends at 448; outputs and gradients
-// of standard normal data are well below 8, those through dP below 1.
-constexpr double scale_of_p = 256, scale_of_outputs = 32, scale_of_d_p = 128;
+// Powers of two, so that scaling and its undoing are exact. P is at most 1, at most 2 where dropout takes a half, and
+// e4m3 ends at 448; outputs and gradients of standard normal data are well below 8, those through dP below 1 where there
+// are many keys.
+constexpr double scale_of_p = 128, scale_of_outputs = 32, scale_of_d_p = 128, scale_of_d_p_of_few = 16;
+constexpr int64_t few_keys = 512;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
 // The log-sum-exp of such scores is below -88, where f32's exponential ends, for rows of any length.
@@ -274,6 +276,8 @@ class Planner {
     if (role == Role::bias) return normal(options_.data == DataRegime::mask_all_true ? 0 : deviation_of_bias);
     if (role == Role::scores && backward_) return constant(1.0 / static_cast<double>(seqlen_kv_));
     if (role == Role::scale && d.elements == 1) return constant(1 / std::sqrt(static_cast<double>(head_dim())));
+    if (role == Role::scale_dp && seqlen_kv_ < few_keys) return constant(scale_of_d_p_of_few);
+    if (role == Role::descale_dp && seqlen_kv_ < few_keys) return constant(1 / scale_of_d_p_of_few);
     if (d.elements == 1) return constant(factor_of(role, keep_));
     values(role, d);
   }

@@ -55,7 +55,7 @@ struct GraphData {
 /// Throws Error(usage) for an unknown regime or lengths that do not fit.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
-/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: scale_s -> 256.
+/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: scale_s -> 128.
 double factor_of(graph::Role role, double keep_probability);
 
 }  // namespace attnprobe::run

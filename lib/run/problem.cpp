@@ -218,7 +218,8 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   const Tensor* other = find(data_.backward ? Role::d_o : Role::v);
   if (from == nullptr || other == nullptr)
     throw Error(ErrorKind::internal, "the dropout mask cannot be read off this graph's outputs");
-  for (const Role role : {Role::q, Role::k_transposed, Role::k, Role::stats}) fill_as(role, kernels::fill_constant, 0);
+  for (const Role role : {Role::q, Role::k_transposed, Role::k, Role::stats, Role::sink, Role::bias})
+    fill_as(role, kernels::fill_constant, 0);
   kernels::ReadMaskArgs args{};
   args.from = places_.at(from->uid).view;
   args.mask = view;

@@ -193,6 +193,8 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
         found.inf += out == out && !right ? 1 : 0;
       } else {
         const double error = fabs(out - reference), size = fabs(reference);
+        right = error <= allowed;
+        if (!is_finite(sigma)) continue;  // could be any number
         found.error2 += error * error;
         found.variance += sigma * sigma;
         found.reference2 += size * size;
@@ -203,7 +205,6 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
           found.allowed = allowed;
           found.reference = size;
         }
-        right = error <= allowed;
       }
     }
     if (!right && found.wrong++ == 0) found.first_wrong = i;

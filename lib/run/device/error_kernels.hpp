@@ -33,7 +33,7 @@ ATTNPROBE_BOTH Real square(Real x) {
 
 /// The same for what is rounded: masks are infinite or, in old graphs, the lowest finite number, and stay what they are.
 ATTNPROBE_BOTH Real rounded_square(Real x) {
-  return fabs(x) < (Real)1e15 ? x * x : (Real)0;
+  return fabs(x) < (Real)1e37 ? x * x : (Real)0;
 }
 
 /// The variance of the element `at`, whose value is x, as its reader sees it.
@@ -45,10 +45,12 @@ ATTNPROBE_BOTH Real variance(const View& v, const Place& p, Real x) {
   return v.error == 0 && v.unit == 0 ? (Real)0 : variance(v, locate(v, p), x);
 }
 
-/// Keeps what has no meaning as an error (of a score that is masked, say) out of the sums.
+/// A score that is masked has no error. One without bounds, of a number that could be any, is infinite.
 ATTNPROBE_BOTH void store_variance(const View& v, const Place& p, Real value, Real variance) {
   if (v.error == 0) return;
-  ((Real*)(v.data + v.error))[locate(v, p)] = is_number(value) && variance > 0 ? sqrt(variance) : (Real)0;
+  ((Real*)(v.data + v.error))[locate(v, p)] = !is_number(value) || variance == 0 ? (Real)0
+                                              : is_number(variance)              ? sqrt(variance)
+                                                                                 : ATTNPROBE_INFINITY;
 }
 
 #ifndef __CUDACC_RTC__

@@ -151,7 +151,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     case mode_ADD_SQUARE:
       return vx + 4 * b * b * vb + square(f32_unit()) * (rounded_square(x) + square(b * b));
     case mode_MUL:
-      return b * b * vx + x * x * vb + rounding;
+      return (vx == 0 ? (Real)0 : b * b * vx) + (vb == 0 ? (Real)0 : x * x * vb) + rounding;
     case mode_DIV:
       return b == 0 ? (Real)0 : (vx + y * y * vb) / (b * b) + rounding;
     case mode_MAX:

@@ -10,6 +10,9 @@ namespace attnprobe::run {
 
 using graph::Uid;
 
+// Ten bits, the others cut off.
+constexpr double tf32_unit = 0x1p-10;
+
 Rounding rounding_of(DataType type) {
   // bf16 and f32 have numbers down to 1e-38, and kernels take those below for zero; so they do with products of small P.
   constexpr double tiny = 0x1p-100;
@@ -36,13 +39,13 @@ DataType coarser(DataType a, DataType b) {
 
 Rounding rounding_in_matmul(DataType type) {
   Rounding rounding = rounding_of(type);
-  // Ten bits, the others cut off: twice as much as rounding, and always downwards, so that errors do not average out.
-  if (type == DataType::f32) rounding.unit = 0x1p-9;
+  if (type == DataType::f32) rounding.unit = tf32_unit;
   return rounding;
 }
 
 double sums_unit(DataType factors) {
-  return is_fp8(factors) ? 0x1p-13 : 0x1p-22;
+  // What is cut off is cut off downwards and does not average out: a part of all magnitudes.
+  return is_fp8(factors) ? 0x1p-13 : factors == DataType::f32 ? 2 * tf32_unit : 0x1p-22;
 }
 
 DataType multiplied_in(const graph::OpGraph& graph) {
