@@ -14,6 +14,8 @@ CHUNK = 24
 REGIMES = ("normal", "integers", "normal", "negative_scores", "far_negative", "normal", "large")
 # Scales of fp8 graphs fit standard normal data.
 FP8_REGIMES = ("normal", "integers")
+# Modifiers that make scores beyond f32 of large ones.
+OVERFLOWING = ("exp", "pow")
 # Seconds that a process may take beyond the time for all of them.
 GRACE = 60
 # Beyond this many times of what is allowed nobody speaks of rounding.
@@ -39,6 +41,8 @@ def random_chunks(program, first, count):
         if config is None:
             continue
         regimes = FP8_REGIMES if config["dtype"].startswith("fp8") else REGIMES
+        if any(kind in json.dumps(config.get("score_mod", "")) for kind in OVERFLOWING):
+            regimes = ("normal",)
         chunk = waiting.setdefault(regimes[seed % len(regimes)], [])
         chunk.append(config)
         if len(chunk) == CHUNK:

@@ -257,6 +257,8 @@ TEST_CASE("random plans that only round are right, whatever the data is", "[run]
       const bool jumps = text.find("\"max\"") != std::string::npos || text.find("\"relu\"") != std::string::npos ||
                          text.find("\"abs\"") != std::string::npos;
       if (jumps && options.data == run::DataRegime::integers) continue;
+      // Statistics beyond f32 are an infinity, which plain attention does not read.
+      if (text.find("\"exp\"") != std::string::npos && options.data == run::DataRegime::large) continue;
       const Case c(text, options);
       const auto found = c.verify({});
       if (found.status == probe::RunStatus::not_verified) continue;

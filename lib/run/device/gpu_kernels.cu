@@ -64,7 +64,7 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
         if (p.i[2] >= g.c.dims[2] || p.i[3] >= g.c.dims[3]) continue;
         const bool inside = p.i[2] < rows && p.i[3] < columns;
         store(g.c, p, inside ? sum[i][j] : (Real)0);
-        if (errors) store_variance(g.c, p, sum[i][j], inside ? sum2[i][j] : (Real)0);
+        if (errors) store_variance(g.c, p, sum[i][j], inside ? sum2[i][j] + square((Real)g.cut * sum[i][j]) : (Real)0);
       }
   }
 }

@@ -13,7 +13,7 @@ struct MatmulArgs {
   View a, b, c;
   const int *m, *n, *k;
   float unit;  ///< of the sums, relative to the magnitudes added
-  int unused;
+  float cut;   ///< of the result
 };
 
 ATTNPROBE_BOTH Index limit(const int* lengths, Index batch, Index extent) {
@@ -47,7 +47,7 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
       }
     }
     store(g.c, p, sum);
-    store_variance(g.c, p, sum, sum2);
+    store_variance(g.c, p, sum, sum2 + square((Real)g.cut * sum));
   }
 }
 

@@ -174,7 +174,7 @@ class Evaluation {
                                    lengths(op.n_override),
                                    lengths(op.k_override),
                                    static_cast<float>(sums_unit(multiplied_)),
-                                   0};
+                                   static_cast<float>(cut_off(multiplied_))};
     device_.launch(Kernel::matmul, args, device_.threads_for(kernels::elements(args.c)));
   }
 

@@ -44,8 +44,11 @@ Rounding rounding_in_matmul(DataType type) {
 }
 
 double sums_unit(DataType factors) {
-  // What is cut off is cut off downwards and does not average out: a part of all magnitudes.
-  return is_fp8(factors) ? 0x1p-13 : factors == DataType::f32 ? 2 * tf32_unit : 0x1p-22;
+  return is_fp8(factors) ? 0x1p-13 : 0x1p-22;
+}
+
+double cut_off(DataType factors) {
+  return factors == DataType::f32 ? 2 * tf32_unit : 0;
 }
 
 DataType multiplied_in(const graph::OpGraph& graph) {

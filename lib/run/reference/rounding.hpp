@@ -23,6 +23,9 @@ Rounding rounding_in_matmul(DataType type);
 /// of products of fp8 (DeepSeek-V3's report, arXiv 2412.19437, section 3.5.2).
 double sums_unit(DataType factors);
 
+/// What factors lose always downwards, so that it does not average out: as a part of the product.
+double cut_off(DataType factors);
+
 /// The type in which a graph's matrix products are taken: the coarsest of the inputs that are multiplied. What was
 /// computed before is rounded to it. f32 where none is known.
 DataType multiplied_in(const graph::OpGraph& graph);
