@@ -72,8 +72,12 @@ class Writer {
 // "engine 2 KERNEL_CFG=7 and 3 more".
 std::string working_summary(const Result& result) {
   std::vector<const EngineConfigFindings*> working;
+  // Behind one whose plan was built are those that nobody went on to build.
+  const auto is_left = [&](const EngineConfigFindings& config) {
+    return !working.empty() && config.check.supported && !config.plan && !config.modes.empty();
+  };
   for (const auto& config : result.findings.engine_configs)
-    if (probe::works(config, result.findings)) working.push_back(&config);
+    if (probe::works(config, result.findings) || is_left(config)) working.push_back(&config);
   if (working.empty()) return "";
   const EngineConfigFindings& first = *working.front();
   if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;

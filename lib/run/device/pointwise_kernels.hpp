@@ -147,7 +147,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
   switch (mode) {
     case mode_ADD:
     case mode_SUB:
-      return vx + vb + square(f32_unit()) * (rounded_square(x) + rounded_square(b));
+      return vx + vb + square(difference_unit()) * (rounded_square(x) + rounded_square(b));
     case mode_ADD_SQUARE:
       return vx + 4 * b * b * vb + square(f32_unit()) * (rounded_square(x) + square(b * b));
     case mode_MUL:
@@ -165,7 +165,8 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     case mode_ABS:
       return vx;
     case mode_EXP:
-      return y == 0 ? (Real)0 : square(y) * (square(expm1(sqrt(vx))) + square(exp_unit()));
+      return y == 0 ? (Real)0
+                    : square(y) * (square(expm1(sqrt(vx))) + square(exp_unit())) + square(least_probability());
     case mode_LOG:
       return vx / (x * x) + square(4 * f32_unit());
     case mode_RECIPROCAL:
