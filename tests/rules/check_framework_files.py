@@ -19,9 +19,9 @@ FOLDER = ROOT / "lib" / "rules" / "frameworks"
 NUMERIC = ("min", "max", "above", "below", "multiple_of", "not_multiple_of")
 OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
 RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "message", "change", "source", "affected", "unaffected",
-                "unreachable", "also", "note"}
+                "unreachable", "note"}
 FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
-                "all_reasons", "older", "sources"}
+                "all_reasons", "order"}
 STATUSES = {"falls back", "exception", "runs in another kernel", "not asked"}
 
 
@@ -186,6 +186,28 @@ def check_span(entry):
         raise Bad("from %s is not before below %s" % (entry["from"], entry["below"]))
 
 
+def in_order(data, release):
+    """The rules of a release, as it checks them: the file's order, or that of an entry of "order"."""
+    rules = [rule for rule in data["rules"] if in_force(rule, release)]
+    for entry in data.get("order", []):
+        if in_force(entry, release):
+            return sorted(rules, key=lambda rule: entry["rules"].index(rule["id"]))
+    return rules
+
+
+def check_order(data):
+    for entry in data.get("order", []):
+        check_span(entry)
+        for release in data["releases"]:
+            if not in_force(entry, version(release["version"])):
+                continue
+            there = {r["id"] for r in data["rules"] if in_force(r, version(release["version"]))}
+            if there - set(entry["rules"]):
+                raise Bad("order lacks, for %s: %s" % (release["version"], sorted(there - set(entry["rules"]))))
+        if set(entry["rules"]) - {r["id"] for r in data["rules"]}:
+            raise Bad("order has unknown rules: %s" % sorted(set(entry["rules"]) - {r["id"] for r in data["rules"]}))
+
+
 def check_rule(rule, data, keys):
     unknown = set(rule) - RULE_MEMBERS
     if unknown:
@@ -219,11 +241,10 @@ def check_rule(rule, data, keys):
     # The framework stops at its first refusal: the example must get as far as this rule in every release that has it.
     newest = [r for r in data["releases"] if in_force(rule, version(r["version"]))]
     for release in newest:
-        for earlier in data["rules"]:
+        for earlier in in_order(data, version(release["version"])):
             if earlier is rule:
                 break
-            if in_force(earlier, version(release["version"])) and holds(earlier["when"], affected) and \
-                    earlier["id"] not in rule.get("also", []):
+            if holds(earlier["when"], affected):
                 raise Bad("in %s its affected example is stopped by %s before" % (release["version"], earlier["id"]))
 
 
@@ -253,6 +274,7 @@ def check_file(path, flat):
             check_source(entry["source"])
             if "when" in entry:
                 check_condition(entry["when"], keys)
+        check_order(data)
         for rule in data["rules"]:
             if holds(rule["when"], data["base"]):
                 raise Bad('%s hits the base problem' % rule["id"])
