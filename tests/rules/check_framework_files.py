@@ -275,9 +275,9 @@ def check_file(path, flat):
             if "when" in entry:
                 check_condition(entry["when"], keys)
         check_order(data)
-        for rule in data["rules"]:
+        for rule in in_order(data, version(releases[-1])):
             if holds(rule["when"], data["base"]):
-                raise Bad('%s hits the base problem' % rule["id"])
+                raise Bad("%s of the newest release hits the base problem" % rule["id"])
     except (Bad, KeyError) as error:
         return ["%s: %s" % (path.name, error if isinstance(error, Bad) else "missing %s" % error)]
     seen = set()
