@@ -275,7 +275,7 @@ def check_file(path, flat):
             if "when" in entry:
                 check_condition(entry["when"], keys)
         check_order(data)
-        for rule in in_order(data, version(releases[-1])):
+        for rule in in_order(data, version(releases[-1] if releases else "999999")):
             if holds(rule["when"], data["base"]):
                 raise Bad("%s of the newest release hits the base problem" % rule["id"])
     except (Bad, KeyError) as error:
