@@ -31,16 +31,26 @@ class Bad(Exception):
     pass
 
 
+def enum_names():
+    """The names of every enum with a table of names in lib: "DataType" -> ["f16", …]."""
+    tables = {}
+    for path in (ROOT / "lib").rglob("*.hpp"):
+        for name, body in re.findall(r"struct EnumNames<(?:\w+::)*(\w+)> \{(.*?)\n\};", path.read_text(), re.S):
+            tables[name] = re.findall(r'"(\w+)"', body)
+    return tables
+
+
 def flat_keys():
-    """Names and kinds of the flat problem's keys, read from the C++ source."""
+    """The flat problem's keys, read from the C++ source: kind, and values of a text."""
     text = (ROOT / "lib/rules/flat_problem.cpp").read_text()
+    names = enum_names()
     keys = {}
     for kind, name in re.findall(r'\b(boolean|number|size)\(\s*"(\w+)"', text):
-        keys[name] = "number" if kind == "size" else kind
-    for name in re.findall(r'\btext<[\w:]+>\(\s*"(\w+)"', text):
-        keys[name] = "text"
-    for name in re.findall(r'\{\{"(\w+)", KeyKind::text', text):
-        keys[name] = "text"
+        keys[name] = {"kind": "number" if kind == "size" else kind}
+    for kind, name in re.findall(r'\btext<(?:\w+::)*(\w+)>\(\s*"(\w+)"', text):
+        keys[name] = {"kind": "text", "values": names[kind]}
+    shapes = [b + h + q + k for b in "b1" for h in "h1" for q in "s1" for k in "s1"]
+    keys["bias_shape"] = {"kind": "text", "values": shapes}
     if len(keys) < 40:
         raise Bad("flat_problem.cpp was not understood: only %d keys found" % len(keys))
     return keys
@@ -253,7 +263,7 @@ def check_rule(rule, data, keys):
 def check_file(path, flat):
     problems = []
     data = json.loads(path.read_text())
-    keys = {name: {"kind": kind} for name, kind in flat.items()}
+    keys = dict(flat)
     try:
         if set(data) - FILE_MEMBERS:
             raise Bad("unknown members: %s" % sorted(set(data) - FILE_MEMBERS))

@@ -128,7 +128,7 @@ def call(room, capability, p):
 
 def compare(wheel, calls):
     data = files.json.loads((files.FOLDER / "jax.json").read_text())
-    keys = {**{name: None for name in files.flat_keys()}, **{name: None for name in data["keys"]}}
+    keys = {name: None for name in [*files.flat_keys(), *data["keys"], *data["needs_keys"]]}
     base = {**keys, **data["base"]}
     release = files.version(re.match(r"jax-([\d.]+)-", pathlib.Path(wheel).name).group(1))
     rules = [r for r in files.in_order(data, release) if r["id"] not in ELSEWHERE]
