@@ -376,7 +376,14 @@ def page():
     lines = ["# What frameworks refuse before cuDNN", "",
              "Written by `tests/rules/check_framework_files.py --page` from [lib/rules/frameworks](../lib/rules/frameworks).",
              "Conditions speak of a flat problem's keys ([versions.md](versions.md)) and of keys of the call that each file",
-             "declares. \"All read\" means every release that was read.", ""]
+             "declares. \"All read\" means every release that was read.", "",
+             "Compared with the frameworks themselves over random calls, on 2026-11-23, without a difference:", ""]
+    lines += ["* PyTorch 2.11.0 (cuDNN 9.19.0) on an H200, `torch.backends.cuda.can_use_cudnn_attention`: 20,000 calls, 5,876 taken"
+              " ([compare_torch_gates.py](../tests/rules/compare_torch_gates.py)); its other releases were read, not run.",
+              "* PyTorch 2.14.0, 2.14.1 and 2.15.0, the selection of `varlen_attn`: 10,000 calls each"
+              " ([compare_varlen_gates.py](../tests/rules/compare_varlen_gates.py)).",
+              "* All 32 releases of JAX from 0.4.31 to 0.12.0.1, `check_layout` and `check_is_flash_attention`: 10,000 calls each,"
+              " refusals and their words ([compare_jax_gates.py](../tests/rules/compare_jax_gates.py)).", ""]
     for path in sorted(FOLDER.glob("*.json")):
         lines += page_for(json.loads(path.read_text()))
     return "\n".join(lines).rstrip() + "\n"
