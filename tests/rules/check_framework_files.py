@@ -1,0 +1,411 @@
+#!/usr/bin/env python3
+"""Checks lib/rules/frameworks/*.json: form, versions, keys, and that every rule hits its own examples and only those.
+
+Usage: check_framework_files.py [FILE…]      (all files of lib/rules/frameworks without arguments, and docs/frameworks.md)
+       check_framework_files.py --page       (writes docs/frameworks.md)
+
+A file's conditions are those of lib/rules/condition.hpp. They speak of a flat problem (the keys of
+lib/rules/flat_problem.cpp) and of the keys that the file declares under "keys" and "needs_keys". `affected` is laid over
+the file's `base`; each member of `unaffected` is laid over `affected`; null: the value is not set.
+"""
+
+import json
+import math
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "lib" / "rules" / "frameworks"
+PAGE = ROOT / "docs" / "frameworks.md"
+NUMERIC = ("min", "max", "above", "below", "multiple_of", "not_multiple_of")
+OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
+RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "message", "change", "source", "affected", "unaffected",
+                "unreachable", "note"}
+FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
+                "all_reasons", "order"}
+STATUSES = {"falls back", "exception", "runs in another kernel", "not asked"}
+
+
+class Bad(Exception):
+    pass
+
+
+def enum_names():
+    """The names of every enum with a table of names in lib: "DataType" -> ["f16", …]."""
+    tables = {}
+    for path in (ROOT / "lib").rglob("*.hpp"):
+        for name, body in re.findall(r"struct EnumNames<(?:\w+::)*(\w+)> \{(.*?)\n\};", path.read_text(), re.S):
+            tables[name] = re.findall(r'"(\w+)"', body)
+    return tables
+
+
+def flat_keys():
+    """The flat problem's keys, read from the C++ source: kind, and values of a text."""
+    text = (ROOT / "lib/rules/flat_problem.cpp").read_text()
+    names = enum_names()
+    keys = {}
+    for kind, name in re.findall(r'\b(boolean|number|size)\(\s*"(\w+)"', text):
+        keys[name] = {"kind": "number" if kind == "size" else kind}
+    for kind, name in re.findall(r'\btext<(?:\w+::)*(\w+)>\(\s*"(\w+)"', text):
+        keys[name] = {"kind": "text", "values": names[kind]}
+    shapes = [b + h + q + k for b in "b1" for h in "h1" for q in "s1" for k in "s1"]
+    keys["bias_shape"] = {"kind": "text", "values": shapes}
+    if len(keys) < 40:
+        raise Bad("flat_problem.cpp was not understood: only %d keys found" % len(keys))
+    return keys
+
+
+def version(text):
+    """A version as a tuple that compares: "0.12.0.1" -> (0, 12, 0, 1)."""
+    parts = re.fullmatch(r"(\d+(?:\.\d+)*)(?:\.?(post|rc|dev)(\d+))?", text)
+    if not parts:
+        raise Bad('"%s" is not a known form of version' % text)
+    numbers = [int(p) for p in parts.group(1).split(".")]
+    numbers += [0] * (4 - len(numbers))
+    return tuple(numbers + [int(parts.group(3)) if parts.group(2) == "post" else 0])
+
+
+def is_multiple(value, of):
+    return of != 0 and math.fmod(value, of) == 0
+
+
+def same(a, b):
+    return type(a) is type(b) and a == b if isinstance(a, bool) or isinstance(b, bool) else a == b
+
+
+def operator_holds(name, value, operand, problem):
+    if name == "set":
+        return (value is not None) == operand
+    if name == "not":
+        return not same(value, operand)
+    if value is None:
+        return False
+    if name == "in":
+        return any(same(value, one) for one in operand)
+    if name == "equal_to":
+        return same(value, problem[operand])
+    if name == "not_equal_to":
+        return not same(value, problem[operand])
+    other = problem[operand] if isinstance(operand, str) else operand
+    if other is None:
+        return False
+    return {"min": value >= other, "max": value <= other, "above": value > other, "below": value < other,
+            "multiple_of": is_multiple(value, other), "not_multiple_of": not is_multiple(value, other)}[name]
+
+
+def holds(condition, problem):
+    for name, value in condition.items():
+        if name == "all":
+            good = all(holds(part, problem) for part in value)
+        elif name == "any":
+            good = any(holds(part, problem) for part in value)
+        elif name == "not":
+            good = not holds(value, problem)
+        elif isinstance(value, dict):
+            good = all(operator_holds(op, problem[name], operand, problem) for op, operand in value.items())
+        else:
+            good = same(problem[name], value)
+        if not good:
+            return False
+    return True
+
+
+def check_condition(condition, keys):
+    if not isinstance(condition, dict) or not condition:
+        raise Bad("a condition is an object that is not empty")
+    for name, value in condition.items():
+        if name in ("all", "any"):
+            if not isinstance(value, list) or not value:
+                raise Bad('"%s" is an array of conditions' % name)
+            for part in value:
+                check_condition(part, keys)
+        elif name == "not":
+            check_condition(value, keys)
+        elif name not in keys:
+            raise Bad('unknown key "%s"' % name)
+        elif isinstance(value, dict):
+            if not value:
+                raise Bad('"%s" has no operator' % name)
+            for op, operand in value.items():
+                check_operator(name, op, operand, keys)
+        else:
+            check_value(name, value, keys)
+
+
+def check_operator(name, op, operand, keys):
+    kind = keys[name]["kind"]
+    if op not in OPERATORS:
+        raise Bad('unknown operator "%s"' % op)
+    if op in NUMERIC:
+        if kind != "number":
+            raise Bad('"%s" is not a number, and is compared like one' % name)
+        if isinstance(operand, str) and keys.get(operand, {}).get("kind") != "number":
+            raise Bad('"%s" is not the name of a number' % operand)
+        if not isinstance(operand, (int, float, str)) or isinstance(operand, bool):
+            raise Bad('"%s" wants a number or the name of one' % op)
+    elif op in ("equal_to", "not_equal_to"):
+        if keys.get(operand, {}).get("kind") != kind:
+            raise Bad('"%s" is not the name of another %s' % (operand, kind))
+    elif op == "in":
+        if not isinstance(operand, list) or not operand:
+            raise Bad('"in" wants an array of values')
+        for one in operand:
+            check_value(name, one, keys)
+    elif op == "not":
+        check_value(name, operand, keys)
+    elif not isinstance(operand, bool):
+        raise Bad('"set" wants true or false')
+
+
+def check_value(name, value, keys):
+    if value is None:
+        return
+    key = keys[name]
+    good = {"boolean": isinstance(value, bool),
+            "number": isinstance(value, (int, float)) and not isinstance(value, bool),
+            "text": isinstance(value, str) and (not key.get("values") or value in key["values"])}[key["kind"]]
+    if not good:
+        raise Bad('"%s" cannot be %s' % (name, json.dumps(value)))
+
+
+def overlay(lower, upper, keys):
+    problem = dict(lower)
+    for name, value in upper.items():
+        if name not in keys:
+            raise Bad('unknown key "%s" in an example' % name)
+        check_value(name, value, keys)
+        problem[name] = value
+    return problem
+
+
+def check_source(source):
+    if not isinstance(source, dict) or not str(source.get("text", "")).strip() or not str(source.get("url", "")).strip():
+        raise Bad("a source has text and url")
+    if set(source) - {"text", "url"}:
+        raise Bad("unknown member of a source: %s" % sorted(set(source) - {"text", "url"}))
+
+
+def in_force(rule, release):
+    return (not rule.get("from") or version(rule["from"]) <= release) and \
+           (not rule.get("below") or release < version(rule["below"]))
+
+
+def check_span(entry):
+    if "from" not in entry or "below" not in entry:
+        raise Bad('"from" and "below" are there, "" where there is no bound')
+    if entry["from"] and entry["below"] and not version(entry["from"]) < version(entry["below"]):
+        raise Bad("from %s is not before below %s" % (entry["from"], entry["below"]))
+
+
+def in_order(data, release):
+    """The rules of a release, as it checks them: the file's order, or that of an entry of "order"."""
+    rules = [rule for rule in data["rules"] if in_force(rule, release)]
+    for entry in data.get("order", []):
+        if in_force(entry, release):
+            return sorted(rules, key=lambda rule: entry["rules"].index(rule["id"]))
+    return rules
+
+
+def check_order(data):
+    for entry in data.get("order", []):
+        check_span(entry)
+        for release in data["releases"]:
+            if not in_force(entry, version(release["version"])):
+                continue
+            there = {r["id"] for r in data["rules"] if in_force(r, version(release["version"]))}
+            if there - set(entry["rules"]):
+                raise Bad("order lacks, for %s: %s" % (release["version"], sorted(there - set(entry["rules"]))))
+        if set(entry["rules"]) - {r["id"] for r in data["rules"]}:
+            raise Bad("order has unknown rules: %s" % sorted(set(entry["rules"]) - {r["id"] for r in data["rules"]}))
+
+
+def check_rule(rule, data, keys):
+    unknown = set(rule) - RULE_MEMBERS
+    if unknown:
+        raise Bad("unknown members: %s" % sorted(unknown))
+    check_span(rule)
+    check_condition(rule["when"], keys)
+    check_source(rule["source"])
+    if rule.get("pass", "") not in ("", "forward", "backward"):
+        raise Bad('pass is "forward", "backward" or ""')
+    if rule["status"] not in STATUSES:
+        raise Bad("status is not one of %s" % sorted(STATUSES))
+    if not isinstance(rule["message"], str) or not rule["change"].strip():
+        raise Bad("message (empty where the framework says nothing) and change are texts")
+    for name in re.findall(r"\{(\w+)\}", rule["message"]):
+        if name not in keys:
+            raise Bad('message speaks of the unknown key "%s"' % name)
+    if "unreachable" in rule:
+        if "affected" in rule or "unaffected" in rule:
+            raise Bad("what is unreachable has no examples")
+        return
+    affected = overlay(data["base"], rule["affected"], keys)
+    if not holds(rule["when"], affected):
+        raise Bad("affected is not hit")
+    if not rule["unaffected"]:
+        raise Bad("no unaffected example")
+    for number, upper in enumerate(rule["unaffected"], 1):
+        if holds(rule["when"], overlay(affected, upper, keys)):
+            raise Bad("unaffected %d is hit" % number)
+    if data.get("all_reasons"):
+        return
+    # The framework stops at its first refusal: the example must get as far as this rule in every release that has it.
+    newest = [r for r in data["releases"] if in_force(rule, version(r["version"]))]
+    for release in newest:
+        for earlier in in_order(data, version(release["version"])):
+            if earlier is rule:
+                break
+            if holds(earlier["when"], affected):
+                raise Bad("in %s its affected example is stopped by %s before" % (release["version"], earlier["id"]))
+
+
+def check_file(path, flat):
+    problems = []
+    data = json.loads(path.read_text())
+    keys = dict(flat)
+    try:
+        if set(data) - FILE_MEMBERS:
+            raise Bad("unknown members: %s" % sorted(set(data) - FILE_MEMBERS))
+        if data["framework"] != path.stem:
+            raise Bad('framework is "%s"' % data["framework"])
+        for place in ("keys", "needs_keys"):
+            for name, key in data.get(place, {}).items():
+                if name in keys:
+                    raise Bad('key "%s" is declared twice, or is one of the flat problem' % name)
+                if key["kind"] not in ("boolean", "number", "text") or not key["help"].strip():
+                    raise Bad('key "%s" needs kind and help' % name)
+                keys[name] = key
+        base = {name: None for name in keys}
+        data["base"] = overlay(base, data["base"], keys)
+        releases = [r["version"] for r in data["releases"]]
+        if sorted(releases, key=version) != releases or len(set(releases)) != len(releases):
+            raise Bad("releases are not in order, or one is there twice")
+        for entry in data["prefers_cudnn"]:
+            check_span(entry)
+            check_source(entry["source"])
+            if "when" in entry:
+                check_condition(entry["when"], keys)
+        check_order(data)
+        for rule in in_order(data, version(releases[-1] if releases else "999999")):
+            if holds(rule["when"], data["base"]):
+                raise Bad("%s of the newest release hits the base problem" % rule["id"])
+    except (Bad, KeyError) as error:
+        return ["%s: %s" % (path.name, error if isinstance(error, Bad) else "missing %s" % error)]
+    seen = set()
+    for rule in data["rules"]:
+        where = "%s, %s" % (path.name, rule.get("id", "?"))
+        try:
+            if rule["id"] in seen:
+                raise Bad("this id is there twice")
+            seen.add(rule["id"])
+            check_rule(rule, data, keys)
+        except (Bad, KeyError) as error:
+            problems.append("%s: %s" % (where, error if isinstance(error, Bad) else "missing %s" % error))
+    used = json.dumps([data["rules"], data["prefers_cudnn"]])
+    for place in ("keys", "needs_keys"):
+        for name in data.get(place, {}):
+            if not re.search(r'"%s"|\{%s\}' % (name, name), used):
+                problems.append('%s: key "%s" is declared and not used' % (path.name, name))
+    return problems
+
+
+SIGNS = {"min": "≥", "max": "≤", "above": ">", "below": "<", "multiple_of": "is a multiple of",
+         "not_multiple_of": "is no multiple of", "equal_to": "=", "not_equal_to": "≠", "not": "≠"}
+
+
+def value_in_words(value):
+    return "not set" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def words_for(condition, nested=False):
+    """A condition as words: "head_dim_qk > 128 and (sm < 90 or cudnn < 91000)"."""
+    parts = []
+    for name, value in condition.items():
+        if name in ("all", "any"):
+            many = len(value) > 1
+            joined = (" or " if name == "any" else " and ").join(words_for(part, many and name == "any") for part in value)
+            parts.append("(%s)" % joined if many else joined)
+        elif name == "not":
+            parts.append("not (%s)" % words_for(value))
+        elif not isinstance(value, dict):
+            parts.append(name if value is True else "not " + name if value is False else
+                         "%s not set" % name if value is None else "%s = %s" % (name, value))
+        else:
+            for op, operand in value.items():
+                if op == "set":
+                    parts.append("%s %s" % (name, "set" if operand else "not set"))
+                elif op == "in":
+                    parts.append("%s one of %s" % (name, ", ".join(value_in_words(one) for one in operand)))
+                else:
+                    parts.append("%s %s %s" % (name, SIGNS[op], value_in_words(operand)))
+    words = " and ".join(parts)
+    return "(%s)" % words if nested and len(parts) > 1 else words
+
+
+def span_in_words(entry):
+    since = entry["from"] or "all read"
+    return since + (" to before " + entry["below"] if entry["below"] else " on" if entry["from"] else "")
+
+
+def cell(text):
+    return text.replace("|", "\\|").replace("\n", " ").strip()
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header)]
+    return lines + ["| " + " | ".join(cell(one) for one in row) + " |" for row in rows]
+
+
+def page_for(data):
+    lines = ["## %s" % data["framework"], "", data["comment"], ""]
+    lines += ["When cuDNN is taken at all:", ""]
+    lines += ["* %s (%s): [source](%s)" % (entry["text"], span_in_words(entry), entry["source"]["url"])
+              for entry in data["prefers_cudnn"]] + [""]
+    if data["releases"]:
+        rows = [[r["version"], r.get("date") or "", " ".join(filter(None, (
+            r.get("package"), r.get("cuda12"), r.get("cuda13")))) or r.get("cudnn") or "not pinned, or not read"]
+            for r in data["releases"]]
+        lines += table(["release", "date", "cuDNN"], rows) + [""]
+    rows = [["`%s`" % r["id"], words_for(r["when"]), r["message"], r["change"], span_in_words(r), r["status"],
+             "[%s](%s)" % (r["source"]["text"], r["source"]["url"])] for r in data["rules"]]
+    return lines + table(["rule", "refused where", "its words", "what to change", "since", "then", "source"], rows) + [""]
+
+
+def page():
+    lines = ["# What frameworks refuse before cuDNN", "",
+             "Written by `tests/rules/check_framework_files.py --page` from [lib/rules/frameworks](../lib/rules/frameworks).",
+             "Conditions speak of a flat problem's keys ([versions.md](versions.md)) and of keys of the call that each file",
+             "declares. \"All read\" means every release that was read.", "",
+             "Compared with the frameworks themselves over random calls, on 2026-11-23, without a difference:", ""]
+    lines += ["* PyTorch 2.11.0 (cuDNN 9.19.0) on an H200, `torch.backends.cuda.can_use_cudnn_attention`: 20,000 calls, 5,876 taken"
+              " ([compare_torch_gates.py](../tests/rules/compare_torch_gates.py)); its other releases were read, not run.",
+              "* PyTorch 2.14.0, 2.14.1 and 2.15.0, the selection of `varlen_attn`: 10,000 calls each"
+              " ([compare_varlen_gates.py](../tests/rules/compare_varlen_gates.py)).",
+              "* All 32 releases of JAX from 0.4.31 to 0.12.0.1, `check_layout` and `check_is_flash_attention`: 10,000 calls each,"
+              " refusals and their words ([compare_jax_gates.py](../tests/rules/compare_jax_gates.py)).", ""]
+    for path in sorted(FOLDER.glob("*.json")):
+        lines += page_for(json.loads(path.read_text()))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    if sys.argv[1:] == ["--page"]:
+        PAGE.write_text(page())
+        return 0
+    flat = flat_keys()
+    paths = [pathlib.Path(p) for p in sys.argv[1:]] or sorted(FOLDER.glob("*.json"))
+    problems = []
+    for path in paths:
+        problems += check_file(path, flat)
+    if not sys.argv[1:] and (not PAGE.exists() or PAGE.read_text() != page()):
+        problems.append("docs/frameworks.md is not up to date: run check_framework_files.py --page")
+    for problem in problems:
+        print(problem)
+    rules = sum(len(json.loads(p.read_text())["rules"]) for p in paths)
+    print("%d files, %d rules, %d problems" % (len(paths), rules, len(problems)))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
