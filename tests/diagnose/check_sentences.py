@@ -30,15 +30,21 @@ def read_sentences():
     data = json.loads((ROOT / "lib" / "diagnose" / "sentences.json").read_text())
     sentences = data["sentences"]
     for sentence in sentences:
-        sentence["compiled"] = [re.compile(match) for match in sentence["match"]]
+        sentence["compiled"] = [re.compile(match, re.IGNORECASE) for match in sentence["match"]]
     return sentences
 
 
 def hits_of(text, sentences):
-    """(length of the hit, sentence, what was hit), longest first; of one sentence the longest only."""
+    """(length of the hit, sentence, what was hit), longest first; of one sentence the longest only.
+
+    Pasted texts are wrapped: each is tried as it stands and with its line breaks taken as blanks.
+    """
+    forms = [text]
+    if "\n" in text:
+        forms.append(re.sub(r"[ \t]*\r?\n[ \t]*", " ", text))
     hits = []
     for sentence in sentences:
-        found = [m.group(0) for pattern in sentence["compiled"] for m in pattern.finditer(text)]
+        found = [m.group(0) for pattern in sentence["compiled"] for form in forms for m in pattern.finditer(form)]
         if found:
             longest = max(found, key=len)
             hits.append((len(longest), sentence, longest))
