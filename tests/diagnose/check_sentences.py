@@ -51,6 +51,11 @@ def hits_of(text, sentences):
     return sorted(hits, key=lambda hit: -hit[0])
 
 
+def answer_of(hits):
+    """The hit that tells most: of the innermost layer, there the longest."""
+    return min(hits, key=lambda hit: (LAYERS.index(hit[1]["layer"]), -hit[0])) if hits else None
+
+
 def faults_of_form(sentences, texts):
     faults = []
     for name, entries, keys in (("sentence", sentences, SENTENCE_KEYS), ("text", texts, TEXT_KEYS)):
@@ -96,7 +101,7 @@ def main(arguments):
         return 0
 
     faults = faults_of_form(sentences, texts)
-    missed = 0
+    missed = first = named = names = 0
     used = Counter()
     for text in texts:
         hits = hits_of(text["text"], sentences)
@@ -105,6 +110,13 @@ def main(arguments):
             missed += 1
             others = ", ".join(f"{s['id']} ({s['layer']})" for _, s, _ in hits) or "nothing"
             faults.append(f"text {text['id']}: no sentence of layer {text['layer']}; hit by {others}")
+        answer = answer_of(hits)
+        first += answer is not None and answer[1]["layer"] == text["layer"]
+        said = " ".join([s["who"] + " " + s["means"] + " " + " ".join(s["causes"]) + " " + s["next"] for _, s, _ in hits])
+        said = (said + " " + text["text"]).lower()
+        names += len(text["names"])
+        named += sum(name.lower() in said or name.lower().replace("head_dim", "head dimension") in said
+                     for name in text["names"])
     unrelated = (TEXTS / "unrelated.txt").read_text().splitlines()
     unrelated = [line for line in unrelated if line.strip() and not line.startswith("## ")]
     for line in unrelated:
@@ -114,6 +126,8 @@ def main(arguments):
     for fault in faults:
         print(fault)
     layers = Counter(text["layer"] for text in texts)
+    print(f"the innermost layer hit is the text's own for {first} of {len(texts)} texts; the sentences that hit, or the "
+          f"text, say {named} of {names} names")
     print(f"{len(texts)} texts ({', '.join(f'{layers[layer]} {layer}' for layer in LAYERS)}), {missed} missed; "
           f"{len(sentences)} sentences with {sum(len(s['match']) for s in sentences)} patterns, "
           f"{len(used)} of them used by the texts; {len(unrelated)} unrelated lines")
