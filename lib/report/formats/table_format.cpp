@@ -113,7 +113,7 @@ std::string account_of(const Result& result) {
 }
 
 std::string line_of(const Result& result) {
-  const std::string account = account_of(result);
+  std::string account = account_of(result);
   if (!result.from) return account;
   return fmt::format("{}{}{}", account, account.empty() ? "" : "; ", text_of(*result.from));
 }
