@@ -16,7 +16,7 @@ extern const EmbeddedFiles embedded_comparisons;
 namespace attnprobe::gpu {
 namespace {
 
-constexpr const char* file_name = "lib/gpu/comparisons.json";
+constexpr const char* comparisons_file = "lib/gpu/comparisons.json";
 
 void add_word(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
@@ -32,7 +32,7 @@ std::string with_commas(int64_t number) {
 }  // namespace
 
 std::vector<Comparison> parse_comparisons(std::string_view text) {
-  const JsonSource source{.name = file_name, .kind = ErrorKind::internal};
+  const JsonSource source{.name = comparisons_file, .kind = ErrorKind::internal};
   const Json json = parse_json(text, source, {.comments = false});
   JsonObject file(JsonView(json, source));
   file.take("comment").text();
