@@ -45,6 +45,7 @@ std::vector<Comparison> parse_comparisons(std::string_view text) {
     const Target* known = find(comparison.gpu);
     if (known == nullptr || known->id != comparison.gpu)
       gpu.fail(fmt::format("\"{}\" is not an id of the catalogue", comparison.gpu));
+    comparison.sm = known->sm;
     const auto version = CudnnVersion::parse(cudnn.text());
     if (!version) cudnn.fail(fmt::format("\"{}\" is not a version of cuDNN", cudnn.text()));
     comparison.cudnn = *version;
@@ -73,7 +74,7 @@ std::string compared_text(const Target& target) {
       add_word(versions, comparison.cudnn.text());
       configs += comparison.configs;
       different += comparison.different;
-    } else if (find(comparison.gpu)->sm == target.sm) {
+    } else if (comparison.sm == target.sm) {
       add_word(others, comparison.gpu);
     }
   }

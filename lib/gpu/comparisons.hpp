@@ -14,6 +14,7 @@ namespace attnprobe::gpu {
 /// Configs that were walked on a real GPU and on its catalogue entry with the same cuDNN.
 struct Comparison {
   std::string gpu;  ///< an id of the catalogue
+  int sm = 0;       ///< that GPU's
   CudnnVersion cudnn;
   int64_t configs = 0, engine_configs = 0;
   int64_t different = 0;  ///< configs of which anything differed
