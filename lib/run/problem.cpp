@@ -238,6 +238,22 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   fill_inputs();
 }
 
+// The graph has the mask as an output: it is what the plan says it used, and O shows whether that is so. Tiles that no
+// query sees are not written; there P is 0, and whatever stands in the mask must not make it NaN.
+void Problem::read_dumped_mask(Uid mask, const Execute& execute) {
+  const Shape dims = four(tensor(expanded_, mask).dims);
+  if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
+  reset_outputs();
+  execute();
+  kernels::ReadMaskArgs args{};
+  args.from = places_.at(mask).view;
+  args.mask = packed_view(dims, DataType::u8, mask_memory_.data());
+  args.group = 1;
+  device_.launch(Kernel::read_mask, args, device_.threads_for(kernels::elements(args.from)));
+  device_.wait();
+  inputs_[mask] = args.mask;
+}
+
 void Problem::make_reference(const Execute& execute) {
   if (!no_reference_.empty()) return;
   try {
@@ -255,10 +271,7 @@ void Problem::make_reference(const Execute& execute) {
       mask_known_ = true;
       if (data_.backward) derive_forward();
     } else if (mask) {
-      // The graph has the mask as an output: it is what the plan says it used, and O shows whether that is so.
-      reset_outputs();
-      execute();
-      device_.wait();
+      read_dumped_mask(*mask, execute);
       mask_known_ = true;
       if (data_.backward) derive_forward();
       known = false;
@@ -317,13 +330,21 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
     findings.outputs.push_back(std::move(output));
   }
   findings.status = right ? probe::RunStatus::ok : probe::RunStatus::wrong_result;
-  if (!reference_.empty())
+  const int64_t unwritten = right ? 0 : unwritten_mask();
+  if (unwritten > 0 && std::all_of(findings.outputs.begin(), findings.outputs.end(),
+                                   [](const auto& o) { return o.unwritten == 0 && o.outside == 0; })) {
+    findings.status = probe::RunStatus::not_verified;
+    findings.message = fmt::format(
+        "{} elements of the dropout mask, which is an output, were not written: what was dropped is not known",
+        unwritten);
+    findings.reference.clear();
+  } else if (!reference_.empty())
     findings.reference = fmt::format("the graph, interpreted in {}", name_of(device_.real()));
   else if (right && options_.verify) {
     findings.status = probe::RunStatus::not_verified;
     findings.message = no_reference_;
   }
-  if (!right)
+  if (findings.status == probe::RunStatus::wrong_result)
     for (const auto& output : findings.outputs)
       if (!output.right && findings.message.empty())
         findings.message =

@@ -48,6 +48,9 @@ class Problem {
     Memory memory;
     int64_t size = 0;  // bytes between the guard zones
   };
+  struct MemoryUse {
+    int64_t unwritten = 0, outside = 0;  // elements
+  };
   struct Place {
     Uid buffer = 0;  // by its first tensor
     View view{};
@@ -61,11 +64,14 @@ class Problem {
   const int* lengths(const TensorData& data) const;
   std::optional<Uid> random_mask() const;
   void find_mask(Uid mask, const Execute& execute);
+  void read_dumped_mask(Uid mask, const Execute& execute);
   void make_reference(const Execute& execute);
   void fill_as(graph::Role role, int kind, double a, int64_t start = 0, int64_t group = 1, int64_t which = 0);
   bool repeats_alike(const Execute& execute, int64_t repeats);
   probe::OutputFindings compare(const TensorData& data);
   void check_memory(const TensorData& data, probe::OutputFindings& findings);
+  MemoryUse memory_use(const Buffer& buffer, const Memory& map, int64_t element_size);
+  int64_t unwritten_mask();
   const graph::Tensor* find(graph::Role role) const;
 
   Device& device_;

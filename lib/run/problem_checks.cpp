@@ -86,19 +86,42 @@ void Problem::check_memory(const TensorData& d, probe::OutputFindings& findings)
       if (other.uid != d.uid && places_.at(other.uid).buffer == place.buffer) mark(other, true);
     mark(d, false);
   }
+  const MemoryUse use = memory_use(buffer, map, size);
+  if (d.use == Use::output) findings.unwritten += use.unwritten;
+  findings.outside += use.outside;
+}
+
+int64_t Problem::unwritten_mask() {
+  int64_t unwritten = 0;
+  for (const auto& d : data_.tensors) {
+    if (!d.mask_dump) continue;
+    const Buffer& buffer = buffers_.at(places_.at(d.uid).buffer);
+    const int64_t size = element_size(tensor(graph_, d.uid).data_type),
+                  guard = static_cast<int64_t>(guard_bytes) / size;
+    const Memory map(device_, static_cast<size_t>(buffer.size / size + 2 * guard));
+    device_.set_bytes(map.data(), kernels::mark_free, map.bytes());
+    device_.set_bytes(map.data() + guard, kernels::mark_must_be_written, static_cast<size_t>(buffer.size / size));
+    unwritten += memory_use(buffer, map, size).unwritten;
+  }
+  return unwritten;
+}
+
+Problem::MemoryUse Problem::memory_use(const Buffer& buffer, const Memory& map, int64_t element_size) {
   const auto counts = counted<kernels::MemoryCount>(device_, [&](kernels::MemoryCount* places, int64_t threads) {
     kernels::CheckMemoryArgs args{};
     args.memory = reinterpret_cast<const unsigned char*>(buffer.memory.data());
     args.map = reinterpret_cast<const unsigned char*>(map.data());
-    args.count = total;
+    args.count = static_cast<int64_t>(map.bytes());
     args.counts = places;
-    args.element_size = static_cast<int>(size);
+    args.element_size = static_cast<int>(element_size);
     device_.launch(Kernel::check_memory, args, threads);
   });
+  MemoryUse use;
   for (const auto& count : counts) {
-    if (d.use == Use::output) findings.unwritten += count.unwritten;
-    findings.outside += count.outside;
+    use.unwritten += count.unwritten;
+    use.outside += count.outside;
   }
+  return use;
 }
 
 probe::OutputFindings Problem::compare(const TensorData& d) {

@@ -74,6 +74,7 @@ TEST_CASE("the interpreter of graphs computes attention: forward", "[run]") {
         R"("mask": {"padding": true, "seqlens_q": [21, 5], "seqlens_kv": [32, 11]})",
         R"("bias": "1hss")",
         R"("bias": "b1ss", "mask": "causal")",
+        R"("bias": "bh11")",
         R"("alibi": true, "mask": "causal")",
         R"("softcap": 2.0)",
         R"("sink": true)",
@@ -99,6 +100,38 @@ TEST_CASE("the interpreter of graphs computes attention: forward", "[run]") {
       check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", {}, {}}})", pass, small, features));
 }
 
+TEST_CASE("a dumped dropout mask: tiles that no query sees may be missing, others leave O unverified", "[run]") {
+  const std::string config = fmt::format(R"({{"pattern": "sdpa_composite", {}, "mask": "causal",
+      "dropout": {{"probability": 0.2, "dump": true}}}})",
+                                         square);
+  Case c(config);
+  auto* mask = c.memory("dropout mask");
+  const int64_t length = c.spec.seqlen_kv;
+  auto leave_out = [&](int64_t first_key, int64_t query) {
+    float nan = 0;
+    std::memset(&nan, 0xff, sizeof nan);
+    for (int64_t j = first_key; j < length; ++j)
+      std::memcpy(mask + (query * length + j) * static_cast<int64_t>(sizeof nan), &nan, sizeof nan);
+  };
+  const auto unseen = c.problem->verify(
+      [&] {
+        c.compute();
+        leave_out(8, 3);
+      },
+      0);
+  INFO(unseen.message);
+  CHECK(unseen.status == probe::RunStatus::ok);
+  const auto seen = c.problem->verify(
+      [&] {
+        c.compute();
+        leave_out(0, 3);
+      },
+      0);
+  CHECK(seen.status == probe::RunStatus::not_verified);
+  CHECK_THAT(seen.message, ContainsSubstring("24 elements of the dropout mask, which is an output, were not written"));
+  CHECK(seen.reference.empty());
+}
+
 TEST_CASE("the interpreter of graphs computes attention: the unified operation", "[run]") {
   for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
                                R"("paged": {"block_size": 16}, "mask": "padding")"})
@@ -115,13 +148,30 @@ TEST_CASE("the interpreter of graphs computes attention: the unified operation",
 }
 
 TEST_CASE("the interpreter of graphs computes attention: backward", "[run][answers]") {
-  for (const char* features :
-       {R"("mask": "none")", R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})",
-        R"("mask": "padding")", R"("mask": "padding_causal")", R"("bias": {"shape": "1hss", "grad": true})",
-        R"("alibi": true, "mask": "causal")", R"("softcap": 2.0)", R"("sink": true)", R"("dropout": 0.2)",
-        R"("dropout": 0.2, "mask": "causal", "deterministic": true)", R"("deterministic": true)",
-        R"("layout": "thd", "mask": "padding")", R"("layout": "bhsd", "head_dim_v": 24)", R"("score_mod": "gelu")",
-        R"("score_mod": "swish")", R"("score_mod": "sin")", R"("score_mod": "head_factor")", R"("dtype": "bf16")"})
+  for (const char* features : {R"("mask": "none")",
+                               R"("mask": "causal")",
+                               R"("mask": {"causal": true, "window_left": 9})",
+                               R"("mask": "padding")",
+                               R"("mask": "padding_causal")",
+                               R"("bias": {"shape": "1hss", "grad": true})",
+                               R"("alibi": true, "mask": "causal")",
+                               R"("softcap": 2.0)",
+                               R"("sink": true)",
+                               R"("dropout": 0.2)",
+                               R"("dropout": 0.2, "mask": "causal", "deterministic": true)",
+                               R"("deterministic": true)",
+                               R"("layout": "thd", "mask": "padding")",
+                               R"("layout": "bhsd", "head_dim_v": 24)",
+                               R"("score_mod": "gelu")",
+                               R"("score_mod": "swish")",
+                               R"("score_mod": "sin")",
+                               R"("score_mod": "head_factor")",
+                               R"("score_mod": "document")",
+                               R"("score_mod": "exp")",
+                               R"("dtype": "bf16")",
+                               R"("bias": {"shape": "b11s", "grad": true})",
+                               R"("bias": {"shape": "11s1", "grad": true})",
+                               R"("bias": {"shape": "bh11", "grad": true})"})
     check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, {}}})", square, features));
   check_config(
       fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, "mask": "causal_bottom_right"}})", small));

@@ -66,8 +66,8 @@ ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
 }
 
 /// What the dropout mask of a plan is, read off an output that had an identity for its other factor. Forward: mask[b,
-/// h, i, start + d] = O[b, h, i, d] != 0. Backward: mask[b, h group + which, start + d, j] =
-/// dV[b, h, j, d] != 0.
+/// h, i, start + d] = O[b, h, i, d] > 0. Backward: mask[b, h group + which, start + d, j] =
+/// dV[b, h, j, d] > 0; a mask that was dumped: forward. NaN is 0.
 struct ReadMaskArgs {
   View from, mask;
   Index start, group, which;
@@ -86,7 +86,7 @@ ATTNPROBE_BOTH void read_mask(const ReadMaskArgs& a, Index thread, Index threads
     } else {
       q.i[3] = a.start + p.i[3];
     }
-    if (q.i[2] < a.mask.dims[2] && q.i[3] < a.mask.dims[3]) store(a.mask, q, load(a.from, p) != 0 ? 1 : 0);
+    if (q.i[2] < a.mask.dims[2] && q.i[3] < a.mask.dims[3]) store(a.mask, q, load(a.from, p) > 0 ? 1 : 0);
   }
 }
 
