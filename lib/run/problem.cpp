@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -206,6 +207,31 @@ void Problem::fill_as(Role role, int kind, double a, int64_t start, int64_t grou
   device_.launch(Kernel::fill, args, device_.threads_for(kernels::elements(args.y)));
 }
 
+// Whether scores get a number for each place that no input can take away, such as a relative position: then some P are 0
+// whatever Q and K are.
+bool adds_positions(const OpGraph& graph) {
+  std::set<Uid> positions, scores;
+  for (const auto& operation : graph.operations) {
+    if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) scores.insert(matmul->c);
+    const auto* pointwise = std::get_if<graph::Pointwise>(&operation);
+    if (pointwise == nullptr || !pointwise->y) continue;
+    bool score = false, position = pointwise->mode == graph::PointwiseMode::GEN_INDEX, slope = false;
+    if (!position)
+      for (const auto& operand : {pointwise->x, pointwise->b, pointwise->t}) {
+        if (!operand) continue;
+        score = score || scores.count(*operand) > 0;
+        position = position || positions.count(*operand) > 0;
+        slope = slope || tensor(graph, *operand).role == Role::alibi_slopes;  // set to 0 while the mask is read
+      }
+    if (score && position && pointwise->mode == graph::PointwiseMode::ADD) return true;
+    if (score)
+      scores.insert(*pointwise->y);
+    else if (position && !slope)
+      positions.insert(*pointwise->y);
+  }
+  return false;
+}
+
 // The mask that the plan itself uses, whatever generator it has: with equal scores
 // every visible P is the same, and with an identity for V (backward: for dO) the output
 // shows which of them were kept, a head dimension's worth of columns (rows) at a time.
@@ -216,9 +242,10 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   device_.set_bytes(mask_memory_.data(), 0, mask_memory_.bytes());
   const Tensor* from = find(data_.backward ? Role::dv : Role::o);
   const Tensor* other = find(data_.backward ? Role::d_o : Role::v);
-  if (from == nullptr || other == nullptr)
+  if (from == nullptr || other == nullptr || adds_positions(expanded_))
     throw Error(ErrorKind::internal, "the dropout mask cannot be read off this graph's outputs");
-  for (const Role role : {Role::q, Role::k_transposed, Role::k, Role::stats, Role::sink, Role::bias})
+  for (const Role role :
+       {Role::q, Role::k_transposed, Role::k, Role::stats, Role::sink, Role::bias, Role::alibi_slopes})
     fill_as(role, kernels::fill_constant, 0);
   kernels::ReadMaskArgs args{};
   args.from = places_.at(from->uid).view;

@@ -38,6 +38,12 @@ bool is_amax(const OpGraph& graph, const Tensor& t) {
   return is_fp8(multiplied_in(graph)) && t.data_type == DataType::f32 && t.dims == std::vector<int64_t>{1, 1, 1, 1};
 }
 
+// Sums of exponentials: all terms of a row share what rounding does to its maximum, so that it does not average out as
+// the terms' own errors do. 1.7e-5 of a sum was seen of maxima near 100 (H200, cuDNN 9.19), 4.4 times what was allowed.
+double shared_error(graph::Role role) {
+  return role == graph::Role::row_sum || role == graph::Role::sum_exp ? 8 : 1;
+}
+
 double largest_of(DataType type) {
   switch (type) {
     case DataType::f16:
@@ -139,7 +145,7 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     args.reference.smallest = static_cast<float>(rounding_of(t.data_type).smallest);
     args.lengths = lengths(d);
     args.sequence_axis = d.sequence_axis;
-    args.times = most_of_element;
+    args.times = most_of_element * shared_error(t.role);
     args.largest = largest_of(t.data_type);
     const auto counts = counted<kernels::CompareCount>(device_, [&](kernels::CompareCount* places, int64_t threads) {
       args.counts = places;
@@ -165,7 +171,7 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     found.max_abs_err = finite(max_abs);
     found.max_rel_err = finite(max_rel);
     found.relative_l2 = finite(std::sqrt(error2) / norm);
-    found.allowed_l2 = most_of_norm(found.elements) * std::sqrt(variance) / norm;
+    found.allowed_l2 = shared_error(t.role) * most_of_norm(found.elements) * std::sqrt(variance) / norm;
     found.of_allowed = finite(worst.most);
     found.allowed_abs = worst.allowed;
     found.allowed_rel = worst.reference > 0 ? worst.allowed / worst.reference : 0;

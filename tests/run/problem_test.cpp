@@ -132,6 +132,16 @@ TEST_CASE("a dumped dropout mask: tiles that no query sees may be missing, other
   CHECK(seen.reference.empty());
 }
 
+TEST_CASE("a dropout mask is not read off probabilities that no input makes equal", "[run]") {
+  Case c(
+      fmt::format(R"({{"pattern": "sdpa_composite", {}, "score_mod": "relative_position", "dropout": 0.2}})", square));
+  const auto found = c.verify();
+  CHECK(found.status == probe::RunStatus::not_verified);
+  CHECK_THAT(found.message, ContainsSubstring("the dropout mask cannot be read off"));
+  check_config(fmt::format(
+      R"({{"pattern": "sdpa_composite", {}, "alibi": true, "mask": "causal_bottom_right", "dropout": 0.2}})", square));
+}
+
 TEST_CASE("the interpreter of graphs computes attention: the unified operation", "[run]") {
   for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
                                R"("paged": {"block_size": 16}, "mask": "padding")"})

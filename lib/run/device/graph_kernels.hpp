@@ -34,10 +34,11 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
     Place pa = p, pb = p;
     pa.i[1] = p.i[1] * g.a.dims[1] / g.c.dims[1];
     pb.i[1] = p.i[1] * g.b.dims[1] / g.c.dims[1];
-    Real sum = 0, sum2 = 0;
+    Real sum = 0, sum2 = 0, cut = (Real)g.cut;
     if (p.i[2] < limit(g.m, p.i[0], g.c.dims[2]) && p.i[3] < limit(g.n, p.i[0], g.c.dims[3])) {
       const Index depth = limit(g.k, p.i[0], g.a.dims[3]);
       const Real adding = sums_variance(g, depth);
+      cut += truncation_unit() * (Real)depth;
       for (Index k = 0; k < depth; ++k) {
         pa.i[3] = k;
         pb.i[2] = k;
@@ -47,7 +48,7 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
       }
     }
     store(g.c, p, sum);
-    store_variance(g.c, p, sum, sum2 + square((Real)g.cut * sum));
+    store_variance(g.c, p, sum, sum2 + square(cut * sum));
   }
 }
 

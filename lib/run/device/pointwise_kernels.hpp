@@ -193,7 +193,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
   if (backward) {
     const Real bend = (slope(mode, x + step) - slope(mode, x - step)) / (2 * step);
     return square(slope(mode, x)) * vb + square(b * bend) * vx +
-           square(activation_unit() * b * ((Real)1 + fabs(x * bend)));
+           square(activation_unit()) * (square(b * ((Real)1 + fabs(x * bend))) + vb);
   }
   const Real rise = (pointwise_value(mode, x + step, b, t) - pointwise_value(mode, x - step, b, t)) / (2 * step);
   return square(rise) * vx + square(activation_unit() * (fabs(x) + fabs(y)));
