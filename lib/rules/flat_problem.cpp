@@ -112,6 +112,8 @@ void add_types_and_layouts(std::vector<Entry>& all) {
     return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
   }));
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
+  all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
+                        [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
   all.push_back(boolean("packed_table", "the page table is ragged",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));
 }

@@ -64,7 +64,7 @@ std::optional<double> finite(double x) {
 }  // namespace
 
 double most_of_norm(int64_t elements) {
-  constexpr double of_many = 0.75;
+  constexpr double of_many = 0.9;
   return of_many + (most_of_element - of_many) / std::sqrt(static_cast<double>(std::max<int64_t>(elements, 1)));
 }
 
