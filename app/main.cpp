@@ -88,6 +88,7 @@ int run_command_line(int argc, char** argv) {
   add_diff(app, run);
   add_cache(app, run);
   add_targets(app, run);
+  add_selftest(app, run);
   add_doctor(app, run);
   add_schema(app, run);
   if (argc == 1) {

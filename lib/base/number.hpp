@@ -1,8 +1,10 @@
-// A text that is a number from its first character to its last.
+// Texts that are numbers from their first character to their last, and numbers as people read them.
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace attnprobe {
@@ -13,6 +15,13 @@ std::optional<T> parse_number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// "12,000"; the number is not negative.
+inline std::string with_commas(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
 }
 
 }  // namespace attnprobe

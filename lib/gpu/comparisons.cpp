@@ -7,6 +7,7 @@
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
+#include "base/number.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe {
@@ -20,13 +21,6 @@ constexpr const char* comparisons_file = "lib/gpu/comparisons.json";
 
 void add_word(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-}
-
-// "12,000"
-std::string with_commas(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 // cuDNN's log, read back: the graph that was logged comes out, or what is missing of it is said.
 #include <random>
 
+#include "attention/random_config.hpp"
 #include "catch.hpp"
 #include "cudnn/library_info.hpp"
 #include "log_messages.hpp"
-#include "random_config.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::log_import_test {
@@ -101,7 +101,7 @@ TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]
 TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random][slow]") {
   const TemporaryFolder folder;
   Json configs = Json::array();
-  for (uint64_t seed = 1; seed <= 200; ++seed) configs.push_back(random_config(seed));
+  for (uint64_t seed = 1; seed <= 200; ++seed) configs.push_back(attention::random_config(seed));
   const Logged logged = log_of("'" + folder.file("random.json", configs.dump()).string() + "'");
   CHECK(logged.graphs.size() > 150);
   check_graphs(logged_graphs(logged.messages), logged.graphs);

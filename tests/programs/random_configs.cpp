@@ -4,7 +4,7 @@
 #include <iostream>
 #include <string>
 
-#include "random_config.hpp"
+#include "attention/random_config.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) {
@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   const uint64_t count = std::strtoull(argv[1], nullptr, 10), first = std::strtoull(argv[2], nullptr, 10);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     attnprobe::Json config = {{"name", "random-" + std::to_string(seed)}};
-    config.update(attnprobe::random_config(seed));
+    config.update(attnprobe::attention::random_config(seed));
     std::cout << config.dump() << "\n";
   }
 }

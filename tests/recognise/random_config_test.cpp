@@ -1,5 +1,5 @@
 // Properties that hold for every config of the random generator: what it asks for survives the ways out and back.
-#include "random_config.hpp"
+#include "attention/random_config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
@@ -10,7 +10,7 @@ namespace attnprobe::test::random_config_test {
 TEST_CASE("random configs: parsed, normalised and parsed again they are the same, and so are their graphs",
           "[random][slow]") {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
-    const Json config = random_config(seed);
+    const Json config = attention::random_config(seed);
     INFO("seed " << seed << ": " << config.dump());
     const auto spec = attention::parse_configs(config.dump(), "random").at(0).spec;
     const Json normalised = to_json(spec);
@@ -28,7 +28,7 @@ TEST_CASE("random configs: parsed, normalised and parsed again they are the same
 TEST_CASE("random configs: the generator is the same on every machine and reaches every feature", "[random]") {
   std::map<std::string, int> keys;
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
-    const Json config = random_config(seed);
+    const Json config = attention::random_config(seed);
     for (const auto& [key, value] : config.items()) ++keys[key];
   }
   for (const char* key : {"alibi",   "bias",     "block_mask", "deterministic",  "dqkv_layout", "dropout",
@@ -38,7 +38,7 @@ TEST_CASE("random configs: the generator is the same on every machine and reache
     INFO(key);
     CHECK(keys[key] > 10);
   }
-  CHECK(random_config(1).dump() == random_config(1).dump());
+  CHECK(attention::random_config(1).dump() == attention::random_config(1).dump());
 }
 
 }  // namespace attnprobe::test::random_config_test

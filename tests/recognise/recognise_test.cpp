@@ -2,11 +2,11 @@
 #include "recognise/recognise.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
+#include "attention/random_config.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
 #include "graph/same_graph.hpp"
 #include "graph_edits.hpp"
-#include "random_config.hpp"
 #include "sanitizers.hpp"
 #include "support.hpp"
 #include "told_by_graph.hpp"
@@ -92,7 +92,8 @@ std::string shape(const std::string& more) {
 TEST_CASE("recognise: random configs, all of them exactly", "[recognise]") {
   Rate rate;
   const uint64_t configs = under_sanitizers() ? 50 : 200;
-  for (uint64_t seed = 1; seed <= configs; ++seed) recognise_again(spec_of(random_config(seed).dump()), seed, rate);
+  for (uint64_t seed = 1; seed <= configs; ++seed)
+    recognise_again(spec_of(attention::random_config(seed).dump()), seed, rate);
   check_all("random configs", rate);
 }
 

@@ -10,9 +10,9 @@
 #include "build/build.hpp"
 #include "catch.hpp"
 #include "plain_attention.hpp"
-#include "random_config.hpp"
 #include "run/problem.hpp"
 #include "run/reference/rounding.hpp"
+#include "small_random_config.hpp"
 
 namespace attnprobe::test::mutant_test {
 

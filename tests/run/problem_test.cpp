@@ -6,9 +6,9 @@
 #include "build/build.hpp"
 #include "catch.hpp"
 #include "plain_attention.hpp"
-#include "random_config.hpp"
 #include "run/device/cuda.hpp"
 #include "run/problem.hpp"
+#include "small_random_config.hpp"
 
 namespace attnprobe::test::problem_test {
 

@@ -1,0 +1,130 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "ask.hpp"
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "base/output_file.hpp"
+#include "campaign/named_targets.hpp"
+#include "campaign/preflight.hpp"
+#include "campaign/selftest.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "gpu/catalogue.hpp"
+#include "libraries.hpp"
+#include "option_checks.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "worker/client.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+struct SelfTestOptions {
+  std::string target = "device:0", against, output;
+  std::string cudnn;
+  int64_t configs = 1000;
+  uint64_t first_seed = 1;
+  campaign::CampaignOptions campaign;
+};
+
+// What cuDNN says of a GPU of this machine.
+gpu::Target measured(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
+                     const campaign::CampaignOptions& options) {
+  worker::Client client(device, worker::Client::Seconds(options.timeout_seconds), options.program);
+  const auto library = client.open(cudnn, device);
+  return gpu::measured_target(client.device_properties(),
+                              driver.gpus.at(static_cast<size_t>(*device.device)).memory_bus_bits,
+                              fmt::format("cuDNN {}, CUDA driver {}.{}", library.version.text(), driver.version / 1000,
+                                          driver.version / 10 % 100));
+}
+
+gpu::Target one_target(const char* option, const std::string& word, double timeout) {
+  auto targets = campaign::named_targets(word, timeout);
+  if (targets.size() != 1)
+    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" names {} GPUs; allowed: one", option, word, targets.size()));
+  return std::move(targets.front());
+}
+
+std::string summary(const campaign::SelfTest& test) {
+  std::string text = fmt::format("{} ({}) against {}, cuDNN {}\n{} random configs, {} engine configs: ", test.target.id,
+                                 test.target.name, test.against.id, test.library.version.text(),
+                                 with_commas(test.configs), with_commas(test.engine_configs));
+  text += test.differences.empty()
+              ? "no difference\n"
+              : fmt::format("{} configs differ\n", with_commas(static_cast<int64_t>(test.differences.size())));
+  text += fmt::format("{} of them supported, {} refused", with_commas(test.supported),
+                      with_commas(test.configs - test.supported - test.lost));
+  text += test.lost > 0 ? fmt::format(", {} ended cuDNN's process on both\n", test.lost) : "\n";
+  if (test.stopped) text += "stopped before all were asked\n";
+  constexpr size_t most_shown = 5;
+  for (size_t i = 0; i < std::min(most_shown, test.differences.size()); ++i) {
+    text += fmt::format("\n{}\n", test.differences[i].config.dump());
+    for (const auto& line : test.differences[i].lines) text += "    " + line + "\n";
+  }
+  return text;
+}
+
+int run_selftest(SelfTestOptions options) {
+  check_outputs({{"--output " + options.output, options.output}},
+                {{"--target " + options.target, options.target}, {"--against " + options.against, options.against}});
+  const double timeout = options.campaign.timeout_seconds;
+  std::unique_ptr<OutputFile> file;
+  if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
+  const gpu::Target target = one_target("--target", options.target, timeout);
+  options.campaign.cudnn = library_path(options.cudnn, options.campaign);
+  std::optional<gpu::Target> own;
+  if (target.kind == gpu::Kind::device) {
+    own = measured(target, campaign::inspect_driver(timeout), options.campaign.cudnn, options.campaign);
+    own->id = "its own properties";
+  }
+  const gpu::Target* twin = gpu::twin(target);
+  if (options.against.empty() && twin == nullptr && !own)
+    throw Error(ErrorKind::usage, fmt::format("--against: the catalogue has no entry for {}; name one", target.id));
+  const gpu::Target against = !options.against.empty() ? one_target("--against", options.against, timeout)
+                              : twin != nullptr        ? *twin
+                                                       : *own;
+  options.campaign.stop = stop_gently();
+  Progress progress(2 * static_cast<size_t>(options.configs));
+  const auto test =
+      campaign::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), options.campaign,
+                         [&](const campaign::Result& result, size_t, size_t) { progress.add(result); });
+  progress.end();
+  print_text(summary(test));
+  if (file) {
+    Json document = to_json(test);
+    if (own) document["properties"] = own->properties;
+    document["tool"] = report::tool_version();
+    document["date"] = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
+    const std::string text = document.dump(2) + "\n";
+    file->replace(text);
+    print_text(fmt::format(
+        "\nwritten to {} ({} KB); sent in, it becomes a row of the table that `attnprobe targets list` shows\n",
+        options.output, (text.size() + 1023) / 1024));
+  }
+  if (test.stopped) return interrupted;
+  return test.differences.empty() ? all_met : not_met;
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& app, Run& run) {
+  auto options = std::make_shared<SelfTestOptions>();
+  auto* command = app.add_subcommand(
+      "selftest", "Compares this machine's GPU with its simulated twin over random configs, in under a minute");
+  command->add_option("--target", options->target, "the GPU, default device:0; a simulated one, to try a target file");
+  command->add_option("--against", options->against,
+                      "what it is compared with; default: its entry in the catalogue, else its own properties");
+  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version");
+  command->add_option("--configs", options->configs, "how many, default 1000")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  command->add_option("--first-seed", options->first_seed, "of the random configs; default 1");
+  command->add_option("--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+      ->check(check_jobs);
+  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
+      ->check(check_seconds);
+  command->add_option("-o,--output", options->output, "file to send in, JSON");
+  command->callback([options, &run] { run = [options] { return run_selftest(*options); }; });
+}
+
+}  // namespace attnprobe::app
