@@ -59,6 +59,7 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
   text.add_flag("--cuda-graph", run.cuda_graph);
   text.add("--repeat", run.repeat, usual.repeat);
   text.add_flag("--raw-log", walk.keep_log);
+  if (!options.frameworks.empty()) text.add("--framework", rules::words_of(options.frameworks), std::string());
   return text.take();
 }
 
