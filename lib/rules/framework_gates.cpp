@@ -169,11 +169,10 @@ void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, CudnnVersion asked
   const auto brought = pinned_version(pinned);
   if (!brought) return;
   // "9.24" is any patch of it.
-  const bool is_same =
-      std::count(pinned.begin(), pinned.end(), '.') < 2 ? brought->release() == asked.release() : *brought == asked;
-  if (!is_same)
-    answer.notes.push_back(fmt::format("{} brings cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title,
-                                       brought->text(), asked.text(), brought->text()));
+  const std::string word = std::count(pinned.begin(), pinned.end(), '.') < 2 ? brought->release() : brought->text();
+  if (!is_of_version(asked.text(), word))
+    answer.notes.push_back(fmt::format("{} brings cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title, word,
+                                       asked.text(), word));
 }
 
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
@@ -182,7 +181,7 @@ void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& 
     if (!gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
   if (!chosen.asked.empty())
-    answer.notes.push_back(fmt::format("{} {} was not read: these are the rules of {}", gate.title, chosen.asked,
+    answer.notes.push_back(fmt::format("release {} was not read: {} has the newest rules read before it", chosen.asked,
                                        chosen.release->version));
   if (!gate.then.empty()) answer.notes.push_back(gate.then);
 }
@@ -313,7 +312,7 @@ GateAnswer answer_of_gate(const ChosenGate& chosen, const Json& call, CudnnVersi
     answer.source = answer.refusals.front().source;
     const std::string& status = answer.refusals.front().status;
     answer.text = fmt::format("{} {} {}", answer.title, verb_for(status), joined_with_and(refused));
-    if (status != "exception") answer.instead = gate.instead;
+    if (status != "exception" && status != "runs in another kernel") answer.instead = gate.instead;
     date_refusal(answer, chosen, call);
     if (!answer.refused_since.empty()) answer.text += fmt::format(", since {}", answer.refused_since);
     if (!lacking.empty()) answer.text += fmt::format("; its call has no argument for {}", joined_with_and(lacking));
