@@ -34,6 +34,7 @@ class Options {
 };
 
 std::string command_of(const Question& question) {
+  if (!question.command.empty()) return question.command;
   return question.given ? question.given->command : "attnprobe " + to_options(question.config.spec);
 }
 

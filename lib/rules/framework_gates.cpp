@@ -57,6 +57,10 @@ AskedFramework take_apart(const std::string& word) {
       text.find_first_not_of("=@ ", at) == std::string::npos ? text.size() : text.find_first_not_of("=@ ", at))));
   if (release.starts_with('v')) release.erase(0, 1);
   release = release.substr(0, release.find('+'));  // 2.11.0+cu130
+  // 2.16.0a0, 2.16.0rc1 and 0.12.0.dev20261101 are on their way to a release.
+  const size_t end = release.find_first_not_of(".0123456789");
+  if (end != std::string::npos && end > 0 && release.find(".post") == std::string::npos)
+    release = release.substr(0, release.find_last_of(digits, end) + 1);
   return {plain_name(text.substr(0, at)), release};
 }
 
@@ -177,8 +181,9 @@ void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, CudnnVersion asked
 
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
+  const bool is_given = call.contains(names_cudnn);  // a call said what it passes
   for (const GateKey& gate_key : gate.keys)
-    if (!gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
+    if (!is_given && !gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
   if (!chosen.asked.empty())
     answer.notes.push_back(fmt::format("release {} was not read: {} has the newest rules read before it", chosen.asked,
@@ -200,8 +205,12 @@ void add_preference(GateAnswer& answer, const ChosenGate& chosen, const Json& ca
     answer.source = one.source;
     return;
   }
-  answer.takes = Takes::by_name;
   if (said != nullptr) answer.source = said->source;
+  if (call.value(names_cudnn, false)) {
+    answer.text = fmt::format("{} asks cuDNN, which the call names", answer.title);
+    return;
+  }
+  answer.takes = Takes::by_name;
   const std::string where = depends ? fmt::format(" on sm_{} with cuDNN {}", call.at("sm").get<int>(),
                                                   CudnnVersion::from_number(call.at("cudnn").get<int64_t>()).text())
                                     : "";

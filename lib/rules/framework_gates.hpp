@@ -115,6 +115,9 @@ std::string words_of(const std::vector<ChosenGate>& gates);
 /// "PyTorch 2.15.0"; "PyTorch 2.16 (rules of 2.15.0)".
 std::string title_of(const ChosenGate& chosen);
 
+/// A key of `call` below, beside those of the gate: the call itself names cuDNN, whatever would come first without that.
+inline constexpr const char* names_cudnn = "names_cudnn";
+
 /// A config as a call of the framework: every key of the gate. What the config does not say has its usual value.
 /// `call`: values, by key, that a call itself gave; they count before those of the config. Precondition: the spec has no contradictions.
 Json describe_gate_call(const FrameworkGate& gate, const attention::AttentionSpec& spec, CudnnVersion cudnn_version,

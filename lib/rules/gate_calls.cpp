@@ -193,6 +193,8 @@ Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, Cu
     if (found != values.end()) all[name] = found->second({spec, problem});
     if (call.is_object() && call.contains(name)) all[name] = call.at(name);
   }
+  // There for a call alone: of a config nothing is known but what it says.
+  if (call.is_object() && !call.empty()) all[names_cudnn] = call.value(names_cudnn, false);
   return all;
 }
 
