@@ -155,30 +155,6 @@ std::string verb_for(const std::string& status) {
   return status == "runs in another kernel" ? "takes another kernel for" : "refuses";
 }
 
-// The last part of the version that a release pins is its build: "9.26.0.51".
-std::optional<CudnnVersion> pinned_version(const std::string& pinned) {
-  return CudnnVersion::parse(pinned);
-}
-
-void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, CudnnVersion asked) {
-  if (chosen.release == nullptr || chosen.release->cudnn.empty() || !asked.is_known()) return;
-  const std::string& pinned = answer.cudnn = chosen.release->cudnn;
-  if (pinned.starts_with(">=")) {
-    const auto least = pinned_version(pinned.substr(2));
-    if (least && asked < *least)
-      answer.notes.push_back(
-          fmt::format("{} requires cuDNN {} or newer; asked: {}", answer.title, least->text(), asked.text()));
-    return;
-  }
-  const auto brought = pinned_version(pinned);
-  if (!brought) return;
-  // "9.24" is any patch of it.
-  const std::string word = std::count(pinned.begin(), pinned.end(), '.') < 2 ? brought->release() : brought->text();
-  if (!is_of_version(asked.text(), word))
-    answer.notes.push_back(fmt::format("{} brings cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title, word,
-                                       asked.text(), word));
-}
-
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
   const bool is_given = call.contains(names_cudnn);  // a call said what it passes
@@ -219,6 +195,90 @@ void add_preference(GateAnswer& answer, const ChosenGate& chosen, const Json& ca
 
 std::string joined_with_and(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", and "));
+}
+
+// Everything of the answer but its notes.
+void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
+  const FrameworkGate& gate = *chosen.gate;
+  answer.framework = gate.framework;
+  answer.title = title_of(chosen);
+  answer.release = chosen.release == nullptr ? "" : chosen.release->version;
+  for (const GateText& one : gate.by_name)
+    if (one.when.is_null() || holds(one.when, call)) {
+      answer.by_name = one.text;
+      break;
+    }
+  std::vector<std::string> refused, lacking;
+  for (const GateRule* rule : rules_that_hit(gate, answer.release, call)) {
+    answer.refusals.push_back({rule->id, filled(rule->what, call, true), rule->status,
+                               filled(rule->message, call, false), rule->change, rule->span.from, rule->span.below,
+                               rule->source});
+    refused.push_back(answer.refusals.back().what);
+  }
+  for (const GateText& one : gate.lacks)
+    if (holds(one.when, call)) lacking.push_back(one.text);
+  if (!refused.empty()) {
+    answer.takes = Takes::refused;
+    answer.source = answer.refusals.front().source;
+    const std::string& status = answer.refusals.front().status;
+    answer.text = fmt::format("{} {} {}", answer.title, verb_for(status), joined_with_and(refused));
+    if (status != "exception" && status != "runs in another kernel") answer.instead = gate.instead;
+    date_refusal(answer, chosen, call);
+    if (!answer.refused_since.empty()) answer.text += fmt::format(", since {}", answer.refused_since);
+    if (!lacking.empty()) answer.text += fmt::format("; its call has no argument for {}", joined_with_and(lacking));
+  } else if (!lacking.empty()) {
+    answer.takes = Takes::not_in_call;
+    answer.source = gate.lacks_source;
+    answer.text = fmt::format("{} has no argument for {}", answer.title, joined_with_and(lacking));
+  } else {
+    add_preference(answer, chosen, call);
+  }
+}
+
+// The last part of the version that a release pins is its build: "9.26.0.51".
+std::optional<CudnnVersion> pinned_version(const std::string& pinned) {
+  return CudnnVersion::parse(pinned);
+}
+
+// What becomes of the call, in a few words, were that cuDNN the one that runs.
+std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn) {
+  call["cudnn"] = cudnn.number();
+  GateAnswer answer;
+  judge_call(answer, chosen, call);
+  switch (answer.takes) {
+    case Takes::yes:
+      return "asks cuDNN";
+    case Takes::by_name:
+      return "takes cuDNN only where it is named";
+    case Takes::refused:
+      return "refuses it";
+    case Takes::not_in_call:
+      break;
+  }
+  return "";
+}
+
+// A program that installed the release runs with another cuDNN than the one that is asked, and may fare differently.
+void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, const Json& call, CudnnVersion asked) {
+  if (chosen.release == nullptr || chosen.release->cudnn.empty() || !chosen.asked.empty()) return;
+  const std::string& pinned = answer.cudnn = chosen.release->cudnn;
+  if (pinned.starts_with(">=")) {
+    const auto least = pinned_version(pinned.substr(2));
+    if (least && asked < *least)
+      answer.notes.push_back(
+          fmt::format("{} requires cuDNN {} or newer; asked: {}", answer.title, least->text(), asked.text()));
+    return;
+  }
+  const auto brought = pinned_version(pinned);
+  if (!brought) return;
+  // "9.24" is any patch of it.
+  const std::string word = std::count(pinned.begin(), pinned.end(), '.') < 2 ? brought->release() : brought->text();
+  if (is_of_version(asked.text(), word)) return;
+  answer.notes.push_back(
+      fmt::format("{} brings cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title, word, asked.text(), word));
+  const std::string then = outcome_with(chosen, call, *brought);
+  if (then != outcome_with(chosen, call, asked))
+    answer.text += fmt::format(" (with cuDNN {}, which it brings, it {})", word, then);
 }
 
 }  // namespace
@@ -297,42 +357,9 @@ std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std
 }
 
 GateAnswer answer_of_gate(const ChosenGate& chosen, const Json& call, CudnnVersion cudnn_version) {
-  const FrameworkGate& gate = *chosen.gate;
   GateAnswer answer;
-  answer.framework = gate.framework;
-  answer.title = title_of(chosen);
-  answer.release = chosen.release == nullptr ? "" : chosen.release->version;
-  for (const GateText& one : gate.by_name)
-    if (one.when.is_null() || holds(one.when, call)) {
-      answer.by_name = one.text;
-      break;
-    }
-  std::vector<std::string> refused, lacking;
-  for (const GateRule* rule : rules_that_hit(gate, answer.release, call)) {
-    answer.refusals.push_back({rule->id, filled(rule->what, call, true), rule->status,
-                               filled(rule->message, call, false), rule->change, rule->span.from, rule->span.below,
-                               rule->source});
-    refused.push_back(answer.refusals.back().what);
-  }
-  for (const GateText& one : gate.lacks)
-    if (holds(one.when, call)) lacking.push_back(one.text);
-  if (!refused.empty()) {
-    answer.takes = Takes::refused;
-    answer.source = answer.refusals.front().source;
-    const std::string& status = answer.refusals.front().status;
-    answer.text = fmt::format("{} {} {}", answer.title, verb_for(status), joined_with_and(refused));
-    if (status != "exception" && status != "runs in another kernel") answer.instead = gate.instead;
-    date_refusal(answer, chosen, call);
-    if (!answer.refused_since.empty()) answer.text += fmt::format(", since {}", answer.refused_since);
-    if (!lacking.empty()) answer.text += fmt::format("; its call has no argument for {}", joined_with_and(lacking));
-  } else if (!lacking.empty()) {
-    answer.takes = Takes::not_in_call;
-    answer.source = gate.lacks_source;
-    answer.text = fmt::format("{} has no argument for {}", answer.title, joined_with_and(lacking));
-  } else {
-    add_preference(answer, chosen, call);
-  }
-  note_cudnn(answer, chosen, cudnn_version);
+  judge_call(answer, chosen, call);
+  note_cudnn(answer, chosen, call, cudnn_version);
   note_assumptions(answer, chosen, call);
   return answer;
 }

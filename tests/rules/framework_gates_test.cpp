@@ -181,7 +181,13 @@ TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rul
   CHECK(old.taken_from == "2.8.0");
   const GateAnswer now = answer("torch", wide, 90);
   CHECK(now.refused_since == "2.14.0");
-  CHECK(now.text == "PyTorch 2.15.0 refuses head dimensions 256/256 on sm_90 with cuDNN 9.19.0, since 2.14.0");
+  CHECK(
+      now.text ==
+      "PyTorch 2.15.0 refuses head dimensions 256/256 on sm_90 with cuDNN 9.19.0, since 2.14.0 (with cuDNN 9.26.0, which "
+      "it brings, it asks cuDNN)");
+  // The other way round: what is asked here is newer than what the release brings.
+  CHECK(answer("torch==2.10", plain, 90).text ==
+        "PyTorch 2.10.0 asks cuDNN (with cuDNN 9.10.2, which it brings, it takes cuDNN only where it is named)");
   CHECK(answer("torch", wide, 90, CudnnVersion{9, 26, 0}).takes == Takes::yes);
   CHECK(answer("torch", wide, 89).refused_since.empty());  // always
 }
@@ -200,6 +206,8 @@ TEST_CASE("what a config says and a framework's call cannot is no refusal, and n
   CHECK(
       both.text ==
       "PyTorch 2.15.0 refuses head dimensions 65/65 (not multiples of 8); its call has no argument for an attention sink");
+  const std::string trained = R"({"heads": 8, "seqlen": 1024, "head_dim": 128, "dtype": "bf16", "pass": "bprop"})";
+  CHECK(answer("vllm", trained, 100).text == "vLLM 0.33.0 has no argument for training (it is for inference)");
   // Transformer Engine has them.
   CHECK(answer("te", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "sink": true})", 90).takes == Takes::yes);
 }
