@@ -30,6 +30,16 @@ TEST_CASE("the first line says that PyTorch refuses, and why", "[framework]") {
   }
 }
 
+TEST_CASE("one target, or -v, has the framework's own words and the place of the rule", "[framework]") {
+  const Run run = run_attnprobe("--framework torch --target 4090 --dropout 0.1 " + call);
+  INFO(run.out << run.err);
+  std::string text;  // however its lines are broken
+  for (const char c : run.out)
+    if (c != '\n' && c != ' ') text += c;
+  CHECK_THAT(text, ContainsSubstring("itswords:\"cuDNNdropoutprobabilityresolutionislimitedto1/16."));
+  CHECK_THAT(text, ContainsSubstring("source:PyTorch2.15.0,sdp_utils.cpp,check_cudnn_dropout"));
+}
+
 TEST_CASE("with a dropout of 0.125 forward and backward work, on Ada where cuDNN is named", "[framework]") {
   const Run run =
       run_attnprobe("--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop " + call);

@@ -175,6 +175,7 @@ TEST_CASE("calls are read from the lines of a program, equal ones once", "[frame
   CHECK(calls[0].release == "2.11.0+cu130");
   CHECK(calls[0].name == "call[0]");
   CHECK(calls[1].origin.pointer == "4");
+  CHECK(parse_torch_calls(other, "train.log").at(0).graphs.at(0).seqlen_q == 128);  // a line that begins as JSON does
   CHECK(rules::title_of(rules::choose_gates({"torch==" + calls[0].release}, "x").at(0)) == "PyTorch 2.11.0");
   CHECK(rules::title_of(rules::choose_gates({"torch==2.16.0a0+git123"}, "x").at(0)) ==
         "PyTorch 2.16.0 (rules of 2.15.0)");

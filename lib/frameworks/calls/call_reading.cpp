@@ -61,7 +61,9 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
                                     ReadCall read) {
   const std::string_view content = trim(text);
   std::vector<FrameworkCall> calls;
-  if (!content.starts_with('{') && !content.starts_with('[') && !content.starts_with('/')) {
+  // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
+  const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
+  if (!is_json || content.find(mark + " {") != std::string_view::npos) {
     calls = calls_in_lines(text, source.name, mark, read);
   } else {
     const Json json = parse_json(text, source);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -59,7 +60,10 @@ void add_changes(std::vector<Paragraph>& ways_out, const Result& result, const T
       const std::string until = framework.taken_from.empty() || &refusal != &framework.refusals.front()
                                     ? ""
                                     : fmt::format("; {} does not refuse it any more", framework.taken_from);
-      add(ways_out, fmt::format("{}{}{} ({})", whose, refusal.change, until, source_text(refusal.source, style)),
+      const std::string words =
+          style.details && !refusal.message.empty() ? fmt::format("; its words: \"{}\"", trim(refusal.message)) : "";
+      add(ways_out,
+          fmt::format("{}{}{}{} ({})", whose, refusal.change, until, words, source_text(refusal.source, style)),
           result.target.id);
     }
 }
