@@ -174,6 +174,7 @@ report::TextStyle terminal_style(bool verbose) {
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
   read_modes(options.modes, options.campaign.walk);
+  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = plan(options);
   check_can_run(options, work.groups);
@@ -256,6 +257,14 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
       ->group(how_far);
 }
 
+void add_framework_option(CLI::App& command, std::vector<std::string>& words) {
+  command
+      .add_option("--framework", words,
+                  "whether a framework gets to cuDNN, and if not, by which rule: torch (the newest release that was read), torch==2.11, "
+                  "jax, te, …; comma list, or all (docs/frameworks.md)")
+      ->group("What is asked");
+}
+
 void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   add_enum_option(
@@ -284,6 +293,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
       ->group(where);
   command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group(where);
+  add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);
   add_run_options(command, options.campaign.run);
   command.add_option("--format", options.format, report::format_help())

@@ -15,7 +15,7 @@ namespace attnprobe::app {
 
 struct AskOptions {
   std::string target, cudnn, output, errata, modes = "A,B,FALLBACK";
-  std::vector<std::string> reports;
+  std::vector<std::string> reports, frameworks;
   std::string format = "table";
   std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
   campaign::CampaignOptions campaign;
@@ -38,6 +38,9 @@ void read_modes(const std::string& list, probe::WalkOptions& walk);
 /// automatic by default; whether it sweeps is what `campaign` says.
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
+
+/// --framework: words for rules::choose_gates().
+void add_framework_option(CLI::App& command, std::vector<std::string>& words);
 
 /// From here on the first Ctrl-C or SIGTERM sets what is returned,
 /// so that what is under way ends and is written; the second kills.

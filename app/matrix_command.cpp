@@ -34,7 +34,7 @@ constexpr const char* no_cache_file =
     "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
 
 struct MatrixOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files, frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
   bool resume = false, overwrite = false, no_cache = false;
   campaign::CampaignOptions campaign;
@@ -196,6 +196,10 @@ int matrix(MatrixOptions options) {
   check_names(files.configs, options.files);
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;
+  options.campaign.frameworks =
+      rules::choose_gates(options.frameworks.empty() ? files.frameworks : options.frameworks,
+                          options.frameworks.empty() ? fmt::format("{}: \"framework\"", fmt::join(options.files, ", "))
+                                                     : "--framework");
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = targets_of(options, target_words);
   campaign::check_expectations(files.configs, matrix.targets);
@@ -225,7 +229,7 @@ void add_matrix(CLI::App& app, Run& run) {
       "matrix", "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
   command
       ->add_option("FILE", options->files,
-                   "config documents, or patterns of them; one may also name \"targets\", \"cudnn\" and "
+                   "config documents, or patterns of them; one may also name \"targets\", \"cudnn\", \"framework\" and "
                    "\"config_files\" (patterns, from its own folder)")
       ->required();
   command
@@ -240,6 +244,7 @@ void add_matrix(CLI::App& app, Run& run) {
           "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: the "
           "files', else the one that `attnprobe` takes")
       ->group("Where");
+  add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);
   const std::string output = "Output";

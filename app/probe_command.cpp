@@ -10,6 +10,7 @@
 #include "build/build.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/transformer_engine/call_answers.hpp"
 
 namespace attnprobe::app {
@@ -20,7 +21,7 @@ using report::Results;
 struct ProbeOptions {
   std::vector<std::string> config_files;
   std::vector<attention::Override> overrides;
-  std::string transformer_engine, dump_graph;
+  std::string transformer_engine, torch, jax, dump_graph;
   AskOptions ask;
 };
 
@@ -29,7 +30,7 @@ std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options
     if (options.overrides.empty())
       throw Error(
           ErrorKind::usage,
-          "nothing to probe: give --config FILE, --te FILE, or a problem such as --heads 12 --seqlen 512 --head-dim "
+          "nothing to probe: give --config FILE, --torch, --jax or --te with a call, or a problem such as --heads 12 --seqlen 512 --head-dim "
           "64");
     return attention::configs_from_options(options.overrides);
   }
@@ -80,6 +81,54 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   return work;
 }
 
+// Calls of PyTorch or JAX, and the release that made them.
+struct FrameworkQuestions {
+  std::vector<campaign::Question> questions;
+  std::string framework;  // a word for --framework
+};
+
+FrameworkQuestions framework_questions(const ProbeOptions& options) {
+  const bool is_torch = !options.torch.empty();
+  const std::string option = is_torch ? "--torch" : "--jax", name = is_torch ? "torch" : "jax";
+  if (!options.config_files.empty() || !options.overrides.empty() || !options.transformer_engine.empty() ||
+      (is_torch && !options.jax.empty()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{} goes with neither --config, fields of a config, nor another call", option));
+  const auto calls = is_torch ? frameworks::load_torch_calls(options.torch) : frameworks::load_jax_calls(options.jax);
+  FrameworkQuestions asked;
+  asked.framework = name;
+  bool has_one_release = true;
+  for (const auto& call : calls) {
+    has_one_release = has_one_release && call.release == calls.front().release;
+    for (const auto& note : call.notes) spdlog::warn("{}: {}", call.name, note);
+    for (const auto& spec : call.graphs) {
+      campaign::Question question;
+      question.config = {spec, call.origin};
+      question.call = call.keys;
+      question.command = fmt::format("attnprobe {} {}", option, shell_word(json_text(call.given)));
+      asked.questions.push_back(std::move(question));
+    }
+  }
+  if (!has_one_release)
+    spdlog::warn(
+        "{}: the calls are of several releases; the newest that was read answers, and --framework names another",
+        option);
+  else if (!calls.front().release.empty())
+    asked.framework += "==" + calls.front().release;
+  return asked;
+}
+
+// Read once: standard input cannot be read again.
+Work plan_framework_calls(const std::vector<campaign::Question>& questions, const AskOptions& ask) {
+  Work work;
+  work.groups.push_back({questions, choose_targets(ask, "representative")});
+  return work;
+}
+
+bool has_framework_call(const ProbeOptions& options) {
+  return !options.torch.empty() || !options.jax.empty();
+}
+
 Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
   Work work;
   auto questions = campaign::questions_of(read_configs(options));
@@ -88,6 +137,11 @@ Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
 }
 
 std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& options) {
+  if (has_framework_call(options)) {
+    std::vector<attention::AttentionConfig> configs;
+    for (const auto& question : framework_questions(options).questions) configs.push_back(question.config);
+    return configs;
+  }
   if (options.transformer_engine.empty()) return read_configs(options);
   std::vector<attention::AttentionConfig> configs;
   for (const auto& group : read_calls(options, options.ask).groups)
@@ -112,8 +166,17 @@ int probe(ProbeOptions options) {
   for (const auto& file : options.config_files) options.ask.inputs.push_back({"--config " + file, file});
   if (!options.transformer_engine.empty())
     options.ask.inputs.push_back({"--te " + options.transformer_engine, options.transformer_engine});
+  // What is no JSON is a file, and what is no file the reader refuses.
+  for (const auto& [option, word] : {std::pair("--torch", options.torch), std::pair("--jax", options.jax)})
+    if (!word.empty() && !trim(word).starts_with('{') && !trim(word).starts_with('['))
+      options.ask.inputs.push_back({fmt::format("{} {}", option, word), word});
   check_outputs(options.ask);
   if (!options.dump_graph.empty()) return dump_graphs(options);
+  if (has_framework_call(options)) {
+    const FrameworkQuestions asked = framework_questions(options);
+    if (options.ask.frameworks.empty()) options.ask.frameworks = {asked.framework};
+    return ask(options.ask, [&](const AskOptions& with) { return plan_framework_calls(asked.questions, with); });
+  }
   const auto plan = options.transformer_engine.empty() ? plan_configs : plan_calls;
   return ask(options.ask, [&](const AskOptions& with) { return plan(options, with); });
 }
@@ -130,6 +193,13 @@ void add_probe(CLI::App& app, Run& run) {
           "--te", options->transformer_engine,
           "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of NVTE_DEBUG=1 "
           "NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has no backend on a target")
+      ->group("What is asked");
+  const std::string call_help =
+      ": JSON, or a file with it or with the lines that the snippet of docs/pytorch.md prints; - is standard input. Its forward and "
+      "backward graphs are asked, and the framework's gate";
+  command->add_option("--torch", options->torch, "a call of PyTorch's scaled_dot_product_attention" + call_help)
+      ->group("What is asked");
+  command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)
       ->group("What is asked");
   for (const auto& field : attention::fields()) {
     auto* option =

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 // Documents that name each other several times are read as often: ten of ten make ten billion.
 constexpr size_t most_documents = 10'000, longest_chain = 32;
 
-constexpr const char* axis_keys[] = {"targets", "cudnn", "config_files"};
+constexpr const char* axis_keys[] = {"targets", "cudnn", "framework", "config_files"};
 
 // Files that match, in order of their names; the pattern itself if it is none. `where` begins the error.
 std::vector<std::string> matching_files(const std::string& pattern, const std::string& where) {
@@ -56,6 +56,7 @@ class Reader {
     if (!names_axes) return add_configs(document);
     for (const auto& word : words_of(document, "targets")) all_.targets.push_back(word.text());
     for (const auto& word : words_of(document, "cudnn")) all_.cudnns.push_back(word.text());
+    for (const auto& word : words_of(document, "framework")) all_.frameworks.push_back(word.text());
     open_.push_back(file);
     for (const auto& pattern : words_of(document, "config_files")) read_further(file, pattern);
     open_.pop_back();

@@ -11,11 +11,11 @@ namespace attnprobe::attention {
 /// What the documents name together. The words of the other axes are for those rooms to read.
 struct MatrixDocument {
   std::vector<AttentionConfig> configs;
-  std::vector<std::string> targets, cudnns;
+  std::vector<std::string> targets, cudnns, frameworks;
 };
 
 /// Reads files, or patterns of them ("configs/*.json": in order of their names); compressed ones too, "-" is standard
-/// input. A document that has "targets", "cudnn" (a word or an array of them) or "config_files" (patterns from its own
+/// input. A document that has "targets", "cudnn", "framework" (a word or an array of them) or "config_files" (patterns from its own
 /// folder) may have "configs" and "defaults", or the fields of one config, beside them. Throws Error(usage) for what
 /// parse_configs refuses, for patterns that match nothing, for a document that names itself by way of others, and where
 /// there is no config at all.

@@ -40,6 +40,7 @@ Result answer(const Question& question, const gpu::Target& target, CudnnVersion 
   if (question.has_spec()) {
     result.graph = build::build_graph(question.config.spec, {version, target.sm});
     add_version_rules(result);
+    add_frameworks(result, options.frameworks);
   }
   if (!result.requirements.empty() || (result.frontend && result.frontend->refuses)) {
     result.verdict = Verdict::unsupported;

@@ -9,6 +9,7 @@
 #include "campaign/result.hpp"
 #include "cudnn/library_info.hpp"
 #include "probe/walk_options.hpp"
+#include "rules/framework_gates.hpp"
 #include "run/run_options.hpp"
 
 namespace attnprobe::campaign {
@@ -23,6 +24,7 @@ struct CampaignOptions {
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
+  std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
   std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };
 

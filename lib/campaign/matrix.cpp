@@ -52,8 +52,8 @@ std::set<size_t> targets_that_run(const Matrix& matrix, const CampaignOptions& o
 // what becomes of one is done while cuDNN is asked for the next.
 class Reporter {
  public:
-  explicit Reporter(const OnCell& on_cell)
-      : on_cell_(on_cell), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+  Reporter(const OnCell& on_cell, const std::vector<rules::ChosenGate>& frameworks)
+      : on_cell_(on_cell), frameworks_(frameworks), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   // Throws what an earlier report threw.
   void add(const CellPlace& place, Result cell) {
@@ -82,6 +82,7 @@ class Reporter {
       lock.unlock();
       try {
         add_version_rules(cell);
+        add_frameworks(cell, frameworks_);
         weigh(cell);
         if (on_cell_) on_cell_(place, std::move(cell));
         lock.lock();
@@ -95,6 +96,7 @@ class Reporter {
   }
 
   const OnCell& on_cell_;
+  const std::vector<rules::ChosenGate>& frameworks_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<std::pair<CellPlace, Result>> waiting_;
@@ -146,7 +148,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
   std::vector<std::optional<cudnn::LibraryInfo>> libraries(matrix.cudnns.size());
   const auto work = [&] {
     std::unique_ptr<JobWorker> worker;
-    Reporter reporter(on_cell);
+    Reporter reporter(on_cell, options.frameworks);
     for (std::optional<Portion> portion; (portion = queue.take(portion));) {
       const CellPlace& first = places[portion->begin];
       if (!worker || !worker->is_for(first)) worker = std::make_unique<JobWorker>(matrix, first, options);

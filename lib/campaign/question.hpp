@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/config.hpp"
+#include "base/json.hpp"
 #include "graph/op_graph.hpp"
 
 namespace attnprobe::campaign {
@@ -22,6 +23,10 @@ struct GivenGraph {
 struct Question {
   attention::AttentionConfig config;
   std::optional<GivenGraph> given;
+  /// What a framework's own call says beyond the config: values by keys of its gate (rules/framework_gates.hpp).
+  Json call = Json::object();
+  /// "attnprobe --torch …": asks for it, where it came from such a call; on no target yet. Else "": the config's options do.
+  std::string command = {};
 
   /// Whether the config says what is asked, beyond its name and expectation.
   bool has_spec() const { return !given || given->is_recognised; }

@@ -34,6 +34,7 @@ class Options {
 };
 
 std::string command_of(const Question& question) {
+  if (!question.command.empty()) return question.command;
   return question.given ? question.given->command : "attnprobe " + to_options(question.config.spec);
 }
 
@@ -59,6 +60,7 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
   text.add_flag("--cuda-graph", run.cuda_graph);
   text.add("--repeat", run.repeat, usual.repeat);
   text.add_flag("--raw-log", walk.keep_log);
+  if (!options.frameworks.empty()) text.add("--framework", rules::words_of(options.frameworks), std::string());
   return text.take();
 }
 

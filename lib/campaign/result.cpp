@@ -136,6 +136,16 @@ void add_version_rules(Result& result) {
   if (from && !is_contradicted && !result.environment_broken) result.from = FirstVersion{*from, false, {}, {}};
 }
 
+void add_frameworks(Result& result, const std::vector<rules::ChosenGate>& gates) {
+  result.frameworks.clear();
+  if (!result.cudnn_version.is_known() || !result.has_spec()) return;
+  for (const rules::ChosenGate& chosen : gates) {
+    const Json call = rules::describe_gate_call(*chosen.gate, result.config.spec, result.cudnn_version,
+                                                result.target.sm, result.call);
+    result.frameworks.push_back(rules::answer_of_gate(chosen, call, result.cudnn_version));
+  }
+}
+
 std::string text_of(const FirstVersion& from) {
   const std::string version = from.version.text();
   if (from.asked) return fmt::format("from cuDNN {} ({} refuses)", version, from.refused_by.text());
@@ -241,6 +251,9 @@ void weigh(Result& result) {
     case Verdict::supported:
       break;
   }
+  for (const auto& framework : result.frameworks)
+    if (framework.takes != rules::Takes::yes)
+      result.but.push_back({ObstacleKind::framework, framework.text, source_text(framework.source)});
   for (const auto& requirement : result.requirements)
     result.but.push_back({ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
   if (result.frontend && result.frontend->refuses)

@@ -12,6 +12,7 @@
 #include "diagnose/root_cause.hpp"
 #include "gpu/target.hpp"
 #include "probe/findings.hpp"
+#include "rules/framework_gates.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::campaign {
@@ -55,6 +56,7 @@ struct Result : Question {
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
+  std::vector<rules::GateAnswer> frameworks;  ///< of those that were asked for, whatever cuDNN said
   /// None where it is not known, and where no cuDNN takes it. The version rules' (add_version_rules), unless others were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;
@@ -67,7 +69,11 @@ void judge(Result& result);
 /// Puts the version rules beside a judged result; never changes the verdict. Does nothing where no cuDNN was loaded.
 void add_version_rules(Result& result);
 
-/// From verdict, version rules and engine configs, what a person wants to know.
+/// Puts the frameworks' gates beside it; never changes the verdict. Does nothing for a graph that no config builds, and
+/// where no cuDNN was loaded.
+void add_frameworks(Result& result, const std::vector<rules::ChosenGate>& gates);
+
+/// From verdict, frameworks, version rules and engine configs, what a person wants to know.
 void weigh(Result& result);
 
 /// One word for it: "yes", "but", "no"; where the question is open, "environment" or "error".

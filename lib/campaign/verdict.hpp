@@ -20,7 +20,7 @@ enum class Usable {
 
 /// What stands in the way.
 enum class ObstacleKind {
-  framework,           ///< its gate refuses: PyTorch, JAX, Transformer Engine, …
+  framework,           ///< its gate refuses, or it takes cuDNN only where that is named: PyTorch, JAX, …
   frontend,            ///< cudnn-frontend refuses
   known_bug,           ///< it may fail, or be wrong
   requirement,         ///< a rule of versions or GPUs says no, though cuDNN says yes

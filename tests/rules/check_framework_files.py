@@ -20,10 +20,10 @@ FOLDER = ROOT / "lib" / "rules" / "frameworks"
 PAGE = ROOT / "docs" / "frameworks.md"
 NUMERIC = ("min", "max", "above", "below", "multiple_of", "not_multiple_of")
 OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
-RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "message", "change", "source", "affected", "unaffected",
+RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "what", "message", "change", "source", "affected", "unaffected",
                 "unreachable", "note"}
 FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
-                "all_reasons", "order"}
+                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks"}
 STATUSES = {"falls back", "exception", "runs in another kernel", "not asked"}
 
 
@@ -233,9 +233,12 @@ def check_rule(rule, data, keys):
         raise Bad("status is not one of %s" % sorted(STATUSES))
     if not isinstance(rule["message"], str) or not rule["change"].strip():
         raise Bad("message (empty where the framework says nothing) and change are texts")
-    for name in re.findall(r"\{(\w+)\}", rule["message"]):
-        if name not in keys:
-            raise Bad('message speaks of the unknown key "%s"' % name)
+    if not rule["what"].strip() or rule["what"].endswith("."):
+        raise Bad('"what" is a few words that can follow "refuses"')
+    for place in ("what", "message"):
+        for name in re.findall(r"\{(\w+)\}", rule[place]):
+            if name not in keys:
+                raise Bad('%s speaks of the unknown key "%s"' % (place, name))
     if "unreachable" in rule:
         if "affected" in rule or "unaffected" in rule:
             raise Bad("what is unreachable has no examples")
@@ -258,6 +261,28 @@ def check_rule(rule, data, keys):
                 break
             if holds(earlier["when"], affected):
                 raise Bad("in %s its affected example is stopped by %s before" % (release["version"], earlier["id"]))
+
+
+def check_texts(data, keys):
+    """What is said of the framework as a whole: its names, what runs instead, how cuDNN is named, what its call lacks."""
+    if not data["title"].strip() or not isinstance(data["names"], list) or not isinstance(data["instead"], str):
+        raise Bad("title, names (a list) and instead (empty where it raises) are there")
+    for entry in data["by_name"]:
+        if set(entry) - {"when", "text"} or not entry["text"].strip():
+            raise Bad("an entry of by_name has a text, and when it holds")
+        if "when" in entry:
+            check_condition(entry["when"], keys)
+    if not data["by_name"] or "when" in data["by_name"][-1]:
+        raise Bad("the last entry of by_name holds always")
+    if "lacks" not in data:
+        return
+    check_source(data["lacks"]["source"])
+    for feature in data["lacks"]["features"]:
+        if set(feature) != {"when", "what"} or not feature["what"].strip():
+            raise Bad("a feature that a call lacks has when and what")
+        check_condition(feature["when"], keys)
+        if holds(feature["when"], data["base"]) and data["framework"] != "torch-varlen":
+            raise Bad("the base problem has what the call lacks: %s" % feature["what"])
 
 
 def check_file(path, flat):
@@ -286,6 +311,7 @@ def check_file(path, flat):
             check_source(entry["source"])
             if "when" in entry:
                 check_condition(entry["when"], keys)
+        check_texts(data, keys)
         check_order(data)
         for rule in in_order(data, version(releases[-1] if releases else "999999")):
             if holds(rule["when"], data["base"]):
@@ -302,7 +328,7 @@ def check_file(path, flat):
             check_rule(rule, data, keys)
         except (Bad, KeyError) as error:
             problems.append("%s: %s" % (where, error if isinstance(error, Bad) else "missing %s" % error))
-    used = json.dumps([data["rules"], data["prefers_cudnn"]])
+    used = json.dumps([data["rules"], data["prefers_cudnn"], data["by_name"], data.get("lacks", [])])
     for place in ("keys", "needs_keys"):
         for name in data.get(place, {}):
             if not re.search(r'"%s"|\{%s\}' % (name, name), used):
@@ -359,9 +385,18 @@ def table(header, rows):
 
 def page_for(data):
     lines = ["## %s" % data["framework"], "", data["comment"], ""]
+    others = ", ".join("`%s`" % name for name in data["names"])
+    lines += ["%s: `--framework %s`%s." % (data["title"], data["framework"], " (or %s)" % others if others else ""), ""]
     lines += ["When cuDNN is taken at all:", ""]
     lines += ["* %s (%s): [source](%s)" % (entry["text"], span_in_words(entry), entry["source"]["url"])
               for entry in data["prefers_cudnn"]] + [""]
+    lines += ["How a program names cuDNN: " + "; ".join(
+        "%s%s" % ("where %s: " % words_for(entry["when"]) if "when" in entry else "else: " if len(data["by_name"]) > 1 else "",
+                  entry["text"]) for entry in data["by_name"]) + ".", ""]
+    if "lacks" in data:
+        lines += ["What its call has no argument for ([%s](%s)): %s." % (
+            data["lacks"]["source"]["text"], data["lacks"]["source"]["url"],
+            "; ".join(feature["what"] for feature in data["lacks"]["features"])), ""]
     if data["releases"]:
         rows = [[r["version"], r.get("date") or "", " ".join(filter(None, (
             r.get("package"), r.get("cuda12"), r.get("cuda13")))) or r.get("cudnn") or "not pinned, or not read"]
@@ -377,6 +412,10 @@ def page():
              "Written by `tests/rules/check_framework_files.py --page` from [lib/rules/frameworks](../lib/rules/frameworks).",
              "Conditions speak of a flat problem's keys ([versions.md](versions.md)) and of keys of the call that each file",
              "declares. \"All read\" means every release that was read.", "",
+             "`attnprobe --framework torch==2.11,jax` asks these gates about a config, beside cuDNN: [answers.md](answers.md) and",
+             "[usage.md](usage.md). A config becomes the call that would ask for it: gradients where it trains, `enable_gqa=True`",
+             "where heads differ, nested tensors where it is ragged, a mask where it has a bias; what a config does not say has its",
+             "usual value (`base` of each file). A release between two that were read has the rules of the older one.", "",
              "Compared with the frameworks themselves over random calls, on 2026-11-23, without a difference:", ""]
     lines += ["* PyTorch 2.11.0 (cuDNN 9.19.0) on an H200, `torch.backends.cuda.can_use_cudnn_attention`: 20,000 calls, 5,876 taken"
               " ([compare_torch_gates.py](../tests/rules/compare_torch_gates.py)); its other releases were read, not run.",

@@ -145,6 +145,12 @@ class Payload {
     Json obstacles = Json::array();
     for (const CellObstacle& obstacle : answer.but)
       obstacles.push_back(Json::array({texts_.text(obstacle.text), texts_.text(obstacle.source)}));
+    Json frameworks = Json::array();
+    for (const CellFramework& framework : answer.frameworks)
+      frameworks.push_back({{"text", texts_.text(framework.text)},
+                            {"instead", texts_.text(framework.instead)},
+                            {"changes", all_texts(framework.changes)},
+                            {"notes", all_texts(framework.notes)}});
     return {{"v", outcome_word(answer)},
             {"but", obstacles},
             {"met", answer.met},
@@ -162,6 +168,7 @@ class Payload {
             {"modes", modes},
             {"engines", engines},
             {"notes", all_texts(answer.notes)},
+            {"frameworks", frameworks},
             {"frontend", texts_.text(answer.frontend)},
             {"from", texts_.text(answer.from)}};
   }

@@ -35,6 +35,7 @@ bool is_failure_of_run(const CellAnswer& answer) {
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
   std::string text = fmt::format("{}: verdict {}, expected {}\n", outcome_word(answer), answer.verdict, answer.expect);
+  for (const auto& line : framework_lines(answer)) text += line + "\n";
   for (const CellObstacle& obstacle : answer.but) text += fmt::format("but {} ({})\n", obstacle.text, obstacle.source);
   if (!answer.status.empty() || !answer.reason.empty())
     text += fmt::format("cuDNN says: {}{}{}\n", answer.status,
@@ -42,6 +43,9 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   if (!answer.explanation.empty()) text += answer.explanation + "\n";
   for (const auto& note : answer.notes) text += note + "\n";
   if (!answer.from.empty()) text += answer.from + "\n";
+  for (const CellFramework& framework : answer.frameworks)
+    for (const auto& change : framework.changes)
+      text += fmt::format("what helps, by {}'s rules: {}\n", framework.title, change);
   for (const auto& advice : answer.advice) text += "what helps: " + advice + "\n";
   for (const auto& engine : answer.engines)
     if (!engine.viable)

@@ -79,6 +79,29 @@ std::string obstacles_table(const CellTable& table) {
   return text + "\n</details>\n";
 }
 
+// What the frameworks do, each once, with the cells that it concerns and what gets around it.
+std::string frameworks_table(const CellTable& table) {
+  constexpr size_t most = 100;
+  std::vector<std::pair<std::string, size_t>> rows;  // a line of the table, cells
+  for (const Cell& cell : table.cells)
+    for (const CellFramework& framework : table.answer(cell).frameworks) {
+      std::string row = fmt::format("| {} | {} | {} |", markdown_text(framework.text), markdown_text(framework.instead),
+                                    markdown_text(fmt::format("{}", fmt::join(framework.changes, "; "))));
+      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& known) { return known.first == row; });
+      if (same == rows.end())
+        rows.emplace_back(std::move(row), 1);
+      else
+        ++same->second;
+    }
+  if (rows.empty()) return "";
+  std::string text =
+      "\n<details><summary>What the frameworks do</summary>\n\n| framework | instead | what to change | cells |\n| --- | --- | --- | "
+      "--- |\n";
+  for (size_t i = 0; i < rows.size() && i < most; ++i) text += fmt::format("{} {} |\n", rows[i].first, rows[i].second);
+  if (rows.size() > most) text += fmt::format("\n… and {} more\n", rows.size() - most);
+  return text + "\n</details>\n";
+}
+
 std::string version_table(const CellTable& table, size_t version,
                           const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
   std::string text = "| config | since |", line = "| --- | --- |";
@@ -107,7 +130,7 @@ std::string markdown(const CellTable& table) {
   text +=
       "\nA number is a yes, and how many engine configs work; *but*: something stands in the way; – is a no, ❗ not as expected; "
       "*since* is the first cuDNN here that takes it on any of these GPUs.\n";
-  text += obstacles_table(table);
+  text += obstacles_table(table) + frameworks_table(table);
   // GitHub takes 1 MiB; newer versions first, and what does not fit is named.
   constexpr size_t most = 900'000;
   std::string left_out;

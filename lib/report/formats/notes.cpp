@@ -5,12 +5,16 @@
 #include <algorithm>
 
 #include "base/printable.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::report {
 namespace {
 
 using campaign::Result;
 using campaign::Verdict;
+
+// Of more than these the refusals alone are told, without what to do about each.
+constexpr size_t most_frameworks_told = 3;
 
 // A paragraph and the targets that it speaks of, in the order of the results.
 struct Paragraph {
@@ -48,15 +52,80 @@ void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std
   }
 }
 
+// What gets around a framework's refusals; which framework is said where several are asked.
+void add_changes(std::vector<Paragraph>& ways_out, const Result& result, const TextStyle& style) {
+  for (const rules::GateAnswer& framework : result.frameworks)
+    for (const rules::GateRefusal& refusal : framework.refusals) {
+      const std::string whose = result.frameworks.size() == 1 ? "" : framework.title + ": ";
+      const std::string until = framework.taken_from.empty() || &refusal != &framework.refusals.front()
+                                    ? ""
+                                    : fmt::format("; {} does not refuse it any more", framework.taken_from);
+      const std::string words =
+          style.details && !refusal.message.empty() ? fmt::format("; its words: \"{}\"", trim(refusal.message)) : "";
+      add(ways_out,
+          fmt::format("{}{}{}{} ({})", whose, refusal.change, until, words, source_text(refusal.source, style)),
+          result.target.id);
+    }
+}
+
+void add_framework_notes(std::vector<Paragraph>& notes, const Result& result) {
+  for (const rules::GateAnswer& framework : result.frameworks) {
+    std::vector<std::string> told;
+    for (const std::string& note : framework.notes)
+      told.push_back(note.starts_with(framework.title) ? note : fmt::format("{}: {}", framework.title, note));
+    for (const std::string& note : told) add(notes, note, result.target.id);
+  }
+}
+
 std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style) {
   return fmt::format("{}: \"{}\" ({})", answer.status, answer.message, source_text(answer.source, style));
 }
 
 }  // namespace
 
+std::string framework_lines(const Results& results) {
+  size_t most = 0;
+  for (const Result* result : results) most = std::max(most, result->frameworks.size());
+  std::string out;
+  for (size_t i = 0; i < most; ++i) {
+    std::vector<Paragraph> lines;
+    for (const Result* result : results) {
+      if (i >= result->frameworks.size()) continue;
+      const rules::GateAnswer& framework = result->frameworks[i];
+      add(lines, framework.text + (framework.instead.empty() ? "" : "; " + framework.instead), result->target.id);
+    }
+    for (const Paragraph& line : lines) {
+      const bool is_so_on_all = line.targets.size() == results.size();
+      out += line.text + (is_so_on_all ? "" : fmt::format(" (on {})", joined(line.targets))) + "\n";
+    }
+  }
+  return out;
+}
+
+std::string obstacles_summary(const Result& result) {
+  // The frameworks stand above, one a line; many of them would drown the rest of this one.
+  constexpr size_t most_frameworks = 2;
+  const auto is_framework = [](const auto& one) { return one.kind == campaign::ObstacleKind::framework; };
+  const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
+  std::string text;
+  if (frameworks > most_frameworks)
+    text = fmt::format("{} of {} frameworks refuse it, cannot ask for it or take cuDNN only where it is named",
+                       frameworks, result.frameworks.size());
+  for (const auto& obstacle : result.but)
+    if (frameworks <= most_frameworks || !is_framework(obstacle)) text += (text.empty() ? "" : "; ") + obstacle.text;
+  return text;
+}
+
 std::string warning_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> warnings, ways_out, sources;
+  std::vector<Paragraph> warnings, ways_out, sources, framework_notes;
   for (const Result* result : results) {
+    if (style.details || result->frameworks.size() <= most_frameworks_told) {
+      add_changes(ways_out, *result, style);
+      add_framework_notes(framework_notes, *result);
+    } else {
+      add(framework_notes, "what gets around each refusal is said with -v, and where fewer are asked",
+          result->target.id);
+    }
     // What stands in the way of a supported config is in its line already.
     const bool is_told = result->usable == campaign::Usable::but;
     for (const auto& bug : result->warnings) {
@@ -70,6 +139,7 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   std::string out;
   write(out, sources, "source", "1;36", results.size(), style);
   write(out, ways_out, "what helps, by rule", "1;36", results.size(), style);
+  write(out, framework_notes, "framework", "1;36", results.size(), style);
   write(out, warnings, "warning", "1;33", results.size(), style);
   return out;
 }

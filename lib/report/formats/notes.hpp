@@ -7,7 +7,14 @@
 
 namespace attnprobe::report {
 
-/// Known bugs: what gets around them where the line has named them, else the whole of it; with details also where
+/// What the frameworks do that were asked for, a line each, naming the targets unless it is so on all. `results` are one
+/// config on some targets. "" where none was asked for.
+std::string framework_lines(const Results& results);
+
+/// What stands in the way, for the line of a result.
+std::string obstacles_summary(const campaign::Result& result);
+
+/// What gets around a framework's refusal, and what is to know of its call. Known bugs: what gets around them where the line has named them, else the whole of it; with details also where
 /// obstacles are from. One paragraph each, naming the targets that it concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
 std::string warning_text(const Results& results, const TextStyle& style);
 

@@ -198,6 +198,14 @@ const std::vector<ResultMember>& result_members() {
                           "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
        },
        [](const Result& r, Json& j) { put(j["frontend"], r.frontend); }},
+      {"frameworks", true,
+       [] {
+         return described(array_of(reference("framework")),
+                          "with --framework: what each does with the config before cuDNN sees it");
+       },
+       [](const Result& r, Json& j) {
+         if (!r.frameworks.empty()) j["frameworks"] = r.frameworks;
+       }},
       {"stages", false, [] { return array_of(one_of<Stage>()); },
        [](const Result& r, Json& j) { j["stages"] = stages_json(r.findings); }},
       {"failure", false, [] { return or_null(failure_schema()); },

@@ -123,6 +123,24 @@ Json root_cause() {
   return json;
 }
 
+Json framework_schema() {
+  Json json =
+      with(of_struct<rules::GateAnswer>(),
+           {{"title", "\"PyTorch 2.15.0\""},
+            {"takes",
+             "whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call "
+             "cannot say what the config says"},
+            {"instead", "what runs then, where that is known"},
+            {"refused_since", "no earlier release took it; empty where the oldest that was read refuses it too"},
+            {"taken_from", "the first later release that takes it; empty for none"},
+            {"by_name", "how a program names cuDNN"},
+            {"cudnn", "that the release pins; empty where it pins none, or none was read"},
+            {"notes", "what was assumed of the call, and what follows the gate"}});
+  with(json["properties"]["refusals"]["items"],
+       {{"since", "the release that brought the rule; empty: older than all read"}});
+  return json;
+}
+
 Json result() {
   std::vector<std::pair<std::string, Json>> properties;
   for (const ResultMember& member : result_members())
@@ -157,6 +175,7 @@ Json report_schema() {
       {"requirement", of_struct<rules::Requirement>()},
       {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty where no fixed version is known"}})},
       {"frontend", of_struct<rules::FrontendAnswer>()},
+      {"framework", framework_schema()},
       {"obstacle", of_struct<campaign::Obstacle>()},
       {"result", result()}};
   return schema;

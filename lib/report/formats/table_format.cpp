@@ -95,13 +95,6 @@ std::string cause_summary(const Result& result) {
                      words.empty() ? result.root_cause->explanation : words);
 }
 
-// What stands in the way, in the line itself.
-std::string obstacles_summary(const Result& result) {
-  std::string text;
-  for (const auto& obstacle : result.but) text += (text.empty() ? "" : "; ") + obstacle.text;
-  return text;
-}
-
 // Behind the answer: what works, what stands in the way, or why nothing works.
 std::string account_of(const Result& result) {
   if (result.by_rule) {
@@ -280,7 +273,7 @@ void add_causes_once(std::string& out, const Results& results, const Writer& wri
 }
 
 void add_config(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
-  out += headline(*results.front(), writer);
+  out += framework_lines(results) + headline(*results.front(), writer);
   if (style.details) {
     for (const Result* result : results) {
       const std::string line = line_of(*result);

@@ -94,6 +94,19 @@ std::string word_of(const JsonView& result, const CellAnswer& answer) {
   return answer.verdict == "supported" ? "yes" : "no";
 }
 
+CellFramework framework_of(const JsonView& place) {
+  CellFramework framework{place.text_or("title", ""),
+                          place.text_or("takes", ""),
+                          place.text_or("text", ""),
+                          place.text_or("instead", ""),
+                          {},
+                          {}};
+  for (const JsonView& refusal : place.elements_or_none("refusals"))
+    framework.changes.push_back(refusal.text_or("change", ""));
+  for (const JsonView& note : place.elements_or_none("notes")) framework.notes.push_back(note.text());
+  return framework;
+}
+
 CellAnswer answer_of(const JsonView& result) {
   CellAnswer answer;
   answer.verdict = result.text_or("verdict", "");
@@ -131,6 +144,8 @@ CellAnswer answer_of(const JsonView& result) {
     answer.notes.push_back(fmt::format("{} {} ({})", bug.text_or("what", ""), bug.text_or("advice", ""),
                                        source ? source->text_or("text", "") : ""));
   }
+  for (const JsonView& framework : result.elements_or_none("frameworks"))
+    answer.frameworks.push_back(framework_of(framework));
   if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
     answer.frontend = frontend->text_or("message", "");
   if (const auto from = result.find_set("from")) answer.from = from->text_or("text", "");
@@ -344,6 +359,13 @@ std::string obstacles_text(const CellAnswer& answer) {
   std::string text;
   for (const CellObstacle& obstacle : answer.but) text += (text.empty() ? "" : "; ") + obstacle.text;
   return text;
+}
+
+std::vector<std::string> framework_lines(const CellAnswer& answer) {
+  std::vector<std::string> lines;
+  for (const CellFramework& framework : answer.frameworks)
+    lines.push_back(framework.text + (framework.instead.empty() ? "" : "; " + framework.instead));
+  return lines;
 }
 
 std::string cells_summary(const CellTable& table) {

@@ -45,6 +45,14 @@ struct CellObstacle {
 };
 ATTNPROBE_JSON(CellObstacle, kind, text, source)
 
+/// What a framework does with it before cuDNN sees it.
+struct CellFramework {
+  std::string title, takes, text, instead;
+  std::vector<std::string> changes;  ///< what gets around its refusals
+  std::vector<std::string> notes;
+};
+ATTNPROBE_JSON(CellFramework, title, takes, text, instead, changes, notes)
+
 /// What was answered, without who was asked: many cells share one.
 struct CellAnswer {
   std::string verdict, expect;
@@ -58,17 +66,21 @@ struct CellAnswer {
   std::vector<CellMode> modes;
   std::vector<CellEngine> engines;
   std::vector<std::string> notes;  ///< unmet requirements and known bugs
-  std::string frontend;            ///< cudnn-frontend's refusal, or ""
-  std::string from;                ///< "from cuDNN 9.0.0 by rule", or ""
+  std::vector<CellFramework> frameworks;
+  std::string frontend;  ///< cudnn-frontend's refusal, or ""
+  std::string from;      ///< "from cuDNN 9.0.0 by rule", or ""
 };
 ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status,
-               reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frontend, from)
+               reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frameworks, frontend, from)
 
 /// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
 const std::string& outcome_word(const CellAnswer& answer);
 
 /// What stands in the way, in a line; "" for nothing.
 std::string obstacles_text(const CellAnswer& answer);
+
+/// What the frameworks do, each in a line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
+std::vector<std::string> framework_lines(const CellAnswer& answer);
 
 /// An answer's fastest right engine config; nullptr where nothing was timed.
 const CellEngine* fastest(const CellAnswer& answer);

@@ -25,7 +25,7 @@ function cellSections(view, place, open) {
       element('p', {}, 'This cell was not asked.'), byVersion, reproduceSection(view), configSection(view)
     ];
   return [
-    obstacleSection(answer), causeSection(answer), adviceSection(answer), notesSection(answer), reproduceSection(view), byVersion,
+    obstacleSection(answer), frameworkSection(answer), causeSection(answer), adviceSection(answer), notesSection(answer), reproduceSection(view), byVersion,
     enginesSection(answer), modesSection(answer), graphSection(answer), configSection(view)
   ];
 }
@@ -87,6 +87,19 @@ function obstacleSection({but = []}) {
   if (!but.length) return null;
   const items = but.map(([text, source]) => element('li', {}, textAt(text), ' ', element('small', {class: 'muted'}, textAt(source))));
   return section('What stands in the way', element('ul', {}, items));
+}
+
+/** What frameworks do before cuDNN sees it, with what gets around it, by their rules. */
+function frameworkSection({frameworks = []}) {
+  if (!frameworks.length) return null;
+  const items = frameworks.map(({text, instead, changes, notes}) => {
+    const more = [...changes.map((index) => `What helps: ${textAt(index)}`), ...notes.map(textAt)];
+    const then = textAt(instead);
+    return element(
+        'li', {}, textAt(text), then ? `; ${then}` : null,
+        more.length ? element('ul', {}, more.map((words) => element('li', {}, words))) : null);
+  });
+  return section('Frameworks', element('ul', {}, items));
 }
 
 function adviceSection({advice = []}) {

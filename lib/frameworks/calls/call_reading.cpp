@@ -1,0 +1,173 @@
+#include "frameworks/calls/call_reading.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "attention/fields.hpp"
+#include "base/error.hpp"
+#include "base/input.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::frameworks {
+namespace {
+
+constexpr size_t most_axes = 8;
+
+using ReadCall = FrameworkCall (*)(const JsonView& place);
+
+void add_call(std::vector<FrameworkCall>& calls, FrameworkCall call) {
+  const auto known =
+      std::find_if(calls.begin(), calls.end(), [&](const FrameworkCall& one) { return one.given == call.given; });
+  if (known != calls.end())
+    ++known->times;
+  else
+    calls.push_back(std::move(call));
+}
+
+FrameworkCall read_one(const JsonView& place, ReadCall read) {
+  FrameworkCall call = read(place);
+  call.origin = {place.source().name, place.pointer()};
+  call.given = place.json();
+  return call;
+}
+
+// Lines that a program printed among others.
+std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const std::string& mark,
+                                          ReadCall read) {
+  std::vector<FrameworkCall> calls;
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    const size_t at = line.find(mark + " {");
+    if (at == std::string_view::npos) continue;
+    const JsonSource source{fmt::format("{}:{}", file_name, number), ": ", false};
+    const Json json = parse_json(trim(line.substr(at + mark.size())), source, {.comments = false});
+    FrameworkCall call = read_one(JsonView(json, source), read);
+    call.origin = {file_name, std::to_string(number)};
+    add_call(calls, std::move(call));
+  }
+  if (calls.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: no call in it: neither JSON nor a line \"{} {{…}}\"", file_name, mark));
+  return calls;
+}
+
+std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& source, const std::string& mark,
+                                    ReadCall read) {
+  const std::string_view content = trim(text);
+  std::vector<FrameworkCall> calls;
+  // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
+  const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
+  if (!is_json || content.find(mark + " {") != std::string_view::npos) {
+    calls = calls_in_lines(text, source.name, mark, read);
+  } else {
+    const Json json = parse_json(text, source);
+    const JsonView whole(json, source);
+    if (json.is_array())
+      for (const JsonView& place : whole.elements()) add_call(calls, read_one(place, read));
+    else
+      add_call(calls, read_one(whole, read));
+    if (calls.empty()) whole.fail("no call in it");
+  }
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].name.empty()) calls[i].name = calls.size() == 1 ? "call" : fmt::format("call[{}]", i);
+    for (auto& spec : calls[i].graphs)
+      spec.name = calls[i].graphs.size() == 1
+                      ? calls[i].name
+                      : fmt::format("{}, {}", calls[i].name, is_bprop(spec) ? "backward" : "forward");
+  }
+  return calls;
+}
+
+std::vector<FrameworkCall> load_calls(const std::string& file_or_json, const char* option, const std::string& mark,
+                                      ReadCall read) {
+  const std::string_view word = trim(file_or_json);
+  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, {option, ": ", false}, mark, read);
+  return calls_in(input_text(file_or_json), {input_name(file_or_json)}, mark, read);
+}
+
+}  // namespace
+
+DataType call_type_in(const JsonView& place) {
+  constexpr std::string_view module = "torch.";
+  std::string word = place.text();
+  if (word.starts_with(module)) word.erase(0, module.size());
+  if (word == "bool") return DataType::boolean;
+  const Json plain = word;
+  return place.with(plain).one_of<DataType>();
+}
+
+CallTensor tensor_in(const JsonView& place) {
+  CallTensor tensor;
+  const auto extents = [&](const JsonView& list) {
+    if (list.elements().empty() || list.elements().size() > most_axes)
+      list.fail_unless_it_is(fmt::format("a shape of 1 to {} dimensions", most_axes));
+    std::vector<int64_t> values;
+    for (const JsonView& one : list.elements()) values.push_back(one.integer(1, attention::max_extent));
+    return values;
+  };
+  if (place.json().is_array()) {
+    tensor.shape = extents(place);
+    return tensor;
+  }
+  JsonObject object(place);
+  tensor.shape = extents(object.take("shape"));
+  if (const auto dtype = object.find_set("dtype")) tensor.dtype = call_type_in(*dtype);
+  if (const auto grad = object.find_set("requires_grad")) tensor.requires_grad = grad->boolean();
+  if (const auto device = object.find_set("device")) tensor.device = device->text();
+  if (const auto strides = object.find_set("strides")) {
+    tensor.strides.emplace();
+    for (const JsonView& one : strides->elements()) tensor.strides->push_back(one.integer(0, attention::max_extent));
+    if (tensor.strides->size() != tensor.shape.size())
+      strides->fail(fmt::format("{} strides for {} dimensions", tensor.strides->size(), tensor.shape.size()));
+  }
+  object.finish();
+  return tensor;
+}
+
+std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+
+DataType type_of_input(const CallTensor& tensor, const std::optional<DataType>& otherwise, const JsonView& place) {
+  if (tensor.dtype) return *tensor.dtype;
+  if (!otherwise) place.fail("\"dtype\" is missing, of the tensor or of the call");
+  return *otherwise;
+}
+
+void add_passes(FrameworkCall& call, const attention::AttentionSpec& forward, bool trains) {
+  call.graphs = {forward};
+  call.graphs.front().pass = trains ? attention::Pass::fprop_train : attention::Pass::fprop;
+  if (!trains) return;
+  call.graphs.push_back(forward);
+  call.graphs.back().pass = attention::Pass::bprop;
+}
+
+void check_graphs(const FrameworkCall& call, const JsonView& place) {
+  for (const auto& spec : call.graphs) {
+    const auto found = attention::contradictions(spec);
+    if (!found.empty()) place.fail(fmt::format("as a config: {}: {}", found.front().field, found.front().message));
+  }
+}
+
+std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name) {
+  return calls_in(text, {file_name}, "attnprobe-torch", read_torch_call);
+}
+std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name) {
+  return calls_in(text, {file_name}, "attnprobe-jax", read_jax_call);
+}
+std::vector<FrameworkCall> load_torch_calls(const std::string& file_or_json) {
+  return load_calls(file_or_json, "--torch", "attnprobe-torch", read_torch_call);
+}
+std::vector<FrameworkCall> load_jax_calls(const std::string& file_or_json) {
+  return load_calls(file_or_json, "--jax", "attnprobe-jax", read_jax_call);
+}
+
+}  // namespace attnprobe::frameworks

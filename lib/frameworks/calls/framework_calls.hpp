@@ -1,0 +1,39 @@
+// Calls of PyTorch's scaled_dot_product_attention and JAX's dot_product_attention: what a program passed, the graphs that the
+// framework builds of it, and what its gate is asked. docs/pytorch.md says how to print a call.
+//
+// What the graphs look like was read in logs of PyTorch 2.11 and JAX 0.11 with cuDNN 9.19 on an H200
+// (tests/fixtures/logs/frameworks); tests/frameworks/framework_calls_test.cpp builds those very graphs.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/config.hpp"
+#include "base/json.hpp"
+
+namespace attnprobe::frameworks {
+
+struct FrameworkCall {
+  std::string name;          ///< "name" of the JSON, else "call", "call[1]", …
+  attention::Origin origin;  ///< file, and JSON pointer or line
+  int64_t times = 1;         ///< how often a text holds this very call
+  Json given;                ///< as it was given
+  std::string release;       ///< of the framework, as the program said it: "2.11.0+cu130"; ""
+  /// The forward graph and, where a gradient is asked for, the backward graph.
+  std::vector<attention::AttentionSpec> graphs;
+  Json keys = Json::object();      ///< for the framework's gate (rules/framework_gates.hpp)
+  std::vector<std::string> notes;  ///< what of the call no graph says
+};
+
+/// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines such as
+/// "attnprobe-torch {…}". Equal calls are one. Throws Error(usage) naming file, JSON pointer or line, value and what is
+/// allowed.
+std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name);
+std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name);
+
+/// The same of an option's value: JSON itself, or a file, which may be compressed (gzip, xz); "-" is standard input.
+std::vector<FrameworkCall> load_torch_calls(const std::string& file_or_json);
+std::vector<FrameworkCall> load_jax_calls(const std::string& file_or_json);
+
+}  // namespace attnprobe::frameworks

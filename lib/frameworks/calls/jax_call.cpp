@@ -1,0 +1,159 @@
+// jax.nn.dot_product_attention, and the graphs that XLA builds of its custom call: composite graphs of (batch, length,
+// heads, head dimension) in memory, bias and mask together as one bias in Q's type, whose gradient is an output where it has one
+// batch entry and all heads, and padded scores that the backward graph hides after the statistics are subtracted.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frameworks/calls/call_reading.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::frameworks {
+namespace {
+
+using attention::AttentionSpec;
+
+// Batch, length, heads, head dimension; a tensor of three dimensions has one batch entry.
+attention::TensorShape jax_shape(const CallTensor& tensor, const JsonView& place) {
+  std::vector<int64_t> shape = tensor.shape;
+  if (shape.size() != 3 && shape.size() != 4)
+    place.fail(
+        fmt::format("an array of {} dimensions; allowed: 4 (batch, length, heads, head dimension), or 3 without "
+                    "the batch",
+                    shape.size()));
+  if (shape.size() == 3) shape.insert(shape.begin(), 1);
+  if (tensor.strides) place.fail("an array of JAX has no strides");
+  return {shape[0], shape[2], shape[1], shape[3]};
+}
+
+// Bias or mask in four dimensions: batch, heads, queries, keys.
+std::array<int64_t, 4> scores_shape(const CallTensor& tensor, const JsonView& place) {
+  if (tensor.shape.size() > 4) place.fail("an array of more than four dimensions; allowed: up to 4");
+  std::array<int64_t, 4> shape{1, 1, 1, 1};
+  std::copy_backward(tensor.shape.begin(), tensor.shape.end(), shape.end());
+  return shape;
+}
+
+std::array<int64_t, 4> broadcast(const std::array<int64_t, 4>& a, const std::array<int64_t, 4>& b) {
+  std::array<int64_t, 4> both{};
+  for (size_t i = 0; i < both.size(); ++i) both[i] = std::max(a[i], b[i]);
+  return both;
+}
+
+std::optional<attention::Bias> bias_of_scores(const std::array<int64_t, 4>& shape, const AttentionSpec& spec) {
+  const std::array<int64_t, 4> whole{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
+  attention::Bias bias;
+  bias.shape.clear();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (shape[i] != whole[i] && shape[i] != 1) return std::nullopt;
+    bias.shape += shape[i] == whole[i] ? "bhss"[i] : '1';
+  }
+  return bias;
+}
+
+// true, or the lengths themselves.
+bool lengths_in(JsonObject& object, const char* key, const AttentionSpec& spec, std::vector<int64_t>& lengths) {
+  const auto given = object.find_set(key);
+  if (!given) return false;
+  if (given->json().is_boolean()) return given->boolean();
+  lengths = given->integers();
+  if (static_cast<int64_t>(lengths.size()) != spec.batch)
+    given->fail(fmt::format("{} lengths for a batch of {}", lengths.size(), spec.batch));
+  return true;
+}
+
+struct LocalWindow {
+  int64_t left = 0, right = 0;
+};
+
+std::optional<LocalWindow> window_in(JsonObject& object) {
+  const auto given = object.find_set("local_window_size");
+  if (!given) return std::nullopt;
+  if (!given->json().is_array()) {
+    const int64_t both = given->integer(0, attention::max_extent);
+    return LocalWindow{both, both};
+  }
+  const auto sides = given->elements();
+  if (sides.size() != 2) given->fail_unless_it_is("a number, or two of them: left and right");
+  return LocalWindow{sides[0].integer(0, attention::max_extent), sides[1].integer(0, attention::max_extent)};
+}
+
+}  // namespace
+
+FrameworkCall read_jax_call(const JsonView& place) {
+  JsonObject object(place);
+  FrameworkCall call;
+  if (const auto name = object.find_set("name")) call.name = name->text();
+  if (const auto release = object.find_set("jax")) call.release = release->text();
+  std::optional<DataType> dtype;
+  if (const auto given = object.find_set("dtype")) dtype = call_type_in(*given);
+  const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
+  const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
+  const auto q_shape = jax_shape(q, q_place), k_shape = jax_shape(k, k_place), v_shape = jax_shape(v, v_place);
+
+  AttentionSpec spec;
+  spec.source = fmt::format("JAX's dot_product_attention, {}", place.source().name);
+  spec.pattern = attention::Pattern::sdpa_composite;
+  spec.dtype = type_of_input(q, dtype, q_place);
+  spec.batch = q_shape.batch;
+  spec.heads_q = q_shape.heads;
+  spec.heads_kv = k_shape.heads;
+  if (v_shape.heads != k_shape.heads) spec.heads_v = v_shape.heads;
+  spec.seqlen_q = q_shape.seqlen;
+  spec.seqlen_kv = k_shape.seqlen;
+  spec.head_dim_qk = q_shape.head_dim;
+  spec.head_dim_v = v_shape.head_dim;
+  call.keys["one_dtype"] =
+      type_of_input(k, dtype, k_place) == spec.dtype && type_of_input(v, dtype, v_place) == spec.dtype;
+  call.keys["one_batch"] = k_shape.batch == spec.batch && v_shape.batch == spec.batch;
+  call.keys["one_length_kv"] = v_shape.seqlen == k_shape.seqlen;
+  call.keys["one_head_dim_qk"] = k_shape.head_dim == q_shape.head_dim;
+
+  bool is_causal = false;
+  if (const auto given = object.find_set("is_causal")) is_causal = given->boolean();
+  if (is_causal) spec.mask.window_right = 0;
+  if (const auto given = object.find_set("scale")) spec.scale = given->number();
+  const bool has_q_lengths = lengths_in(object, "query_seq_lengths", spec, spec.mask.seqlens_q);
+  const bool has_kv_lengths = lengths_in(object, "key_value_seq_lengths", spec, spec.mask.seqlens_kv);
+  spec.mask.padding = has_q_lengths || has_kv_lengths;  // jax.nn fills in the other
+  if (const auto window = window_in(object)) {
+    spec.mask.window_left = window->left;
+    call.keys["window_length"] = window->left + 1;
+    call.keys["local_window_right"] = window->right;
+  }
+  const bool trains_inputs = q.requires_grad || k.requires_grad || v.requires_grad;
+  bool trains = trains_inputs;
+  if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
+  std::optional<std::array<int64_t, 4>> added;
+  for (const char* key : {"bias", "mask"}) {
+    const auto given = object.find_set(key);
+    if (!given) continue;
+    const CallTensor tensor = tensor_in(*given);
+    const auto shape = scores_shape(tensor, *given);
+    added = added ? broadcast(*added, shape) : shape;
+    trains = trains || tensor.requires_grad;
+  }
+  bool bias_has_gradient = false;
+  if (added) {
+    call.keys["mask_rows"] = (*added)[2];
+    call.keys["mask_columns"] = (*added)[3];
+    spec.bias = bias_of_scores(*added, spec);
+    bias_has_gradient = (*added)[0] == 1 && (*added)[1] == spec.heads_q;
+    if (!spec.bias)
+      call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
+  }
+  call.keys["requires_grad"] = trains;
+  if (const auto given = object.find_set("implementation"))
+    if (given->word({"cudnn", "xla"}) == "cudnn") call.keys[rules::names_cudnn] = true;
+  object.finish();
+  add_passes(call, spec, trains);
+  if (trains) {
+    AttentionSpec& backward = call.graphs.back();
+    backward.mask.padding_after_stats = spec.mask.padding;
+    if (backward.bias) backward.bias->grad = bias_has_gradient;
+  }
+  check_graphs(call, place);
+  return call;
+}
+
+}  // namespace attnprobe::frameworks

@@ -1,0 +1,226 @@
+// torch.nn.functional.scaled_dot_product_attention, and the graphs that its cuDNN backend builds (MHA.cpp): cudnn-frontend's
+// sdpa, of the tensors' own strides; causal from the top left; a mask as a bias that is expanded to the batch and the
+// lengths; the outputs in Q's order of dimensions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "attention/fields.hpp"
+#include "frameworks/calls/call_reading.hpp"
+#include "importers/cudnn_frontend/import_frontend_layout.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::frameworks {
+namespace {
+
+using attention::AttentionSpec;
+using attention::Strides;
+using attention::TensorLayout;
+
+// Of Q, K and V in four dimensions: a call of three has one batch entry (PyTorch 2.14; older ones refuse it).
+struct TorchInput {
+  attention::TensorShape shape;
+  Strides strides{};
+};
+
+TorchInput torch_input(const CallTensor& tensor, const JsonView& place) {
+  std::vector<int64_t> shape = tensor.shape, strides = tensor.strides.value_or(contiguous_strides(tensor.shape));
+  if (shape.size() != 3 && shape.size() != 4)
+    place.fail(
+        fmt::format("a tensor of {} dimensions; allowed: 4 (batch, heads, length, head dimension), or 3 without "
+                    "the batch",
+                    shape.size()));
+  if (shape.size() == 3) {
+    strides.insert(strides.begin(), strides[0] * shape[0]);
+    shape.insert(shape.begin(), 1);
+  }
+  return {{shape[0], shape[1], shape[2], shape[3]}, {strides[0], strides[1], strides[2], strides[3]}};
+}
+
+// The dimensions as they lie in memory, outermost first: "bshd". What PyTorch makes beside a tensor lies so.
+std::string order_of(const TorchInput& input) {
+  std::array<size_t, 4> order{0, 1, 2, 3};
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return input.strides[a] > input.strides[b]; });
+  const std::array<char, 4> letters{'b', 'h', 's', 'd'};
+  std::string axes;
+  for (const size_t axis : order) axes += letters[axis];
+  return axes;
+}
+
+// A new tensor like this one: its very strides where it is dense, else its order.
+TensorLayout dense_like(const TorchInput& input, const TensorLayout& layout) {
+  const bool is_named = !layout.strides && attention::without_interleave(layout.axes) == layout.axes;
+  return is_named ? layout : TensorLayout{order_of(input), {}};
+}
+
+// As Tensor.expand() sees it: 0 for an axis that is repeated.
+Strides expanded_strides(const CallTensor& mask, const std::vector<int64_t>& strides,
+                         const std::array<int64_t, 4>& to) {
+  Strides expanded{};
+  const size_t rank = mask.shape.size();
+  for (size_t i = 4; i-- > 0;) {
+    const bool is_new = i + rank < 4;
+    const int64_t extent = is_new ? 1 : mask.shape[i + rank - 4];
+    expanded[i] = is_new ? (i == 3 ? 1 : to[i + 1] * expanded[i + 1]) : strides[i + rank - 4];
+    if (extent != to[i]) expanded[i] = 0;
+  }
+  return expanded;
+}
+
+bool can_expand(const CallTensor& mask, const std::array<int64_t, 4>& to) {
+  const size_t rank = mask.shape.size();
+  if (rank < 2 || rank > 4) return false;
+  for (size_t i = 4 - rank; i < 4; ++i) {
+    const int64_t extent = mask.shape[i + rank - 4];
+    if (extent != 1 && extent != to[i]) return false;
+  }
+  return true;
+}
+
+// What is added to the scores: a boolean mask is written as one of Q's type first.
+std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSpec& spec) {
+  const bool has_heads = mask.shape.size() == 4 && mask.shape[1] != 1;
+  const std::array<int64_t, 4> to{spec.batch, has_heads ? spec.heads_q : 1, spec.seqlen_q, spec.seqlen_kv};
+  if (!can_expand(mask, to)) return std::nullopt;
+  const bool is_boolean = mask.dtype == DataType::boolean;
+  const auto own = is_boolean || !mask.strides ? contiguous_strides(mask.shape) : *mask.strides;
+  const Strides strides = expanded_strides(mask, own, to);
+  attention::Bias bias;
+  bias.shape = has_heads ? "bhss" : "b1ss";
+  if (strides != Strides{to[1] * to[2] * to[3], to[2] * to[3], to[3], 1}) bias.strides = strides;
+  return bias;
+}
+
+void describe_mask(Json& keys, const CallTensor& mask) {
+  const size_t rank = mask.shape.size();
+  keys["mask_rank"] = rank;
+  if (rank == 4) {
+    keys["mask_batch"] = mask.shape[0];
+    keys["mask_heads"] = mask.shape[1];
+  } else {
+    keys["mask_batch"] = keys["mask_heads"] = nullptr;
+  }
+  keys["mask_rows"] = rank >= 2 ? Json(mask.shape[rank - 2]) : Json();
+  keys["mask_columns"] = mask.shape[rank - 1];
+  keys["mask_last_stride"] = mask.strides.value_or(contiguous_strides(mask.shape)).back();
+  keys["mask_requires_grad"] = mask.requires_grad;
+}
+
+void set_shape(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, const TorchInput& v) {
+  spec.batch = q.shape.batch;
+  spec.heads_q = q.shape.heads;
+  spec.heads_kv = k.shape.heads;
+  if (v.shape.heads != k.shape.heads) spec.heads_v = v.shape.heads;
+  spec.seqlen_q = q.shape.seqlen;
+  spec.seqlen_kv = k.shape.seqlen;
+  spec.head_dim_qk = q.shape.head_dim;
+  spec.head_dim_v = v.shape.head_dim;
+}
+
+// A jagged nested tensor: tokens back to back behind a batch stride that says nothing.
+void set_nested(AttentionSpec& spec, const std::vector<int64_t>& lengths) {
+  const auto ragged = [](int64_t heads, int64_t head_dim) {
+    return TensorLayout{"thd", Strides{attention::max_extent, head_dim, heads * head_dim, 1}};
+  };
+  spec.q = ragged(spec.heads_q, spec.head_dim_qk);
+  spec.k = ragged(spec.heads_kv, spec.head_dim_qk);
+  spec.v = ragged(heads_v(spec), spec.head_dim_v);
+  spec.o = ragged(spec.heads_q, spec.head_dim_v);
+  spec.mask.padding = true;
+  spec.mask.seqlens_q = spec.mask.seqlens_kv = lengths;
+}
+
+void set_layouts(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, const TorchInput& v) {
+  const auto layouts = importers::layouts_of({q.shape, q.strides}, {k.shape, k.strides}, {v.shape, v.strides});
+  spec.q = layouts[0];
+  spec.k = layouts[1];
+  spec.v = layouts[2];
+  spec.o = TensorLayout{order_of(q), {}};
+  spec.dq = dense_like(q, spec.q);
+  spec.dk = dense_like(k, spec.k);
+  spec.dv = dense_like(v, spec.v);
+}
+
+}  // namespace
+
+FrameworkCall read_torch_call(const JsonView& place) {
+  JsonObject object(place);
+  FrameworkCall call;
+  if (const auto name = object.find_set("name")) call.name = name->text();
+  if (const auto release = object.find_set("torch")) call.release = release->text();
+  std::optional<DataType> dtype;
+  if (const auto given = object.find_set("dtype")) dtype = call_type_in(*given);
+  const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
+  const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
+  if (k.shape.size() != q.shape.size() || v.shape.size() != q.shape.size())
+    place.fail(fmt::format("query, key and value have {}, {} and {} dimensions; allowed: one number", q.shape.size(),
+                           k.shape.size(), v.shape.size()));
+  const TorchInput q_input = torch_input(q, q_place), k_input = torch_input(k, k_place),
+                   v_input = torch_input(v, v_place);
+  if (k_input.shape.head_dim != q_input.shape.head_dim)
+    k_place.fail(fmt::format("its head dimension is {}; allowed: the query's, {}", k_input.shape.head_dim,
+                             q_input.shape.head_dim));
+  if (v_input.shape.seqlen != k_input.shape.seqlen)
+    v_place.fail(fmt::format("its length is {}; allowed: the key's, {}", v_input.shape.seqlen, k_input.shape.seqlen));
+
+  AttentionSpec spec;
+  spec.source = fmt::format("PyTorch's scaled_dot_product_attention, {}", place.source().name);
+  spec.dtype = type_of_input(q, dtype, q_place);
+  const bool one_dtype =
+      type_of_input(k, dtype, k_place) == spec.dtype && type_of_input(v, dtype, v_place) == spec.dtype;
+  set_shape(spec, q_input, k_input, v_input);
+  set_layouts(spec, q_input, k_input, v_input);
+  if (const auto nested = object.find_set("nested_lengths")) {
+    const auto lengths = nested->integers();
+    if (static_cast<int64_t>(lengths.size()) != spec.batch)
+      nested->fail(fmt::format("{} lengths for a batch of {}", lengths.size(), spec.batch));
+    set_nested(spec, lengths);
+    spec.dq = spec.dk = spec.dv = {};
+    call.keys["nested"] = true;
+  } else {
+    call.keys["nested"] = false;
+  }
+  bool is_causal = false;
+  if (const auto given = object.find_set("is_causal")) is_causal = given->boolean();
+  if (is_causal) spec.mask.window_right = 0;
+  if (const auto given = object.find_set("scale")) spec.scale = given->number();
+  if (const auto given = object.find_set("dropout_p")) {
+    const double probability = given->number();
+    if (!(probability >= 0 && probability < 1)) given->fail_out_of_range("0 to below 1");
+    if (probability > 0) spec.dropout = attention::Dropout{probability, {}, {}, false};
+  }
+  bool enable_gqa = false;
+  if (const auto given = object.find_set("enable_gqa")) enable_gqa = given->boolean();
+  call.keys["enable_gqa"] = enable_gqa;
+  bool mask_requires_grad = false;
+  if (const auto given = object.find_set("attn_mask")) {
+    if (is_causal) given->fail("PyTorch takes attn_mask or is_causal=True, not both");
+    const CallTensor mask = tensor_in(*given);
+    describe_mask(call.keys, mask);
+    mask_requires_grad = mask.requires_grad;
+    spec.bias = bias_of(mask, spec);
+    if (!spec.bias) call.notes.emplace_back("attn_mask cannot be expanded to the scores: the graphs are without it");
+  }
+  const bool grads = q.requires_grad || k.requires_grad || v.requires_grad || mask_requires_grad;
+  bool grad_enabled = true;
+  if (const auto given = object.find_set("grad_enabled")) grad_enabled = given->boolean();
+  const bool trains = grads && grad_enabled;
+  call.keys["requires_grad"] = trains;
+  call.keys["query_requires_grad"] = q.requires_grad && grad_enabled;
+  call.keys["one_dtype"] = one_dtype;
+  call.keys["one_batch"] = k_input.shape.batch == spec.batch && v_input.shape.batch == spec.batch;
+  call.keys["tensor_rank"] = q.shape.size();
+  call.keys["on_cuda"] = q.device.empty() || q.device.starts_with("cuda");
+  if (const auto given = object.find_set("deterministic")) call.keys["deterministic_algorithms"] = given->boolean();
+  if (const auto given = object.find_set("cudnn_sdp_enabled")) call.keys["cudnn_sdp_enabled"] = given->boolean();
+  if (const auto given = object.find_set("backend")) {
+    given->word({"CUDNN_ATTENTION"});
+    call.keys[rules::names_cudnn] = true;
+  }
+  object.finish();
+  add_passes(call, spec, trains);
+  check_graphs(call, place);
+  return call;
+}
+
+}  // namespace attnprobe::frameworks

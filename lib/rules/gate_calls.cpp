@@ -1,0 +1,201 @@
+// A config as a framework's call: what each key of a gate means for a person who asks with a config alone. The help of
+// the keys is in lib/rules/frameworks.
+#include <fmt/format.h>
+
+#include <functional>
+#include <map>
+
+#include "base/error.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::rules {
+namespace {
+
+using attention::AttentionSpec;
+
+struct AskedConfig {
+  const AttentionSpec& spec;
+  const Json& problem;  // flat
+};
+using CallValue = std::function<Json(const AskedConfig&)>;
+
+bool is_set(const AskedConfig& asked, const char* key) {
+  return asked.problem.at(key) == true;
+}
+
+bool will_train(const AskedConfig& asked) {
+  return asked.spec.pass != attention::Pass::fprop;
+}
+
+// An axis of the bias, which is a mask to frameworks: its extent, or 1 where it is shared.
+CallValue mask_extent(size_t axis, int64_t AttentionSpec::*extent) {
+  return [axis, extent](const AskedConfig& asked) -> Json {
+    if (!asked.spec.bias) return nullptr;
+    return asked.spec.bias->shape.at(axis) == '1' ? int64_t{1} : asked.spec.*extent;
+  };
+}
+
+Json group_of(const AskedConfig& asked) {
+  const AttentionSpec& spec = asked.spec;
+  if (spec.heads_kv <= 0 || spec.heads_q % spec.heads_kv != 0) return nullptr;
+  return spec.heads_q / spec.heads_kv;
+}
+
+Json rows_of_group(const AskedConfig& asked) {
+  const Json group = group_of(asked);
+  return group.is_null() ? Json() : Json(group.get<int64_t>() * asked.spec.seqlen_q);
+}
+
+Json nvte_mask(const AskedConfig& asked) {
+  const bool is_padded = is_set(asked, "padding");
+  if (!is_set(asked, "causal")) return is_padded ? "padding" : "no_mask";
+  return fmt::format("{}causal{}", is_padded ? "padding_" : "", is_set(asked, "bottom_right") ? "_bottom_right" : "");
+}
+
+Json nvte_format(const AskedConfig& asked) {
+  if (is_set(asked, "ragged")) return "thd";
+  return asked.spec.q.axes.starts_with('s') ? "sbhd" : "bshd";
+}
+
+Json nvte_group(const AskedConfig& asked) {
+  const std::string &q = asked.spec.q.axes, &k = asked.spec.k.axes;
+  if (q.find("3h") != q.npos) return "3hd";
+  if (q.find('3') != q.npos) return "h3d";
+  if (k.find("2h") != k.npos) return "hd_2hd";
+  return k.find('2') != k.npos ? "hd_h2d" : "hd_hd_hd";
+}
+
+// Nothing but what its help names: two frameworks mean two things by it.
+bool is_plain_for_score_mod(const AskedConfig& asked) {
+  for (const char* extra :
+       {"fp8", "ragged", "paged", "padding", "causal", "bias", "alibi", "dropout", "max_logit", "sink"})
+    if (is_set(asked, extra)) return false;
+  return asked.problem.at("window_left").is_null() && asked.problem.at("window_right").is_null();
+}
+
+bool is_plain_for_flashinfer(const AskedConfig& asked) {
+  for (const char* extra : {"bias", "alibi", "softcap", "sink"})
+    if (is_set(asked, extra)) return false;
+  return asked.problem.at("window_left").is_null() && asked.problem.at("score_mod").is_null();
+}
+
+Json flashinfer_call(const AskedConfig& asked) {
+  constexpr int64_t most_decode_queries = 4;
+  if (!asked.spec.paged) return "ragged_auto";
+  return asked.spec.seqlen_q <= most_decode_queries ? "decode_auto" : "prefill_cudnn";
+}
+
+// A serving engine's language models are causal and page their cache; towers for images and diffusion models are not.
+CallValue served_model(bool causal_too, const char* otherwise) {
+  return [causal_too, otherwise](const AskedConfig& asked) -> Json {
+    const bool is_language = asked.spec.paged || is_set(asked, "decode") || (causal_too && is_set(asked, "causal"));
+    return is_language ? "language" : otherwise;
+  };
+}
+
+Json local_window_right(const AskedConfig& asked) {
+  const attention::Mask& mask = asked.spec.mask;
+  if (!mask.window_left && mask.window_right.value_or(0) == 0) return nullptr;
+  return mask.window_right ? Json(*mask.window_right) : Json();
+}
+
+CallValue same_as(const char* key) {
+  return [key](const AskedConfig& asked) { return asked.problem.at(key); };
+}
+
+// By key, or by framework and key where frameworks differ.
+const std::map<std::string, CallValue, std::less<>>& call_values() {
+  static const CallValue in_training = [](const AskedConfig& asked) { return Json(will_train(asked)); };
+  static const std::map<std::string, CallValue, std::less<>> values{
+      {"requires_grad", in_training},
+      {"query_requires_grad", in_training},
+      {"is_training", in_training},
+      {"inference", [](const AskedConfig& asked) { return Json(!will_train(asked)); }},
+      {"deterministic_algorithms", same_as("deterministic")},
+      {"mask_rank", [](const AskedConfig& asked) { return asked.spec.bias ? Json(4) : Json(); }},
+      {"mask_batch", mask_extent(0, &AttentionSpec::batch)},
+      {"mask_heads", mask_extent(1, &AttentionSpec::heads_q)},
+      {"mask_rows", mask_extent(2, &AttentionSpec::seqlen_q)},
+      {"mask_columns", mask_extent(3, &AttentionSpec::seqlen_kv)},
+      {"mask_last_stride", [](const AskedConfig& asked) { return asked.spec.bias ? Json(1) : Json(); }},
+      {"mask_requires_grad", same_as("bias_grad")},
+      {"bias_requires_grad", same_as("bias_grad")},
+      {"array_mask", same_as("bias")},
+      {"page_size",
+       [](const AskedConfig& asked) { return asked.spec.paged ? Json(asked.spec.paged->block_size) : Json(); }},
+      {"page_size_power_of_two",
+       [](const AskedConfig& asked) {
+         const int64_t size = asked.spec.paged ? asked.spec.paged->block_size : 1;
+         return Json((size & (size - 1)) == 0);
+       }},
+      {"seqused_k", same_as("paged")},
+      {"kv_cache", same_as("paged")},
+      {"same_cu_seq", [](const AskedConfig& asked) { return Json(asked.spec.seqlen_q == asked.spec.seqlen_kv); }},
+      {"group", group_of},
+      {"rows", same_as("seqlen_q")},
+      {"tile_rows", rows_of_group},
+      {"units", [](const AskedConfig& asked) { return Json(asked.spec.batch * asked.spec.heads_kv); }},
+      {"scores",
+       [](const AskedConfig& asked) {
+         const AttentionSpec& s = asked.spec;
+         // As a double: the product of four extents may be more than an integer holds.
+         return Json(static_cast<double>(s.batch) * static_cast<double>(s.heads_q) * static_cast<double>(s.seqlen_q) *
+                     static_cast<double>(s.seqlen_kv));
+       }},
+      {"seqlen_q_given", same_as("padding")},
+      {"seqlen_kv_given", same_as("padding")},
+      {"padding_mask_type", same_as("padding")},
+      {"packed", same_as("ragged")},
+      {"offsets", same_as("ragged")},
+      {"nested", same_as("ragged")},
+      {"enable_gqa", same_as("gqa")},
+      {"local_window_right", local_window_right},
+      {"window_length",
+       [](const AskedConfig& asked) {
+         const auto& left = asked.spec.mask.window_left;
+         return left ? Json(*left + 1) : Json();
+       }},
+      {"flashinfer/plain_call", [](const AskedConfig& asked) { return Json(is_plain_for_flashinfer(asked)); }},
+      {"flashinfer/call", flashinfer_call},
+      {"transformer-engine/plain_call", [](const AskedConfig& asked) { return Json(is_plain_for_score_mod(asked)); }},
+      {"vllm/use", served_model(true, "vision")},
+      {"sglang/use", served_model(false, "diffusion")},
+      {"autoregressive", same_as("decode")},
+      {"local_sliding", [](const AskedConfig& asked) { return Json(asked.spec.mask.window_left.has_value()); }},
+      {"max_logits", same_as("max_logit")},
+      {"return_max_logit", same_as("max_logit")},
+      {"fp8_recipe", same_as("fp8_scaling")},
+      {"qkv_format", nvte_format},
+      {"qkv_layout_group", nvte_group},
+      {"softmax_type", [](const AskedConfig& asked) { return Json(is_set(asked, "sink") ? "learnable" : "vanilla"); }},
+      {"attn_mask_type", nvte_mask},
+      {"bias_type",
+       [](const AskedConfig& asked) {
+         if (is_set(asked, "alibi")) return Json("alibi");
+         return Json(is_set(asked, "bias") ? "post_scale_bias" : "no_bias");
+       }},
+  };
+  return values;
+}
+
+}  // namespace
+
+Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, CudnnVersion cudnn_version, int sm,
+                        const Json& call) {
+  const Json problem = describe_problem(spec, cudnn_version, sm);
+  Json all = gate.base;
+  all.update(problem);
+  const auto& values = call_values();
+  for (const GateKey& gate_key : gate.keys) {
+    const std::string& name = gate_key.key.name;
+    auto found = values.find(gate.framework + "/" + name);
+    if (found == values.end()) found = values.find(name);
+    if (found != values.end()) all[name] = found->second({spec, problem});
+    if (call.is_object() && call.contains(name)) all[name] = call.at(name);
+  }
+  // There for a call alone: of a config nothing is known but what it says.
+  if (call.is_object() && !call.empty()) all[names_cudnn] = call.value(names_cudnn, false);
+  return all;
+}
+
+}  // namespace attnprobe::rules
