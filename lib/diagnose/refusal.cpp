@@ -48,6 +48,33 @@ std::string with_options(std::string next, const std::string& options) {
   return next.insert(at + command.size(), added);
 }
 
+// The catalogue's step may name a second one, "A; or B": the first is the one to take, the other is what else helps.
+std::pair<std::string, std::string> step_and_rest(const std::string& next) {
+  size_t at = std::string::npos;
+  for (const std::string_view joint : {"; ", ", or "})
+    if (const size_t found = next.find(joint); found < at) at = found;
+  if (at == std::string::npos) return {next, ""};
+  std::string rest = next.substr(next[at] == ';' ? at + 2 : at + 5);
+  for (const std::string_view word : {"or ", "and "})
+    if (rest.starts_with(word)) rest.erase(0, word.size());
+  return {next.substr(0, at), rest};
+}
+
+// Where the text tells something of the call, cuDNN can be asked about the like at once.
+std::string step_of(const Sentence& sentence, const std::string& step, const std::string& options) {
+  const bool is_cudnns = sentence.layer == Layer::cudnn_engine || sentence.layer == Layer::cudnn_heuristics;
+  if (is_cudnns && !options.empty() && step.find("attnprobe probe") == std::string::npos)
+    return fmt::format("attnprobe probe{} with the rest of the call's shape", options);
+  return with_options(step, options);
+}
+
+std::string headline_of(const Sentence& sentence) {
+  if (sentence.kind == SentenceKind::note) return sentence.who + " says what happened, and refuses nothing";
+  if (sentence.kind == SentenceKind::general && sentence.layer == Layer::framework)
+    return "A program refuses cuDNN's attention, in words of its own";
+  return headline_of(sentence.layer, sentence.who);
+}
+
 Refusal refusal_of(const SentenceHit& hit, const std::string& options) {
   const Sentence& sentence = *hit.sentence;
   Refusal refusal;
@@ -55,11 +82,12 @@ Refusal refusal_of(const SentenceHit& hit, const std::string& options) {
   refusal.layer = sentence.layer;
   refusal.who = sentence.who;
   refusal.kind = sentence.kind;
-  refusal.headline = sentence.kind == SentenceKind::note ? fmt::format("{} says, and refuses nothing", sentence.who)
-                                                         : headline_of(sentence.layer, sentence.who);
+  refusal.headline = headline_of(sentence);
   refusal.means = sentence.means;
   refusal.causes = sentence.causes;
-  refusal.next = with_options(sentence.next, options);
+  const auto [step, rest] = step_and_rest(sentence.next);
+  refusal.help = rest;
+  refusal.next = step_of(sentence, step, options);
   refusal.versions = releases_in_words(
       sentence.who, sentence.versions.size() == 1 ? sentence.versions[0] : sentence.versions[hit.match]);
   refusal.source = sentence.source;
@@ -175,7 +203,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
   for (const Refusal& refusal : answer.refusals)
-    if (refusal.kind == SentenceKind::general && refusal.who != "cuDNN" && refusal.who != "cudnn-frontend" &&
+    if (refusal.kind == SentenceKind::general && refusal.layer != Layer::framework && refusal.who != "cuDNN" &&
+        refusal.who != "cudnn-frontend" &&
         std::find(answer.callers.begin(), answer.callers.end(), refusal.who) == answer.callers.end())
       answer.callers.push_back(refusal.who);
   answer.told = told_in_words(findings.facts);

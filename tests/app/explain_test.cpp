@@ -73,6 +73,9 @@ TEST_CASE("explain: of several problems the innermost comes first, and what else
   CHECK(json["refusals"][0]["layer"] == "cudnn_heuristics");
   CHECK(json["refusals"][0]["first_line"] == 1);
   CHECK(json["refusals"][0]["times"] == 1);
+  CHECK(json["refusals"][0]["next"] ==
+        "attnprobe probe --pass fprop_train --head-dim 144 --target sm_89 with the rest of the call's shape");
+  CHECK(json["next"] == json["refusals"][0]["next"]);
   CHECK(json["callers"] == Json{"PyTorch SDPA"});
   const std::string told = json["told"].dump();
   for (const char* part : {"compute capability 8.9 (sm_89)", "engine 1", "forward attention with statistics",

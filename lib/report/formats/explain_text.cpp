@@ -141,6 +141,15 @@ bool sentences_lead(const replay::Replay& replay, const diagnose::TextAnswer& te
   return !cause || text.refusals.front().layer < diagnose::layer_of(cause->category);
 }
 
+// What the graphs of a log do not say already.
+diagnose::TextAnswer besides_graphs(diagnose::TextAnswer text) {
+  std::erase_if(text.refusals, [](const diagnose::Refusal& refusal) {
+    return refusal.kind == diagnose::SentenceKind::general || refusal.layer == diagnose::Layer::cudnn_engine ||
+           refusal.layer == diagnose::Layer::cudnn_heuristics;
+  });
+  return text;
+}
+
 std::string next_step(const replay::Replay& replay, const diagnose::TextAnswer& text) {
   return sentences_lead(replay, text) ? text.refusals.front().next : advice_for(replay);
 }
@@ -180,7 +189,7 @@ std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswe
   std::string out;
   const auto cause = shows_graphs(replay) ? std::nullopt : first_cause(replay);
   if (cause) out = diagnose::headline_of(diagnose::layer_of(cause->category), "cuDNN") + "\n";
-  out += graphs_text(replay, style) + other_refusals_text(text, 0, style);
+  out += graphs_text(replay, style) + other_refusals_text(besides_graphs(text), 0, style);
   return out + "\n" + wrapped(next, 0, style.width);
 }
 

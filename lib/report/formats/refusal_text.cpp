@@ -49,7 +49,7 @@ std::string refusals_text(const diagnose::TextAnswer& answer, const TextStyle& s
       out += wrapped(first.causes.size() == 1 ? first.causes[i] : fmt::format("{}. {}", i + 1, first.causes[i]), 4,
                      style.width);
   }
-  out += part("what usually gets around it", first.help, style);
+  out += part("what else helps", first.help, style);
   std::string told;
   for (const auto& fact : answer.told) told += (told.empty() ? "" : "; ") + fact;
   out += part("the text also tells", told, style);
