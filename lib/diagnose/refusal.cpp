@@ -119,6 +119,7 @@ void set_place(Refusal& refusal, const Place& place) {
   refusal.line = place.line;
   refusal.first_line = place.first_line;
   refusal.times = place.times;
+  refusal.in_log = place.in_log;
 }
 
 std::vector<std::string> told_in_words(const TextFacts& facts) {

@@ -26,9 +26,10 @@ struct Refusal {
   std::string versions;             ///< releases that have the sentence, in words; "" where they are not known
   std::string source;               ///< how it is known
   SentenceKind kind = SentenceKind::refusal;
+  bool in_log = false;  ///< it stands in lines of cuDNN's log alone
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
-               source, kind)
+               source, kind, in_log)
 
 struct TextAnswer {
   std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
@@ -43,7 +44,8 @@ Layer layer_of(Category category);
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// `skip_log`: what stands in entries of cuDNN's log alone is left out, since the log's graphs say more of it.
+/// `skip_log`: what stands in lines of cuDNN's log alone is left out: the log's graphs were rebuilt, and programs get over
+/// much that cuDNN logs.
 TextAnswer answer_of(const TextFindings& findings, bool skip_log);
 
 }  // namespace attnprobe::diagnose

@@ -120,13 +120,14 @@ const Patterns& all_patterns() {
   return patterns;
 }
 
-// "e! ", "W! CuDNN (v9…", behind whatever a launcher puts there.
+// "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", behind whatever a launcher puts there.
 bool is_line_of_log(std::string_view line) {
   static const RE2 marker("(?:^|[ :\\]\\t])[iweIWE]! ", [] {
     RE2::Options options = finder_options();
     options.set_case_sensitive(true);
     return options;
   }());
+  if (line.find("; Reason: ") != std::string_view::npos) return true;
   return line.find("! ") != std::string_view::npos && RE2::PartialMatch(line.substr(0, 200), marker);
 }
 

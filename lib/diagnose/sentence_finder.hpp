@@ -19,7 +19,7 @@ struct Place {
   std::string line;        ///< the plain line (plain_line()) in which it begins, cut where it is long
   int64_t first_line = 0;  ///< of the text, from 1: the first time
   int64_t times = 0;       ///< how often
-  bool in_log = true;      ///< in entries of cuDNN's log alone: cuDNN says there what programs get over, too
+  bool in_log = true;      ///< in lines of cuDNN's log alone: cuDNN says there what programs get over, too
   friend bool operator==(const Place&, const Place&) = default;
 };
 

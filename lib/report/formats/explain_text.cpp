@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/input.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -134,11 +136,13 @@ std::optional<diagnose::RootCause> first_cause(const replay::Replay& replay) {
   return std::nullopt;
 }
 
-// Who leads: the sentences, unless a log's graphs were rebuilt or its reasons come from further inside.
-bool sentences_lead(const replay::Replay& replay, const diagnose::TextAnswer& text) {
-  if (text.refusals.empty() || shows_graphs(replay)) return false;
-  const auto cause = first_cause(replay);
-  return !cause || text.refusals.front().layer < diagnose::layer_of(cause->category);
+// What the text says besides the reasons of a graph: cuDNN's log lines count where they speak of the machine.
+diagnose::TextAnswer besides_reasons(const replay::Replay& replay, diagnose::TextAnswer text) {
+  if (!replay.graphs.empty())
+    std::erase_if(text.refusals, [](const diagnose::Refusal& refusal) {
+      return refusal.in_log && refusal.layer != diagnose::Layer::environment;
+    });
+  return text;
 }
 
 // What the graphs of a log do not say already.
@@ -150,8 +154,26 @@ diagnose::TextAnswer besides_graphs(diagnose::TextAnswer text) {
   return text;
 }
 
-std::string next_step(const replay::Replay& replay, const diagnose::TextAnswer& text) {
-  return sentences_lead(replay, text) ? text.refusals.front().next : advice_for(replay);
+// Who leads: the sentences, unless a log's graphs were rebuilt or its reasons come from further inside.
+bool sentences_lead(const replay::Replay& replay, const diagnose::TextAnswer& besides) {
+  if (besides.refusals.empty() || shows_graphs(replay)) return false;
+  const auto cause = first_cause(replay);
+  return !cause || besides.refusals.front().layer < diagnose::layer_of(cause->category);
+}
+
+std::string next_step(const replay::Replay& replay, const diagnose::TextAnswer& besides) {
+  return sentences_lead(replay, besides) ? besides.refusals.front().next : advice_for(replay);
+}
+
+// For programs the first refusal is the one that leads: of the graph's own layer, where a graph's reasons do.
+std::vector<diagnose::Refusal> ordered_refusals(const replay::Replay& replay, const diagnose::TextAnswer& text) {
+  std::vector<diagnose::Refusal> refusals = text.refusals;
+  const auto cause = first_cause(replay);
+  if (cause && !sentences_lead(replay, besides_reasons(replay, text)))
+    std::stable_partition(refusals.begin(), refusals.end(), [&](const diagnose::Refusal& refusal) {
+      return refusal.layer == diagnose::layer_of(cause->category);
+    });
+  return refusals;
 }
 
 std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
@@ -173,7 +195,8 @@ bool shows_graphs(const replay::Replay& replay) {
                      [](const auto& graph) { return graph.logged.imported.has_value(); });
 }
 
-std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& text, const TextStyle& style) {
+std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& whole, const TextStyle& style) {
+  const diagnose::TextAnswer text = besides_reasons(replay, whole);
   const std::string next = next_step(replay, text);
   if (sentences_lead(replay, text)) {
     std::string out = refusals_text(text, style);
@@ -225,10 +248,10 @@ Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text
   for (const auto& line : replay.history.exceptions)
     if (const auto rule = replay::frontend_refusal(line)) json["frontend_refusals"].push_back(*rule);
   json["advice"] = advice_for(replay);
-  json["refusals"] = text.refusals;
+  json["refusals"] = ordered_refusals(replay, text);
   json["callers"] = text.callers;
   json["told"] = text.told;
-  json["next"] = next_step(replay, text);
+  json["next"] = next_step(replay, besides_reasons(replay, text));
   return json;
 }
 

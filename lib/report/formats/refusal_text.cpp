@@ -16,7 +16,7 @@ std::string place_in_words(const Refusal& refusal) {
                      refusal.times > 1 ? fmt::format(" and {} more", refusal.times - 1) : std::string());
 }
 
-std::string part(const std::string& head, const std::string& text, const TextStyle& style) {
+std::string titled_part(const std::string& head, const std::string& text, const TextStyle& style) {
   return text.empty() ? "" : fmt::format("  {}\n", head) + wrapped(text, 4, style.width);
 }
 
@@ -38,21 +38,21 @@ std::string refusals_text(const diagnose::TextAnswer& answer, const TextStyle& s
   if (!first.versions.empty() && first.versions.size() < 80) head += fmt::format(" ({})", first.versions);
   std::string out = wrapped(head, 0, style.width);
   if (style.colour) out = coloured(out.substr(0, out.size() - 1), "1") + "\n";
-  out += part(fmt::format("it says ({})", place_in_words(first)), first.line, style);
+  out += titled_part(fmt::format("it says ({})", place_in_words(first)), first.line, style);
   std::string callers;
   for (const auto& caller : answer.callers) callers += (callers.empty() ? "" : ", ") + caller;
-  out += part("the call came from", callers, style);
-  out += part("what it means", first.means, style);
+  out += titled_part("the call came from", callers, style);
+  out += titled_part("what it means", first.means, style);
   if (!first.causes.empty()) {
     out += first.causes.size() == 1 ? "  most likely\n" : "  the likeliest causes first\n";
     for (size_t i = 0; i < first.causes.size(); ++i)
       out += wrapped(first.causes.size() == 1 ? first.causes[i] : fmt::format("{}. {}", i + 1, first.causes[i]), 4,
                      style.width);
   }
-  out += part("what else helps", first.help, style);
+  out += titled_part("what else helps", first.help, style);
   std::string told;
   for (const auto& fact : answer.told) told += (told.empty() ? "" : "; ") + fact;
-  out += part("the text also tells", told, style);
+  out += titled_part("the text also tells", told, style);
   out += other_refusals_text(answer, 1, style);
   return out;
 }
