@@ -207,12 +207,17 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   }
   SECTION("another CUDA's wheel than the framework pins") {
     install_whole();
-    venv.install(
-        "jax_cuda12_plugin", "0.5.1",
-        "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1; extra == \"with-cuda\"\nRequires-Dist: nvidia-cudnn-cu12<10.0,>=9.1");
+    venv.install("some_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1");
     const PythonEnvironment found = inspect_python(venv.python(), 0);
     CHECK(ids_of(found.problems) == Ids{"pin_not_met"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("none of that name is installed"));
+  }
+  SECTION("an extra counts where its wheel is there") {
+    install_whole();
+    venv.install("jax_cuda12_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1; extra == \"with-cuda\"");
+    CHECK(ids().empty());
+    venv.install("jax_cuda13_plugin", "0.99.0", "Requires-Dist: nvidia-cudnn-cu13<10.0,>=9.98; extra == \"with-cuda\"");
+    CHECK(ids() == Ids{"pin_not_met"});
   }
   SECTION("the gate wants a newer one than there is") {
     install_whole();
