@@ -70,7 +70,7 @@ void add_sms(TextFacts& facts, std::string_view text) {
   // Of messages that say what the GPU at hand has, not what a rule asks for.
   static const RE2 of_gpus(
       "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
-      "compute[_ ]capability\\W{1,4})(\\d\\d?)[., ]{0,2}(\\d)\\b",
+      "compute[_ ]capability\\W{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
       any_case());
   each_match(of_gpus, text, [&](const std::string& major, const std::string& minor) {
     add_fact(facts.sms, static_cast<int>(number_of(major) * 10 + number_of(minor)));
