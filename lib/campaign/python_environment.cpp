@@ -263,11 +263,22 @@ class Inspection {
           "unset LD_LIBRARY_PATH");
       return;
     }
-    for (const auto& folder : cudnn::loader_folders())
-      if (fs::exists(folder / "libcudnn.so.9", ignored)) {
-        part("loader", true, fmt::format("{} has a cuDNN too, behind the environment's own", folder.string()));
-        return;
-      }
+    for (const auto& folder : cudnn::loader_folders()) {
+      if (!fs::exists(folder / "libcudnn.so.9", ignored)) continue;
+      const std::string version = versions_in(folder);
+      const bool differs = !version.empty() && !found_.cudnn_version.empty() && version != found_.cudnn_version;
+      const bool by_bare_name = std::any_of(found_.frameworks.begin(), found_.frameworks.end(),
+                                            [](const auto& f) { return f.name == "onnxruntime-gpu"; });
+      if (differs && by_bare_name)
+        problem("system_cudnn_first", "loader",
+                fmt::format("ONNX Runtime opens cuDNN by its bare name and finds {} in {}; the environment has {}",
+                            version, folder.string(), found_.cudnn_version),
+                "export LD_LIBRARY_PATH=" + shell_word(own.string()));
+      else
+        part("loader", true,
+             fmt::format("{} has cuDNN {} too, for programs that open it by its bare name", folder.string(), version));
+      return;
+    }
   }
 
   void look_at_nvrtc() {
