@@ -137,4 +137,48 @@ TEST_CASE("What terminals, launchers and web pages put around a sentence does no
   CHECK(plain_line("\x1b]0;title\x07x\x1b[") == "x");
 }
 
+TEST_CASE("However a long text is cut into pieces and blocks, each sentence is counted once", "[sentences]") {
+  std::string text;
+  for (int line = 1; line <= 3000; ++line) {
+    text += fmt::format("[rank{}]: step {} loss 2.31 tokens/s 41230\n", line % 8, line);
+    if (line % 100 == 50) text += "RuntimeError: No execution plans support the graph.\n";
+    if (line % 500 == 250) text += "E   RuntimeError: No valid execution\nE   plans built\n";
+  }
+  const auto found = [&](size_t piece) {
+    SentenceFinder finder;
+    for (size_t at = 0; at < text.size(); at += piece) finder.feed(std::string_view(text).substr(at, piece));
+    return finder.finish();
+  };
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{4096}, text.size()}) {
+    const TextFindings findings = found(piece);
+    INFO(piece);
+    CHECK(findings.lines == 3042);
+    REQUIRE(findings.sentences.size() == 2);
+    CHECK(findings.sentences[0].sentence->id == "fe-no-plans-support");
+    CHECK(findings.sentences[0].place.times == 30);
+    CHECK(findings.sentences[0].place.first_line == 51);
+    CHECK(findings.sentences[1].place.times == 6);
+    CHECK(findings.sentences[1].place.first_line == 254);
+  }
+}
+
+TEST_CASE("Lines without an end, and bytes that are no text, cost nothing but themselves", "[sentences]") {
+  SentenceFinder finder;
+  for (int i = 0; i < 200; ++i) finder.feed(std::string(100'000, 'x'));
+  finder.feed(" No execution plans support the graph " + std::string(100'000, '\xff'));
+  finder.feed(std::string("\0\0\0\n\x1b[\n\x1b]\n&lt", 13));
+  const TextFindings findings = finder.finish();
+  REQUIRE(findings.sentences.size() == 1);
+  CHECK(findings.sentences[0].place.first_line == 1);
+  CHECK(findings.sentences[0].place.line.size() < 500);
+}
+
+TEST_CASE("In a long text a gap in a sentence does not run over the ends of lines", "[sentences]") {
+  const std::string pair = "cudnn is loaded\ncode 4001 was given to a door\n";
+  std::string text = pair;
+  CHECK_FALSE(answer_to(text).refusals.empty());  // pasted, it may be one sentence that was wrapped
+  for (int i = 0; i < 500; ++i) text += "a line\n";
+  CHECK(answer_to(text).refusals.empty());
+}
+
 }  // namespace attnprobe::test::sentences_test
