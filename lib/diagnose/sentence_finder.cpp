@@ -18,7 +18,8 @@ namespace {
 
 // Text is searched in blocks of lines, joined by blanks; what begins in the last bytes of one is left to the next.
 constexpr size_t block_bytes = size_t{16} << 10;
-constexpr size_t overlap_bytes = size_t{2} << 10;
+constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest hit
+constexpr size_t window_bytes = size_t{2} << 10;
 constexpr size_t longest_piece = size_t{32} << 10;  // of a line
 constexpr size_t longest_said = 600, longest_shown = 400;
 // In a text longer than this, a pattern with a gap ("cudnn.{0,80}error") is not let run over the ends of lines: two
@@ -233,18 +234,14 @@ class SentenceFinder::State {
     pending_.clear();
     if (text_.size() < block_bytes) return;
     size_t kept = text_.size() - overlap_bytes;
-    const auto next = std::upper_bound(starts_.begin(), starts_.end(), kept,
-                                       [](size_t offset, const LineStart& start) { return offset < start.offset; });
     // A whole line more than needed is kept, so that a line is searched as one.
-    if (next != starts_.begin() && std::prev(next)->offset > 0) kept = std::prev(next)->offset;
+    if (const size_t start = line_at(kept)->offset; start > 0) kept = start;
     search(kept);
     drop(kept);
   }
 
   void drop(size_t bytes) {
-    const auto next = std::upper_bound(starts_.begin(), starts_.end(), bytes,
-                                       [](size_t offset, const LineStart& start) { return offset < start.offset; });
-    if (next != starts_.begin()) starts_.erase(starts_.begin(), std::prev(next));
+    starts_.erase(starts_.begin(), line_at(bytes));
     for (LineStart& start : starts_) start.offset -= std::min(start.offset, bytes);
     text_.erase(0, bytes);
   }
@@ -257,29 +254,62 @@ class SentenceFinder::State {
     search(text_.size());
   }
 
-  // What begins before `end`.
+  // What begins before `end`, window by window: the fewer lines a window has, the fewer patterns find all the words
+  // that they need in it.
   void search(size_t end) {
-    if (text_.empty()) return;
     bool any = false;
-    for (const int id : all_patterns().possible(text_)) {
-      const RE2& pattern = all_patterns().pattern(id);
-      re2::StringPiece found;
-      size_t at = 0;
-      while (at < end && pattern.Match(text_, at, text_.size(), RE2::UNANCHORED, &found, 1)) {
-        const auto begin = static_cast<size_t>(found.data() - text_.data());
-        if (begin >= end) break;
-        any = take_hit(all_patterns().wanted(id), begin, found.size()) || any;
-        at = begin + std::max<size_t>(found.size(), 1);
-      }
-    }
+    for (size_t begin = 0; begin < end; begin += window_bytes)
+      any = search_window(begin, std::min(begin + window_bytes, end)) || any;
     searched_ += end;
-    if (any || searched_ < most_bytes_for_facts) add_facts(facts_, text_);
+    if (!text_.empty() && (any || searched_ < most_bytes_for_facts)) add_facts(facts_, text_);
+  }
+
+  bool search_window(size_t begin, size_t end) {
+    bool any = false, gaps = false;
+    const size_t stop = std::min(end + overlap_bytes, text_.size());
+    for (const int id : all_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
+      if (!all_patterns().wanted(id).has_gap || number_ <= most_pasted_lines)
+        any = search_for(id, begin, end, stop) || any;
+      else
+        gaps = true;
+    return (gaps && search_gaps(begin, end)) || any;
+  }
+
+  // In a long text a gap stays within a line, and few lines have all the words that such a pattern needs.
+  bool search_gaps(size_t begin, size_t end) {
+    bool any = false;
+    for (auto start = line_at(begin); start != starts_.end() && start->offset < end; ++start) {
+      const size_t line_end = std::next(start) == starts_.end() ? text_.size() : std::next(start)->offset;
+      const size_t from = std::max(begin, start->offset);
+      for (const int id : all_patterns().possible(std::string_view(text_).substr(from, line_end - from)))
+        if (all_patterns().wanted(id).has_gap) any = search_for(id, from, std::min(line_end, end), line_end) || any;
+    }
+    return any;
+  }
+
+  bool search_for(int id, size_t begin, size_t end, size_t stop) {
+    bool any = false;
+    const RE2& pattern = all_patterns().pattern(id);
+    re2::StringPiece found;
+    while (begin < end && pattern.Match(text_, begin, stop, RE2::UNANCHORED, &found, 1)) {
+      const auto hit = static_cast<size_t>(found.data() - text_.data());
+      if (hit >= end) break;
+      any = take_hit(all_patterns().wanted(id), hit, found.size()) || any;
+      begin = hit + std::max<size_t>(found.size(), 1);
+    }
+    return any;
+  }
+
+  // The line in which an offset lies.
+  std::vector<LineStart>::const_iterator line_at(size_t offset) const {
+    return std::prev(std::upper_bound(starts_.begin(), starts_.end(), offset,
+                                      [](size_t at, const LineStart& start) { return at < start.offset; }));
   }
 
   bool take_hit(const Wanted& wanted, size_t begin, size_t size) {
-    const auto next = std::upper_bound(starts_.begin(), starts_.end(), begin,
-                                       [](size_t offset, const LineStart& start) { return offset < start.offset; });
-    const LineStart& start = *std::prev(next);
+    const auto at = line_at(begin);
+    const auto next = std::next(at);
+    const LineStart& start = *at;
     const size_t line_end = next == starts_.end() ? text_.size() : next->offset;
     const std::string_view line = std::string_view(text_).substr(start.offset, line_end - start.offset);
     Place place;
