@@ -34,6 +34,13 @@ RE2::Options finder_options() {
   options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: logs are not promised to be UTF-8
   options.set_case_sensitive(false);
   options.set_log_errors(false);
+  options.set_max_mem(int64_t{2} << 20);  // of each pattern that a text comes near to; 8 MB of each would add up
+  return options;
+}
+
+RE2::Options literal_options() {
+  RE2::Options options = finder_options();
+  options.set_max_mem(int64_t{32} << 20);
   return options;
 }
 
@@ -66,7 +73,7 @@ struct Wanted {
 // All of it, compiled: a set of literals of which each pattern needs some, and the patterns.
 class Patterns {
  public:
-  Patterns() : filter_(3), literals_(finder_options(), RE2::UNANCHORED) {
+  Patterns() : filter_(3), literals_(literal_options(), RE2::UNANCHORED) {
     for (const Sentence& sentence : sentences())
       for (size_t i = 0; i < sentence.match.size(); ++i)
         add(plain_pattern(sentence.match[i]), {&sentence, i, nullptr, is_gapped(sentence.match[i])});

@@ -119,21 +119,24 @@ bool is_frontend_alone(const replay::Replay& replay) {
          });
 }
 
+// The cause of the first graph that was refused.
+std::optional<diagnose::RootCause> first_cause(const replay::Replay& replay) {
+  for (const auto& graph : replay.graphs)
+    if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
+  return std::nullopt;
+}
+
 // What to do next; "" if the log says all there is.
 std::string advice_for(const replay::Replay& replay) {
+  if (const auto cause = first_cause(replay);
+      cause && !shows_graphs(replay) && diagnose::layer_of(cause->category) == diagnose::Layer::environment)
+    return "`attnprobe doctor` shows what this machine lacks; run it where the text comes from.";
   if (is_frontend_alone(replay))
     return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same shape "
            "(--heads, --seqlen, --head-dim, …) asks it, and suggests the nearest shape that works.";
   if (!shows_graphs(replay)) return replay::how_to_log() + ".";
   return fmt::format("`attnprobe replay {}` asks cuDNN about these graphs again, here or for another GPU or cuDNN.",
                      replay.file == "-" ? "LOG" : shell_word(replay.file));
-}
-
-// The cause of the first graph that was refused.
-std::optional<diagnose::RootCause> first_cause(const replay::Replay& replay) {
-  for (const auto& graph : replay.graphs)
-    if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
-  return std::nullopt;
 }
 
 // What the text says besides the reasons of a graph: cuDNN's log lines count where they speak of the machine.
