@@ -2,10 +2,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "campaign/preflight.hpp"
+#include "campaign/process_libraries.hpp"
+#include "campaign/python_environment.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "option_checks.hpp"
@@ -29,30 +33,84 @@ std::string table_of(const std::vector<campaign::Finding>& findings) {
   return report::aligned(rows, 2);
 }
 
+struct DoctorOptions {
+  std::string cudnn, format = "table", python;
+  std::optional<int64_t> pid;
+  double timeout = 60;
+};
+
+// The first problem in one sentence, with its one command.
+std::string verdict_text(const std::vector<campaign::EnvironmentProblem>& problems) {
+  if (problems.empty()) return "nothing was found that would go wrong\n";
+  return fmt::format("{}\n-> {}\n", problems.front().what, problems.front().cure);
+}
+
+// A gate that asks for a newer cuDNN keeps calls from it; nothing is broken.
+int environment_code(const std::vector<campaign::EnvironmentProblem>& problems) {
+  const bool broken =
+      std::any_of(problems.begin(), problems.end(), [](const auto& p) { return p.id != "gate_wants_newer"; });
+  return broken ? environment_lacks : all_met;
+}
+
+int doctor_of_machine(const DoctorOptions& options) {
+  const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options.cudnn, options.timeout);
+  if (options.format == "json")
+    print_data(json_text(Json(diagnosis), 2) + "\n");
+  else
+    print_text("what is here\n" + table_of(diagnosis.parts) + "\nwhat works (each was tried)\n" +
+               table_of(diagnosis.abilities));
+  const bool any =
+      std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(), [](const auto& f) { return f.ok; });
+  return any ? all_met : environment_lacks;
+}
+
+int doctor_of_python(const DoctorOptions& options) {
+  const gpu::DriverInfo driver = campaign::inspect_driver(options.timeout);
+  const bool is_real = driver.found && !driver.is_stub && driver.problem.empty();
+  const campaign::PythonEnvironment found = campaign::inspect_python(options.python, is_real ? driver.version : 0);
+  if (options.format == "json")
+    print_data(json_text(Json(found), 2) + "\n");
+  else
+    print_text(verdict_text(found.problems) + "\nwhat is in it (nothing was imported)\n" + table_of(found.parts));
+  return environment_code(found.problems);
+}
+
+int doctor_of_process(const DoctorOptions& options) {
+  const campaign::ProcessLibraries found = campaign::inspect_process(*options.pid);
+  if (options.format == "json") {
+    print_data(json_text(Json(found), 2) + "\n");
+    return environment_code(found.problems);
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& library : found.libraries)
+    rows.push_back({mark(!library.deleted), library.name, library.version,
+                    library.path + (library.deleted ? " (removed or replaced since)" : "")});
+  print_text(verdict_text(found.problems) +
+             fmt::format("\nwhat process {} has loaded: {}\n", found.pid, found.command) +
+             (rows.empty() ? "  nothing of cuDNN or CUDA yet\n" : report::aligned(rows, 2)));
+  return environment_code(found.problems);
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Run& run) {
-  struct Options {
-    std::string cudnn, format = "table";
-    double timeout = 60;
-  };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorOptions>();
   auto* command = app.add_subcommand("doctor", "What this machine has, and what works on it");
-  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
+  auto* cudnn = command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
+  auto* python =
+      command->add_option("--python", options->python,
+                          "look at a Python environment instead, without importing anything: its interpreter, "
+                          "its folder, or a site-packages folder");
+  auto* pid = command->add_option("--pid", options->pid, "look at what a running process has loaded instead");
+  python->excludes(cudnn, pid);
+  pid->excludes(cudnn);
+  pid->check(CLI::PositiveNumber);
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("--timeout", options->timeout, "seconds for each step")->check(check_seconds);
   command->callback([options, &run] {
     run = [options] {
-      const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options->cudnn, options->timeout);
-      if (options->format == "json") {
-        print_data(json_text(Json(diagnosis), 2) + "\n");
-      } else {
-        print_text("what is here\n" + table_of(diagnosis.parts) + "\nwhat works (each was tried)\n" +
-                   table_of(diagnosis.abilities));
-      }
-      const bool any =
-          std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(), [](const auto& f) { return f.ok; });
-      return static_cast<int>(any ? all_met : environment_lacks);
+      if (options->pid) return doctor_of_process(*options);
+      return options->python.empty() ? doctor_of_machine(*options) : doctor_of_python(*options);
     };
   });
 }

@@ -1,7 +1,15 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
 #include "ask.hpp"
 #include "base/error.hpp"
+#include "base/input.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "diagnose/refusal.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
 #include "report/formats/explain_text.hpp"
@@ -10,19 +18,94 @@ namespace attnprobe::app {
 namespace {
 
 struct ExplainOptions {
-  std::string file, output, format = "table";
+  std::vector<std::string> words;
+  std::string output, format = "table";
   bool verbose = false;
 };
 
+// What is to be explained: a file (or "-"), or a text as it was typed.
+struct Given {
+  std::string file;  // "" where it is a text
+  std::string text;
+};
+
+bool exists(const std::string& file) {
+  std::error_code error;
+  return file == "-" || std::filesystem::exists(file, error);
+}
+
+bool has_blank(const std::string& word) {
+  return word.find_first_of(" \t\n") != std::string::npos;
+}
+
+// A single word with a folder or an ending of files in it is no text of an exception.
+bool looks_like_path(const std::string& word) {
+  for (const char* ending : {".log", ".txt", ".json", ".jsonl", ".gz", ".xz", ".out", ".err"})
+    if (word.ends_with(ending)) return true;
+  return !has_blank(word) &&
+         (word.starts_with("/") || word.starts_with("./") || word.starts_with("../") || word.starts_with("~/"));
+}
+
+Given given_by(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
+  if (trim(text).empty())
+    throw Error(ErrorKind::usage, "TEXT: there is none; give an exception's text, a file, or - for standard input");
+  if (words.size() == 1 && (exists(words[0]) || (looks_like_path(words[0]) && words[0].size() < 4096)))
+    return {words[0], ""};
+  for (const auto& word : words)
+    if (exists(word) && words.size() > 1 && looks_like_path(word))
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("TEXT: \"{}\" is a file, and other words stand beside it; one file at a time, or one text",
+                      word));
+  return {"", text};
+}
+
+std::string why_not_explained(const Given& given, const replay::Replay& replay) {
+  if (replay.history.has_entries()) return replay::why_no_graph(replay);
+  const std::string name =
+      given.file.empty() ? fmt::format("\"{}\" is no file, and as a text", cut(given.text)) : input_name(given.file);
+  return fmt::format(
+      "{}: nothing known: none of the {} sentences by which PyTorch, JAX, Transformer Engine, other frameworks, "
+      "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}",
+      name, diagnose::sentences().size(), replay::how_to_log());
+}
+
 int explain(const ExplainOptions& options) {
-  check_outputs({{"--output " + options.output, options.output}}, {{"LOG", options.file}});
-  const replay::Replay replay = replay::read_replay(options.file);
-  if (replay.graphs.empty() && replay.history.exceptions.empty())
-    throw Error(ErrorKind::usage, replay::why_no_graph(replay));
+  const Given given = given_by(options.words);
+  std::vector<NamedFile> inputs;
+  if (!given.file.empty()) inputs.push_back({"TEXT", given.file});
+  check_outputs({{"--output " + options.output, options.output}}, inputs);
+  diagnose::SentenceFinder finder;
+  const auto give = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
+    const auto take_both = [&](std::string_view bytes) {
+      finder.feed(bytes);
+      take(bytes);
+    };
+    if (given.file.empty())
+      take_both(given.text);
+    else
+      read_input(given.file, take_both, problem);
+  };
+  const std::string name = given.file.empty() ? "the text" : given.file;
+  replay::Replay replay;
+  std::optional<Error> broken;  // a document that is no graph may still be a text with sentences
+  try {
+    replay = replay::read_replay_of(name, give);
+  } catch (const Error& e) {
+    replay.file = name;
+    replay.problem = e.what();
+    broken = e;
+  }
+  const diagnose::TextAnswer answer = diagnose::answer_of(finder.finish(), report::shows_graphs(replay));
+  if (broken && answer.refusals.empty()) throw Error(*broken);
+  if (replay.graphs.empty() && replay.history.exceptions.empty() && answer.refusals.empty())
+    throw Error(ErrorKind::usage, why_not_explained(given, replay));
   if (options.format == "json")
-    write_data(options.output, json_text(report::explain_json(replay), 2) + "\n");
+    write_data(options.output, json_text(report::explain_json(replay, answer), 2) + "\n");
   else
-    write_text(options.output, report::explain_text(replay, terminal_style(options.verbose)));
+    write_text(options.output, report::explain_text(replay, answer, terminal_style(options.verbose)));
   return all_met;
 }
 
@@ -31,11 +114,12 @@ int explain(const ExplainOptions& options) {
 void add_explain(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExplainOptions>();
   auto* command = app.add_subcommand(
-      "explain", "Why cuDNN refused a graph, from a log or an exception's text alone; needs no cuDNN");
+      "explain", "Who refused an attention, why and what to do, from any log or exception's text; needs no cuDNN");
   command
-      ->add_option("LOG", options->file,
-                   "a cuDNN log (plain, gzip or xz) of any level, or the lines that a program printed; - is standard "
-                   "input")
+      ->add_option(
+          "TEXT", options->words,
+          "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
+          "a cuDNN log of any level among them; - is standard input")
       ->required();
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");

@@ -13,6 +13,7 @@
 #include "base/trust.hpp"
 #include "base/version.hpp"
 #include "cudnn/library_info.hpp"
+#include "cudnn/loader_folders.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
@@ -78,26 +79,6 @@ fs::path named_library(const std::string& path, const std::string& by) {
   }
   throw Error(ErrorKind::environment,
               fmt::format("{}: \"{}\" is neither a libcudnn.so.9 nor a folder that holds one", by, path));
-}
-
-// The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.
-std::vector<fs::path> loader_folders() {
-  std::vector<fs::path> folders = split_paths(environment("LD_LIBRARY_PATH"));
-  // ld.so.cache has no stable format to read; the folders it was made of are in ld.so.conf(.d).
-  std::vector<fs::path> files{"/etc/ld.so.conf"};
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored))
-    if (entry.path().extension() == ".conf") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const auto& file : files) {
-    std::ifstream lines(file);
-    for (std::string line; std::getline(lines, line);)
-      if (!line.empty() && line[0] == '/') folders.emplace_back(line);
-  }
-  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
-                            "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"})
-    folders.emplace_back(usual);
-  return folders;
 }
 
 // site-packages of the active virtual environment, of the Python on PATH and of the usual system places, found by their
@@ -176,6 +157,30 @@ Candidates search() {
 }
 
 }  // namespace
+
+std::vector<fs::path> library_path_folders() {
+  return split_paths(environment("LD_LIBRARY_PATH"));
+}
+
+// The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.
+std::vector<fs::path> loader_folders() {
+  std::vector<fs::path> folders = library_path_folders();
+  // ld.so.cache has no stable format to read; the folders it was made of are in ld.so.conf(.d).
+  std::vector<fs::path> files{"/etc/ld.so.conf"};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored))
+    if (entry.path().extension() == ".conf") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  for (const auto& file : files) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty() && line[0] == '/') folders.emplace_back(line);
+  }
+  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu",
+                            "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"})
+    folders.emplace_back(usual);
+  return folders;
+}
 
 std::vector<Candidate> find_libraries(const std::string& requested) {
   if (is_version(requested) && !fs::exists(requested)) {

@@ -196,12 +196,15 @@ std::string how_to_log() {
 }
 
 Replay read_replay(const std::string& file) {
+  return read_replay_of(file, [&](const auto& take, std::string* problem) { read_input(file, take, problem); });
+}
+
+Replay read_replay_of(const std::string& name, const GiveText& give) {
   Replay replay;
-  replay.file = file;
+  replay.file = name;
   replay::LogReader reader;
   Document document;
-  read_input(
-      file,
+  give(
       [&](std::string_view bytes) {
         reader.feed(bytes);
         document.feed(bytes);
@@ -212,7 +215,7 @@ Replay read_replay(const std::string& file) {
     try {
       take_document(document.json(), replay.history);
     } catch (const Error& e) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(file), e.what()));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(name), e.what()));
     }
   }
   recognise_all(replay);

@@ -1,7 +1,9 @@
 // Graphs that other programs made, as questions.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "campaign/question.hpp"
@@ -31,6 +33,12 @@ struct Replay {
 /// plan's JSON, or a graph of `--dump-graph json`; which of these it is, is seen. Throws Error(usage) for a file that
 /// cannot be read and for a JSON document that is broken.
 Replay read_replay(const std::string& file);
+
+/// What a text is read by: gives its bytes to the function, piece by piece.
+using GiveText = std::function<void(const std::function<void(std::string_view)>& take, std::string* problem)>;
+
+/// The same of a text from elsewhere; `name` is how messages call it.
+Replay read_replay_of(const std::string& name, const GiveText& give);
 
 /// Throws Error(usage) that says what the file is and how to get a log with graphs, if it has none.
 void require_graphs(const Replay& replay);

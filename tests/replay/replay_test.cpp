@@ -335,13 +335,14 @@ TEST_CASE("explain: what a pasted error stack does not say is left out", "[expla
   CHECK_FALSE(contains(run.out, "BACKEND_?_DESCRIPTOR"));
 }
 
-TEST_CASE("explain: an exception's text alone says what to do for more", "[explain]") {
+TEST_CASE("explain: an exception's text alone says who refused and what to do next", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
                                 "support the graph.\n");
   CHECK(run.exit_code == 0);
+  CHECK_THAT(run.out, StartsWith("cuDNN's engines refused, at the support check (cudnn-frontend releases 1.5.0 to"));
   CHECK_THAT(run.out, ContainsSubstring("No execution plans support the graph"));
-  CHECK_THAT(run.out, ContainsSubstring("CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG"));
+  CHECK_THAT(run.out, ContainsSubstring("next: attnprobe probe with the shape"));
 }
 
 TEST_CASE("files that hold no graph are usage errors that say how to get a log", "[replay]") {

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/input.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "cudnn/library_info.hpp"
 #include "replay/explanation.hpp"
+#include "report/formats/refusal_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -116,34 +119,107 @@ bool is_frontend_alone(const replay::Replay& replay) {
          });
 }
 
+// The cause of the first graph that was refused.
+std::optional<diagnose::RootCause> first_cause(const replay::Replay& replay) {
+  for (const auto& graph : replay.graphs)
+    if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
+  return std::nullopt;
+}
+
 // What to do next; "" if the log says all there is.
 std::string advice_for(const replay::Replay& replay) {
+  if (const auto cause = first_cause(replay);
+      cause && !shows_graphs(replay) && diagnose::layer_of(cause->category) == diagnose::Layer::environment)
+    return "`attnprobe doctor` shows what this machine lacks; run it where the text comes from.";
   if (is_frontend_alone(replay))
     return "cuDNN itself may take what cudnn-frontend refuses, or refuse it too: `attnprobe` with the same shape "
            "(--heads, --seqlen, --head-dim, …) asks it, and suggests the nearest shape that works.";
-  const bool shows_graphs = std::any_of(replay.graphs.begin(), replay.graphs.end(),
-                                        [](const auto& graph) { return graph.logged.imported.has_value(); });
-  if (!shows_graphs) return replay::how_to_log() + ".";
+  if (!shows_graphs(replay)) return replay::how_to_log() + ".";
   return fmt::format("`attnprobe replay {}` asks cuDNN about these graphs again, here or for another GPU or cuDNN.",
                      replay.file == "-" ? "LOG" : shell_word(replay.file));
 }
 
-}  // namespace
+// What the text says besides the reasons of a graph: cuDNN's log lines count where they speak of the machine.
+diagnose::TextAnswer besides_reasons(const replay::Replay& replay, diagnose::TextAnswer text) {
+  if (!replay.graphs.empty())
+    std::erase_if(text.refusals, [](const diagnose::Refusal& refusal) {
+      return refusal.in_log && refusal.layer != diagnose::Layer::environment;
+    });
+  return text;
+}
 
-std::string explain_text(const replay::Replay& replay, const TextStyle& style) {
-  const replay::LogHistory& history = replay.history;
+// What the graphs of a log do not say already.
+diagnose::TextAnswer besides_graphs(diagnose::TextAnswer text) {
+  std::erase_if(text.refusals, [](const diagnose::Refusal& refusal) {
+    return refusal.kind == diagnose::SentenceKind::general || refusal.layer == diagnose::Layer::cudnn_engine ||
+           refusal.layer == diagnose::Layer::cudnn_heuristics;
+  });
+  return text;
+}
+
+// Who leads: the sentences, unless a log's graphs were rebuilt or its reasons come from further inside.
+bool sentences_lead(const replay::Replay& replay, const diagnose::TextAnswer& besides) {
+  if (besides.refusals.empty() || shows_graphs(replay)) return false;
+  const auto cause = first_cause(replay);
+  return !cause || besides.refusals.front().layer < diagnose::layer_of(cause->category);
+}
+
+std::string next_step(const replay::Replay& replay, const diagnose::TextAnswer& besides) {
+  return sentences_lead(replay, besides) ? besides.refusals.front().next : advice_for(replay);
+}
+
+// For programs the first refusal is the one that leads: of the graph's own layer, where a graph's reasons do.
+std::vector<diagnose::Refusal> ordered_refusals(const replay::Replay& replay, const diagnose::TextAnswer& text) {
+  std::vector<diagnose::Refusal> refusals = text.refusals;
+  const auto cause = first_cause(replay);
+  if (cause && !sentences_lead(replay, besides_reasons(replay, text)))
+    std::stable_partition(refusals.begin(), refusals.end(), [&](const diagnose::Refusal& refusal) {
+      return refusal.layer == diagnose::layer_of(cause->category);
+    });
+  return refusals;
+}
+
+std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   size_t refused = 0;
   for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
   std::string out = fmt::format("{}: {} graph{}, {} refused\n", input_name(replay.file), replay.graphs.size(),
                                 replay.graphs.size() == 1 ? "" : "s", refused);
   if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
-  for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
+  for (const auto& problem : replay.history.problems) out += wrapped(problem, 2, style.width);
   for (const auto& graph : replay.graphs) add_graph(out, graph, style);
-  add_exceptions(out, history, style);
-  return out + "\n" + wrapped(advice_for(replay), 0, style.width);
+  add_exceptions(out, replay.history, style);
+  return out;
 }
 
-Json explain_json(const replay::Replay& replay) {
+}  // namespace
+
+bool shows_graphs(const replay::Replay& replay) {
+  return std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                     [](const auto& graph) { return graph.logged.imported.has_value(); });
+}
+
+std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& whole, const TextStyle& style) {
+  const diagnose::TextAnswer text = besides_reasons(replay, whole);
+  const std::string next = next_step(replay, text);
+  if (sentences_lead(replay, text)) {
+    std::string out = refusals_text(text, style);
+    for (const auto& line : replay.history.exceptions)
+      if (const auto rule = replay::frontend_refusal(line))
+        out +=
+            wrapped(fmt::format("the rule of cudnn-frontend {}: {} ({})", rule->version, rule->id, rule->source.text),
+                    2, style.width);
+    if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
+    if (!replay.graphs.empty()) out += "\n" + graphs_text(replay, style);
+    return out + "\n" + wrapped("next: " + next, 0, style.width);
+  }
+  std::string out;
+  const auto cause = shows_graphs(replay) ? std::nullopt : first_cause(replay);
+  if (cause) out = diagnose::headline_of(diagnose::layer_of(cause->category), "cuDNN") + "\n";
+  out += graphs_text(replay, style) + other_refusals_text(besides_graphs(text), 0, style);
+  return out + "\n" + wrapped(next, 0, style.width);
+}
+
+Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text) {
   Json json = {{"schema", "attnprobe/explain/1"},
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
                {"file", replay.file},
@@ -175,6 +251,10 @@ Json explain_json(const replay::Replay& replay) {
   for (const auto& line : replay.history.exceptions)
     if (const auto rule = replay::frontend_refusal(line)) json["frontend_refusals"].push_back(*rule);
   json["advice"] = advice_for(replay);
+  json["refusals"] = ordered_refusals(replay, text);
+  json["callers"] = text.callers;
+  json["told"] = text.told;
+  json["next"] = next_step(replay, besides_reasons(replay, text));
   return json;
 }
 

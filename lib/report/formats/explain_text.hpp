@@ -1,16 +1,22 @@
 // `attnprobe explain`: what a log says of each graph, in plain words.
 #pragma once
 
+#include "diagnose/refusal.hpp"
 #include "replay/explanation.hpp"
 #include "replay/replay.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::report {
 
-/// For people. Graphs that work are one line each.
-std::string explain_text(const replay::Replay& replay, const TextStyle& style);
+/// For people. Where graphs were rebuilt, they lead, and what the text says besides follows; else who refused, from the
+/// text's sentences. Graphs that work are one line each. The last line is the one thing to do next.
+std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& text, const TextStyle& style);
 
-/// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice"}.
-Json explain_json(const replay::Replay& replay);
+/// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice",
+/// "refusals": [{"id", "layer", "who", "headline", …}], "callers", "told", "next"}.
+Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text);
+
+/// Whether graphs of a log of cuDNN's were rebuilt: they say more of its reasons than the reasons alone.
+bool shows_graphs(const replay::Replay& replay);
 
 }  // namespace attnprobe::report

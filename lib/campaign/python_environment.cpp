@@ -1,0 +1,397 @@
+#include "campaign/python_environment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "campaign/python_packages.hpp"
+#include "cudnn/library_file.hpp"
+#include "cudnn/loader_folders.hpp"
+#include "rules/framework_releases.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view wheel_prefix = "nvidia-cudnn-cu";
+// Distributions through which attention comes to cuDNN, and whose rules the files of lib/rules/frameworks have.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known_frameworks{
+    {{"torch", "torch"},
+     {"jax", "jax"},
+     {"jax-cuda12-plugin", ""},
+     {"jax-cuda13-plugin", ""},
+     {"transformer-engine", "transformer-engine"},
+     {"transformer-engine-torch", "transformer-engine"},
+     {"tensorflow", ""},
+     {"keras", "keras"},
+     {"vllm", "vllm"},
+     {"sglang", "sglang"},
+     {"flashinfer-python", "flashinfer"},
+     {"onnxruntime-gpu", "onnxruntime"},
+     {"diffusers", "diffusers"},
+     {"nvidia-cudnn-frontend", ""}}};
+
+// What a wheel of cuDNN brought, held against what lies there.
+struct WheelFiles {
+  DistInfo wheel;
+  fs::path folder;  // of its libraries
+  std::vector<std::string> missing, replaced;
+};
+
+std::string in_words(const DistInfo& info) {
+  return info.name + " " + info.version;
+}
+
+std::string joined_names(const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+int cuda_major_of(const std::string& wheel) {
+  const std::string digits = wheel.substr(wheel_prefix.size());
+  return digits.empty() || digits.size() > 2 ? 0 : std::stoi(digits);
+}
+
+class Inspection {
+ public:
+  Inspection(const fs::path& python, int driver_version) : driver_version_(driver_version) {
+    found_.python = python.string();
+    for (const auto& folder : site_packages_of(python)) {
+      found_.folders.push_back(folder.string());
+      for (auto& info : dist_infos(folder)) infos_.push_back(std::move(info));
+    }
+    // The interpreter as commands name it; a folder has its own below it.
+    std::error_code ignored;
+    command_ =
+        fs::is_directory(python, ignored)
+            ? (fs::exists(python / "bin/python", ignored) ? (python / "bin/python").string() : std::string("python"))
+            : python.string();
+    command_ = shell_word(command_) + " -m pip";
+  }
+
+  PythonEnvironment result() {
+    look_at_frameworks();
+    look_at_wheels();
+    look_at_nvrtc();
+    look_at_driver();
+    look_at_loader();
+    look_at_demands();
+    look_at_gates();
+    return std::move(found_);
+  }
+
+ private:
+  void part(const std::string& what, bool ok, const std::string& detail, const std::string& cure = "") {
+    found_.parts.push_back({what, ok, detail, cure});
+  }
+
+  void problem(const std::string& id, const std::string& head, const std::string& what, const std::string& cure) {
+    found_.problems.push_back({id, what, cure});
+    part(head, false, what, cure);
+  }
+
+  void look_at_frameworks() {
+    for (const DistInfo& info : infos_)
+      for (const auto& [name, rules] : known_frameworks)
+        if (info.name == name) {
+          found_.frameworks.push_back({info.name, info.version, info.folder.string()});
+          part(info.name, true, info.version);
+        }
+    if (found_.frameworks.empty()) part("frameworks", false, "none that uses cuDNN's attention");
+  }
+
+  void look_at_wheels() {
+    for (const DistInfo& info : infos_) {
+      if (!info.name.starts_with(wheel_prefix)) continue;
+      found_.cudnn_wheels.push_back({info.name, info.version, info.folder.string()});
+      wheels_.push_back(files_of(info));
+    }
+    if (wheels_.empty()) {
+      problem("no_cudnn_wheel", "cuDNN",
+              "no cuDNN wheel is in this environment: a framework takes what the loader finds",
+              fmt::format("{} install {}", command_, wanted_wheel()));
+      return;
+    }
+    // The one whose files are all in place is the one that was installed last.
+    const auto whole = std::find_if(wheels_.begin(), wheels_.end(),
+                                    [](const auto& w) { return w.missing.empty() && w.replaced.empty(); });
+    const WheelFiles& in_place = whole == wheels_.end() ? wheels_.back() : *whole;
+    found_.cudnn_path = (in_place.folder / "libcudnn.so.9").string();
+    found_.cudnn_version = versions_in(in_place.folder);
+    cudnn_major_ = cuda_major_of(in_place.wheel.name);
+    for (const WheelFiles& wheel : wheels_)
+      part(wheel.wheel.name, wheel.missing.empty() && wheel.replaced.empty(),
+           wheel.wheel.version + (wheel.missing.empty() && wheel.replaced.empty() ? ", its files are in place" : ""));
+    if (wheels_.size() > 1 && wheels_[0].folder == wheels_[1].folder) {
+      problem("two_cudnn_wheels", "cuDNN",
+              fmt::format("{} and {} are both installed, into one folder: the files there are {}",
+                          in_words(wheels_[0].wheel), in_words(wheels_[1].wheel),
+                          whole == wheels_.end() ? "a mixture of both" : "those of " + in_words(in_place.wheel)),
+              mend_command());
+      return;
+    }
+    if (!in_place.missing.empty())
+      problem(
+          "cudnn_file_missing", "cuDNN",
+          fmt::format("{} lacks files that it brought: {}", in_words(in_place.wheel), joined_names(in_place.missing)),
+          mend_command());
+    else if (!in_place.replaced.empty())
+      problem("cudnn_files_replaced", "cuDNN",
+              fmt::format("files of {} were replaced by others: {}", in_words(in_place.wheel),
+                          joined_names(in_place.replaced)),
+              mend_command());
+    else if (found_.cudnn_version.find(' ') != std::string::npos)
+      problem("two_cudnn_versions", "cuDNN",
+              fmt::format("sub-libraries of several versions lie in {}: {}", in_place.folder.string(),
+                          found_.cudnn_version),
+              mend_command());
+  }
+
+  static WheelFiles files_of(const DistInfo& info) {
+    WheelFiles files{info, info.folder.parent_path() / "nvidia/cudnn/lib", {}, {}};
+    for (const RecordedFile& recorded : recorded_files(info)) {
+      const std::string name = recorded.path.filename();
+      if (!name.starts_with("libcudnn") || name.find(".so") == std::string::npos) continue;
+      const fs::path file = info.folder.parent_path() / recorded.path;
+      files.folder = file.parent_path();
+      std::error_code missing;
+      const uint64_t size = fs::file_size(file, missing);
+      if (missing)
+        files.missing.push_back(name);
+      else if (recorded.size && *recorded.size != size)
+        files.replaced.push_back(name);
+    }
+    return files;
+  }
+
+  // "9.10.2", or "9.10.2 (libcudnn_graph.so.9), 9.19.0 (libcudnn_ops.so.9)" of the files that carry one.
+  static std::string versions_in(const fs::path& folder) {
+    std::map<std::string, std::string> files;
+    std::error_code ignored;
+    for (const char* name : {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_adv.so.9"})
+      if (const std::string version = cudnn::version_of_file(folder / name); !version.empty())
+        files[version] += (files[version].empty() ? "" : ", ") + std::string(name);
+    if (files.size() == 1) return files.begin()->first;
+    std::string all;
+    for (const auto& [version, names] : files) all += fmt::format("{}{} ({})", all.empty() ? "" : ", ", version, names);
+    return all;
+  }
+
+  // The wheel that a framework here asks for, else the one that is there.
+  std::string wanted_wheel() const {
+    for (const DistInfo& info : infos_)
+      for (const Requirement& wanted : requirements_of(info))
+        if (wanted.package.starts_with(wheel_prefix)) return shell_word(wanted.package + wanted.specifier);
+    return wheels_.empty() ? "nvidia-cudnn-cu13" : shell_word(in_place_name());
+  }
+  std::string in_place_name() const { return wheels_.front().wheel.name + "==" + wheels_.front().wheel.version; }
+
+  std::string mend_command() const {
+    std::string others;
+    const std::string wanted = wanted_wheel();
+    for (const WheelFiles& wheel : wheels_)
+      if (wanted.find(wheel.wheel.name) == std::string::npos) others += " " + wheel.wheel.name;
+    const std::string install = fmt::format("{} install --force-reinstall --no-deps {}", command_, wanted);
+    return others.empty() ? install : fmt::format("{} uninstall -y{} && {}", command_, others, install);
+  }
+
+  void look_at_demands() {
+    for (const DistInfo& info : infos_)
+      for (const Requirement& wanted : requirements_of(info)) {
+        if (!wanted.package.starts_with(wheel_prefix)) continue;
+        CudnnDemand demand{in_words(info), wanted.package, wanted.specifier, false};
+        std::string there;
+        for (const WheelFiles& wheel : wheels_)
+          if (wheel.wheel.name == wanted.package) {
+            there = wheel.wheel.version;
+            demand.is_met = satisfies(there, wanted.specifier);
+          }
+        // An extra that was not asked for wants nothing: a CUDA toolkit's cuDNN may be meant.
+        if (wanted.is_extra && there.empty()) continue;
+        if (!demand.is_met && !wheels_.empty())
+          problem("pin_not_met", info.name,
+                  fmt::format("{} wants {}{}, and {} is installed", demand.by, demand.package, demand.specifier,
+                              there.empty() ? "none of that name" : there),
+                  fmt::format("{} install {}", command_, shell_word(demand.package + demand.specifier)));
+        else if (demand.is_met)
+          part(info.name, true, fmt::format("wants {}{}: it is there", demand.package, demand.specifier));
+        found_.demands.push_back(std::move(demand));
+      }
+  }
+
+  void look_at_gates() {
+    const auto cudnn = CudnnVersion::parse(found_.cudnn_version);
+    if (!cudnn) return;
+    for (const auto& framework : found_.frameworks)
+      for (const auto& [name, rules] : known_frameworks) {
+        if (framework.name != name || rules.empty()) continue;
+        const auto demands = rules::gate_demands(rules, framework.version, *cudnn);
+        if (demands.empty()) continue;
+        const rules::GateDemand& newest = demands.front();
+        problem("gate_wants_newer", framework.name,
+                fmt::format(
+                    "by rule, {} {} keeps some calls from cuDNN {} that it would hand to {} or newer, in silence: {}",
+                    framework.name, framework.version, cudnn->text(), newest.from.text(), trim(newest.message)),
+                fmt::format("{} install --no-deps {}", command_,
+                            shell_word(fmt::format("{}{}>={}", wheel_prefix, cudnn_major_, newest.from.text()))));
+      }
+  }
+
+  // LD_LIBRARY_PATH comes before what a library has in its RUNPATH, and before pip's folder.
+  void look_at_loader() {
+    std::error_code ignored;
+    const fs::path own = fs::path(found_.cudnn_path).parent_path();
+    for (const auto& folder : cudnn::library_path_folders()) {
+      if (!fs::exists(folder / "libcudnn.so.9", ignored) && !fs::exists(folder / "libcudnn_graph.so.9", ignored))
+        continue;
+      if (!own.empty() && fs::equivalent(folder, own, ignored)) continue;
+      const std::string version = versions_in(folder);
+      problem(
+          "system_cudnn_first", "loader",
+          fmt::format("LD_LIBRARY_PATH has {}, whose cuDNN{} is found before the environment's: sub-libraries of two "
+                      "versions meet in one process",
+                      folder.string(), version.empty() ? "" : " " + version),
+          "unset LD_LIBRARY_PATH");
+      return;
+    }
+    for (const auto& folder : cudnn::loader_folders()) {
+      if (!fs::exists(folder / "libcudnn.so.9", ignored)) continue;
+      const std::string version = versions_in(folder);
+      const bool differs = !version.empty() && !found_.cudnn_version.empty() && version != found_.cudnn_version;
+      const bool by_bare_name = std::any_of(found_.frameworks.begin(), found_.frameworks.end(),
+                                            [](const auto& f) { return f.name == "onnxruntime-gpu"; });
+      if (differs && by_bare_name)
+        problem("system_cudnn_first", "loader",
+                fmt::format("ONNX Runtime opens cuDNN by its bare name and finds {} in {}; the environment has {}",
+                            version, folder.string(), found_.cudnn_version),
+                "export LD_LIBRARY_PATH=" + shell_word(own.string()));
+      else
+        part("loader", true,
+             fmt::format("{} has cuDNN {} too, for programs that open it by its bare name", folder.string(), version));
+      return;
+    }
+  }
+
+  void look_at_nvrtc() {
+    if (cudnn_major_ == 0) return;
+    const std::string name = fmt::format("libnvrtc.so.{}", cudnn_major_);
+    const fs::path packages = fs::path(found_.cudnn_path).parent_path() / "../..";
+    std::error_code ignored;
+    fs::path folder;
+    for (const fs::path& place : {packages / fmt::format("cu{}/lib", cudnn_major_), packages / "cuda_nvrtc/lib"})
+      if (folder.empty() && fs::exists(place / name, ignored)) folder = place.lexically_normal();
+    const std::string wheel =
+        cudnn_major_ >= 13 ? "nvidia-cuda-nvrtc" : fmt::format("nvidia-cuda-nvrtc-cu{}", cudnn_major_);
+    if (folder.empty()) {
+      for (const auto& place : cudnn::loader_folders())
+        if (fs::exists(place / name, ignored)) {
+          part("NVRTC", true, fmt::format("{} of {}, not of the environment", name, place.string()));
+          return;
+        }
+      problem(
+          "no_nvrtc", "NVRTC",
+          fmt::format("{} is neither in the environment nor on the loader's path: cuDNN compiles no attention kernel",
+                      name),
+          fmt::format("{} install {}", command_, wheel));
+      return;
+    }
+    look_at_builtins(folder, name, wheel);
+  }
+
+  void look_at_builtins(const fs::path& folder, const std::string& name, const std::string& wheel) {
+    std::string release;  // "12.8" of nvidia-cuda-nvrtc-cu12 12.8.93
+    for (const DistInfo& info : infos_)
+      if (info.name == wheel) {
+        const auto numbers = version_numbers(is_version(info.version) ? info.version : "0");
+        release = fmt::format("{}.{}", numbers[0], numbers.size() > 1 ? numbers[1] : 0);
+      }
+    std::vector<std::string> builtins;
+    std::error_code ignored;
+    constexpr std::string_view begin = "libnvrtc-builtins.so.";
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (const std::string file = entry.path().filename(); file.starts_with(begin))
+        builtins.push_back(file.substr(begin.size()));
+    const std::string cure = fmt::format("{} install --force-reinstall --no-deps {}", command_, wheel);
+    if (builtins.empty())
+      problem("no_nvrtc_builtins", "NVRTC",
+              fmt::format("{} is in {} without its builtins ({}*): no kernel compiles", name, folder.string(), begin),
+              cure);
+    else if (!release.empty() && std::find(builtins.begin(), builtins.end(), release) == builtins.end())
+      problem("nvrtc_builtins_differ", "NVRTC",
+              fmt::format("{} {} is installed, and the builtins beside its library are of {}: no kernel compiles",
+                          wheel, release, joined_names(builtins)),
+              cure);
+    else
+      part("NVRTC", true, fmt::format("{} with builtins {} ({})", name, joined_names(builtins), folder.string()));
+  }
+
+  void look_at_driver() {
+    if (driver_version_ == 0 || cudnn_major_ == 0) return;
+    const int major = driver_version_ / 1000;
+    if (major < cudnn_major_)
+      problem("driver_too_old", "CUDA driver",
+              fmt::format("the driver knows CUDA {}.{}, and this environment's cuDNN is built with CUDA {}", major,
+                          driver_version_ / 10 % 100, cudnn_major_),
+              fmt::format("{} install {}{}, with a framework built for CUDA {}; or update the driver", command_,
+                          wheel_prefix, major, major));
+    else
+      part("CUDA driver", true, fmt::format("CUDA {}.{}", major, driver_version_ / 10 % 100));
+  }
+
+  PythonEnvironment found_;
+  std::vector<DistInfo> infos_;
+  std::vector<WheelFiles> wheels_;
+  std::string command_;
+  int cudnn_major_ = 0, driver_version_ = 0;
+};
+
+}  // namespace
+
+bool satisfies(const std::string& version, const std::string& specifier) {
+  if (!is_version(version)) return false;
+  const auto have = version_numbers(version);
+  for (const auto& part : split(specifier, ',')) {
+    if (part.empty()) continue;
+    const size_t at = std::min(part.find_first_not_of("<>=!~"), part.size());
+    const std::string sign = part.substr(0, at);
+    std::string word = part.substr(at);
+    const bool any_further = word.ends_with(".*");
+    if (any_further) word.erase(word.size() - 2);
+    if (!is_version(word)) return false;
+    auto want = version_numbers(word);
+    auto mine = have;
+    if (any_further || sign == "~=") {
+      const size_t common = any_further ? want.size() : want.size() - 1;
+      const bool is_same =
+          mine.size() >= common && std::equal(want.begin(), want.begin() + static_cast<long>(common), mine.begin());
+      if (sign == "!=" ? is_same : !is_same) return false;
+      if (any_further) continue;
+    }
+    const size_t length = std::max(mine.size(), want.size());
+    mine.resize(length);
+    want.resize(length);
+    const bool holds = sign == "==" || sign == "===" ? mine == want
+                       : sign == "!="                ? mine != want
+                       : sign == "<"                 ? mine < want
+                       : sign == "<="                ? mine <= want
+                       : sign == ">"                 ? mine > want
+                                                     : mine >= want;  // ">=", "~="
+    if (!holds) return false;
+  }
+  return true;
+}
+
+PythonEnvironment inspect_python(const fs::path& python, int driver_version) {
+  return Inspection(python, driver_version).result();
+}
+
+}  // namespace attnprobe::campaign

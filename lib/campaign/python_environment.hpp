@@ -1,0 +1,53 @@
+// A Python environment as it lies on disk: which cuDNN a framework in it would load, and what would go wrong. Nothing of
+// it is run or imported.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "campaign/preflight.hpp"
+#include "campaign/process_libraries.hpp"
+
+namespace attnprobe::campaign {
+
+/// An installed distribution, by its dist-info.
+struct PythonPackage {
+  std::string name;     ///< normalised: "nvidia-cudnn-cu12"
+  std::string version;  ///< "9.10.2.21"
+  std::string info;     ///< its dist-info folder
+};
+ATTNPROBE_JSON(PythonPackage, name, version, info)
+
+/// What an installed distribution asks of a cuDNN package.
+struct CudnnDemand {
+  std::string by;         ///< "torch 2.8.0"
+  std::string package;    ///< "nvidia-cudnn-cu12"
+  std::string specifier;  ///< "==9.10.2.21"; "" any
+  bool is_met = false;
+};
+ATTNPROBE_JSON(CudnnDemand, by, package, specifier, is_met)
+
+struct PythonEnvironment {
+  std::string python;                       ///< as it was named
+  std::vector<std::string> folders;         ///< its site-packages
+  std::vector<PythonPackage> frameworks;    ///< those that use cuDNN's attention
+  std::vector<PythonPackage> cudnn_wheels;  ///< several of them share a folder
+  std::vector<CudnnDemand> demands;
+  std::string cudnn_path;                    ///< libcudnn.so.9 that the wheels brought; "" where there is none
+  std::string cudnn_version;                 ///< of the files themselves, "9.10.2"; "" where they do not say
+  std::vector<Finding> parts;                ///< for people, line by line
+  std::vector<EnvironmentProblem> problems;  ///< the worst first
+};
+ATTNPROBE_JSON(PythonEnvironment, python, folders, frameworks, cudnn_wheels, demands, cudnn_path, cudnn_version, parts,
+               problems)
+
+/// `python`: an interpreter, the folder of a virtual environment, or a site-packages folder. `driver_version` as CUDA
+/// gives it (12040), 0 where there is no driver. Throws Error(usage) for what is none of them.
+PythonEnvironment inspect_python(const std::filesystem::path& python, int driver_version);
+
+/// Whether a version satisfies "<10.0,>=9.1": ==, !=, <, <=, >, >=, ~=, and "==9.*".
+bool satisfies(const std::string& version, const std::string& specifier);
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,93 @@
+#include "cudnn/library_file.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/version.hpp"
+
+namespace attnprobe::cudnn {
+namespace {
+
+constexpr std::array<std::string_view, 3> version_symbols{"cudnn_graph_version", "cudnn_ops_infer_version",
+                                                          "cudnn_adv_infer_version"};
+// cuDNN's largest table of names has a few megabytes; a damaged header may claim anything.
+constexpr uint64_t most_table_bytes = uint64_t{256} << 20;
+
+// The few tables of an ELF library that name its symbols.
+class ElfFile {
+ public:
+  explicit ElfFile(const std::filesystem::path& path) : file_(path, std::ios::binary) {
+    Elf64_Ehdr header{};
+    if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
+      return;
+    sections_ = table<Elf64_Shdr>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
+    segments_ = table<Elf64_Phdr>(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  }
+
+  // The first of the version symbols that the file defines, as its four bytes.
+  std::optional<int32_t> version() {
+    for (const Elf64_Shdr& section : sections_) {
+      if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections_.size()) continue;
+      const Elf64_Shdr& strings = sections_[section.sh_link];
+      const auto names = table<char>(strings.sh_offset, strings.sh_size);
+      for (const Elf64_Sym& symbol : table<Elf64_Sym>(section.sh_offset, section.sh_size)) {
+        if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size()) continue;
+        const std::string_view rest(names.data() + symbol.st_name, names.size() - symbol.st_name);
+        const std::string_view name = rest.substr(0, rest.find('\0'));
+        if (std::find(version_symbols.begin(), version_symbols.end(), name) == version_symbols.end()) continue;
+        if (const auto value = value_at(symbol.st_value)) return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  template <class T>
+  bool read(uint64_t offset, T& value) {
+    file_.clear();
+    file_.seekg(static_cast<std::streamoff>(offset));
+    return static_cast<bool>(file_.read(reinterpret_cast<char*>(&value), sizeof value));
+  }
+
+  template <class T>
+  std::vector<T> table(uint64_t offset, uint64_t bytes) {
+    if (bytes > most_table_bytes) return {};
+    std::vector<T> entries(bytes / sizeof(T));
+    file_.clear();
+    file_.seekg(static_cast<std::streamoff>(offset));
+    if (!file_.read(reinterpret_cast<char*>(entries.data()), static_cast<std::streamsize>(entries.size() * sizeof(T))))
+      return {};
+    return entries;
+  }
+
+  std::optional<int32_t> value_at(uint64_t address) {
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_LOAD || address < segment.p_vaddr || address >= segment.p_vaddr + segment.p_filesz)
+        continue;
+      int32_t value = 0;
+      if (read(segment.p_offset + (address - segment.p_vaddr), value)) return value;
+    }
+    return std::nullopt;
+  }
+
+  std::ifstream file_;
+  std::vector<Elf64_Shdr> sections_;
+  std::vector<Elf64_Phdr> segments_;
+};
+
+}  // namespace
+
+std::string version_of_file(const std::filesystem::path& path) {
+  const auto packed = ElfFile(path).version();
+  // major<<16 | minor<<8 | patch
+  return packed ? CudnnVersion(*packed >> 16, *packed >> 8 & 0xFF, *packed & 0xFF).text() : "";
+}
+
+}  // namespace attnprobe::cudnn

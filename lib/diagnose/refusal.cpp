@@ -1,0 +1,215 @@
+#include "diagnose/refusal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace attnprobe::diagnose {
+namespace {
+
+// "1.5.0-1.32.0" of cudnn-frontend in words; what else is known of versions as it is.
+std::string releases_in_words(const std::string& who, const std::string& versions) {
+  if (versions.empty()) return "";
+  const bool is_range = versions.find_first_not_of("0123456789.-") == std::string::npos;
+  if (!is_range) return versions;
+  const std::string name = who == "cuDNN" || who == "loader" ? "" : who + " ";
+  const size_t dash = versions.find('-');
+  if (dash == std::string::npos) return fmt::format("{}release {} has this sentence", name, versions);
+  return fmt::format("{}releases {} to {} have this sentence", name, versions.substr(0, dash),
+                     versions.substr(dash + 1));
+}
+
+std::string gate_of(const std::string& who) {
+  if (who.starts_with("PyTorch")) return "PyTorch's gate";
+  if (who == "JAX" || who == "Transformer Engine") return who + "'s gate";
+  return who + "'s own check";
+}
+
+// The command of a next step, with what the text tells of the call.
+std::string with_options(std::string next, const std::string& options) {
+  constexpr std::string_view command = "attnprobe probe";
+  const size_t at = next.find(command);
+  if (options.empty() || at == std::string::npos) return next;
+  std::string added;
+  for (size_t begin = 0; begin < options.size();) {
+    const size_t end = std::min(options.find(" --", begin + 1), options.size());
+    const std::string option = options.substr(begin, end - begin);
+    const std::string name = option.substr(0, option.find(' ', 1)) + " ";
+    begin = end;
+    // An option of the step that waits for its value ("--target with the GPU") gets it; one that has a value keeps it.
+    const size_t there = next.find(name);
+    if (there == std::string::npos)
+      added += option;
+    else if (const std::string_view rest = std::string_view(next).substr(there + name.size());
+             rest.starts_with("with ") || rest.starts_with("for "))
+      next.replace(there, name.size() - 1, option);
+  }
+  return next.insert(at + command.size(), added);
+}
+
+// The catalogue's step may name a second one, "A; or B": the first is the one to take, the other is what else helps.
+std::pair<std::string, std::string> step_and_rest(const std::string& next) {
+  size_t at = std::string::npos;
+  for (const std::string_view joint : {"; ", ", or "})
+    if (const size_t found = next.find(joint); found < at) at = found;
+  if (at == std::string::npos) return {next, ""};
+  std::string rest = next.substr(next[at] == ';' ? at + 2 : at + 5);
+  for (const std::string_view word : {"or ", "and "})
+    if (rest.starts_with(word)) rest.erase(0, word.size());
+  return {next.substr(0, at), rest};
+}
+
+// Where the text tells something of the call, cuDNN can be asked about the like at once.
+std::string step_of(const Sentence& sentence, const std::string& step, const std::string& options) {
+  const bool is_cudnns = sentence.layer == Layer::cudnn_engine || sentence.layer == Layer::cudnn_heuristics;
+  if (is_cudnns && !options.empty() && step.find("attnprobe probe") == std::string::npos)
+    return fmt::format("attnprobe probe{} with the rest of the call's shape", options);
+  return with_options(step, options);
+}
+
+std::string headline_of(const Sentence& sentence) {
+  if (sentence.kind == SentenceKind::note) return sentence.who + " says what happened, and refuses nothing";
+  if (sentence.kind == SentenceKind::general && sentence.layer == Layer::framework)
+    return "A program refuses cuDNN's attention, in words of its own";
+  return headline_of(sentence.layer, sentence.who);
+}
+
+Refusal refusal_of(const SentenceHit& hit, const std::string& options) {
+  const Sentence& sentence = *hit.sentence;
+  Refusal refusal;
+  refusal.id = sentence.id;
+  refusal.layer = sentence.layer;
+  refusal.who = sentence.who;
+  refusal.kind = sentence.kind;
+  refusal.headline = headline_of(sentence);
+  refusal.means = sentence.means;
+  refusal.causes = sentence.causes;
+  const auto [step, rest] = step_and_rest(sentence.next);
+  refusal.help = rest;
+  refusal.next = step_of(sentence, step, options);
+  refusal.versions = releases_in_words(
+      sentence.who, sentence.versions.size() == 1 ? sentence.versions[0] : sentence.versions[hit.match]);
+  refusal.source = sentence.source;
+  return refusal;
+}
+
+Refusal refusal_of(const ReasonHit& hit, const std::string& options) {
+  const KnownReason& reason = *hit.reason;
+  Refusal refusal;
+  refusal.id = reason.id;
+  refusal.layer = layer_of(reason.category);
+  refusal.who = "cuDNN";
+  refusal.headline = headline_of(refusal.layer, refusal.who);
+  refusal.means = reason.meaning;
+  refusal.help = reason.help;
+  refusal.next =
+      refusal.layer == Layer::environment
+          ? "attnprobe doctor"
+          : with_options("attnprobe probe with the shape of the call, which says what cuDNN takes instead", options);
+  if (!reason.since.empty() || !reason.until.empty())
+    refusal.versions = fmt::format("cuDNN {} to {} were seen to say it", reason.since.empty() ? "9.8.0" : reason.since,
+                                   reason.until.empty() ? "the newest" : reason.until);
+  refusal.source = reason.source;
+  return refusal;
+}
+
+void set_place(Refusal& refusal, const Place& place) {
+  refusal.said = place.said;
+  refusal.line = place.line;
+  refusal.first_line = place.first_line;
+  refusal.times = place.times;
+  refusal.in_log = place.in_log;
+}
+
+std::vector<std::string> told_in_words(const TextFacts& facts) {
+  std::vector<std::string> told;
+  const auto list = [&](const std::string& what, const std::vector<std::string>& names) {
+    std::string all;
+    for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+    if (!all.empty()) told.push_back(what + " " + all);
+  };
+  list("it names", facts.programs);
+  list("cuDNN", facts.versions);
+  for (const auto& id : facts.gpus) told.push_back("GPU " + id);
+  for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
+  std::string engines;
+  for (const int64_t engine : facts.engines) engines += fmt::format("{}{}", engines.empty() ? "" : ", ", engine);
+  if (!engines.empty()) told.push_back(fmt::format("engine{} {}", facts.engines.size() == 1 ? "" : "s", engines));
+  for (const auto& graph : facts.graphs)
+    if (const std::string words = graph_in_words(graph); !words.empty())
+      told.push_back(fmt::format("the graph {} is {}", graph, words));
+  for (const auto& shape : facts.shapes) told.push_back("Q has the sizes " + shape);
+  for (const auto& dtype : facts.dtypes) told.push_back("data type " + dtype);
+  return told;
+}
+
+}  // namespace
+
+Layer layer_of(Category category) {
+  switch (category) {
+    case Category::environment:
+      return Layer::environment;
+    case Category::compilation:
+      return Layer::plan_compilation;
+    case Category::execution:
+    case Category::cuda_error:
+    case Category::cudnn_error:
+      return Layer::execution;
+    case Category::no_candidates:
+      return Layer::cudnn_heuristics;
+    default:
+      return Layer::cudnn_engine;
+  }
+}
+
+std::string headline_of(Layer layer, const std::string& who) {
+  switch (layer) {
+    case Layer::environment:
+      return "The machine is at fault: a driver, a library or a GPU that does not fit";
+    case Layer::execution:
+      return "Execution failed: a call into cuDNN or CUDA, behind every support check";
+    case Layer::plan_compilation:
+      return "Plan compilation failed, behind cuDNN's support check";
+    case Layer::cudnn_engine:
+      return "cuDNN's engines refused, at the support check";
+    case Layer::cudnn_heuristics:
+      return "cuDNN's heuristics gave no engine config for the graph";
+    case Layer::cudnn_frontend:
+      return who == "cudnn-frontend" ? "cudnn-frontend refused, before cuDNN was asked"
+                                     : fmt::format("cudnn-frontend or cuDNN refused, in a call of {}'s", who);
+    case Layer::framework:
+      return gate_of(who) + " refused, before cuDNN was asked";
+  }
+  return "";
+}
+
+TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
+  const std::string options = probe_options(findings.facts);
+  TextAnswer answer;
+  // Reasons say more than the sentences of their layer; they come in their own order.
+  using Rank = std::tuple<bool, Layer, bool, bool, int64_t>;
+  std::vector<std::pair<Rank, Refusal>> ranked;
+  const auto add = [&](Refusal&& refusal, const Place& place, bool is_sentence, int64_t order) {
+    if (skip_log && place.in_log) return;
+    set_place(refusal, place);
+    const Rank rank{refusal.kind == SentenceKind::note, refusal.layer, refusal.kind == SentenceKind::general,
+                    is_sentence, order};
+    ranked.emplace_back(rank, std::move(refusal));
+  };
+  for (const auto& hit : findings.reasons)
+    add(refusal_of(hit, options), hit.place, false, static_cast<int64_t>(ranked.size()));
+  for (const auto& hit : findings.sentences)
+    add(refusal_of(hit, options), hit.place, true, -static_cast<int64_t>(hit.place.said.size()));
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
+  for (const Refusal& refusal : answer.refusals)
+    if (refusal.kind == SentenceKind::general && refusal.layer != Layer::framework && refusal.who != "cuDNN" &&
+        refusal.who != "cudnn-frontend" &&
+        std::find(answer.callers.begin(), answer.callers.end(), refusal.who) == answer.callers.end())
+      answer.callers.push_back(refusal.who);
+  answer.told = told_in_words(findings.facts);
+  return answer;
+}
+
+}  // namespace attnprobe::diagnose

@@ -1,0 +1,51 @@
+// What a text's sentences and reasons come to: who refused, why most likely, and the one thing to do next.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "diagnose/category.hpp"
+#include "diagnose/sentence_finder.hpp"
+
+namespace attnprobe::diagnose {
+
+/// One problem that a text shows.
+struct Refusal {
+  std::string id;  ///< of the sentence, or of the reason
+  Layer layer = Layer::framework;
+  std::string who;       ///< whose words they are
+  std::string headline;  ///< "PyTorch's gate refused, before cuDNN was asked"
+  std::string said;      ///< the words that tell it, as they stand in the text
+  std::string line;      ///< around them
+  int64_t first_line = 0;
+  int64_t times = 0;
+  std::string means;                ///< in plain words
+  std::vector<std::string> causes;  ///< the likeliest first
+  std::string help;                 ///< what usually gets around it; "" where only `next` helps
+  std::string next;                 ///< the one thing to do
+  std::string versions;             ///< releases that have the sentence, in words; "" where they are not known
+  std::string source;               ///< how it is known
+  SentenceKind kind = SentenceKind::refusal;
+  bool in_log = false;  ///< it stands in lines of cuDNN's log alone
+};
+ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
+               source, kind, in_log)
+
+struct TextAnswer {
+  std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
+  std::vector<std::string> callers;  ///< the programs that handed the call on: "Transformer Engine"
+  std::vector<std::string> told;     ///< what else the text tells, in words: the GPU, the graph, the shape
+};
+ATTNPROBE_JSON(TextAnswer, refusals, callers, told)
+
+/// The layer of a reason of cuDNN's.
+Layer layer_of(Category category);
+
+/// The headline of a refusal that cuDNN's own reasons show.
+std::string headline_of(Layer layer, const std::string& who);
+
+/// `skip_log`: what stands in lines of cuDNN's log alone is left out: the log's graphs were rebuilt, and programs get over
+/// much that cuDNN logs.
+TextAnswer answer_of(const TextFindings& findings, bool skip_log);
+
+}  // namespace attnprobe::diagnose

@@ -1,0 +1,211 @@
+#include "diagnose/text_facts.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/version.hpp"
+#include "gpu/catalogue.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+constexpr size_t most_facts = 16;
+
+template <class T>
+void add_fact(std::vector<T>& facts, const T& fact) {
+  if (facts.size() < most_facts && std::find(facts.begin(), facts.end(), fact) == facts.end()) facts.push_back(fact);
+}
+
+template <class T>
+std::optional<T> only(const std::vector<T>& facts) {
+  return facts.size() == 1 ? std::optional<T>(facts.front()) : std::nullopt;
+}
+
+RE2::Options any_case() {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_case_sensitive(false);
+  options.set_log_errors(false);
+  return options;
+}
+
+// Calls take(first group, second group or "") for every match.
+template <class Take>
+void each_match(const RE2& pattern, std::string_view text, Take&& take) {
+  const int groups = std::min(pattern.NumberOfCapturingGroups(), 2);
+  re2::StringPiece found[3];
+  size_t at = 0;
+  while (at < text.size() && pattern.Match(text, at, text.size(), RE2::UNANCHORED, found, groups + 1)) {
+    take(std::string(found[1].data(), found[1].size()),
+         groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string());
+    at = static_cast<size_t>(found[0].data() - text.data()) + std::max<size_t>(found[0].size(), 1);
+  }
+}
+
+int64_t number_of(const std::string& digits) {
+  return digits.empty() || digits.size() > 9 ? 0 : std::stoll(digits);
+}
+
+void add_gpus(TextFacts& facts, std::string_view text) {
+  // Short names are words of other things, too: they count behind the maker's name.
+  static const RE2 names(
+      "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?)\\b",
+      any_case());
+  static const RE2 short_names("(?:NVIDIA|Tesla) ((?:[ALTPV]\\d{1,3}G?)\\b)", any_case());
+  const auto take = [&](const std::string& name, const std::string&) {
+    if (const gpu::Target* target = gpu::find(name)) add_fact(facts.gpus, target->id);
+  };
+  each_match(names, text, take);
+  each_match(short_names, text, take);
+}
+
+void add_sms(TextFacts& facts, std::string_view text) {
+  static const RE2 of_engines("smVersion[\"']*\\s*[:=]\\s*(\\d{3,4})\\b", any_case());
+  each_match(of_engines, text, [&](const std::string& digits, const std::string&) {
+    add_fact(facts.sms, static_cast<int>(number_of(digits) / 10));
+  });
+  // Of messages that say what the GPU at hand has, not what a rule asks for.
+  static const RE2 of_gpus(
+      "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
+      "compute[_ ]capability\\W{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
+      any_case());
+  each_match(of_gpus, text, [&](const std::string& major, const std::string& minor) {
+    add_fact(facts.sms, static_cast<int>(number_of(major) * 10 + number_of(minor)));
+  });
+}
+
+bool is_other_operation(const std::string& name) {
+  return name.find("Conv") != std::string::npos || name.find("Norm") != std::string::npos;
+}
+
+size_t count_of(const std::string& text, std::string_view word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
+  return count;
+}
+
+// fprop has two matmuls, bprop five.
+size_t matmuls_of(const std::string& graph) {
+  return count_of(graph, "Matmul");
+}
+
+struct NamedProgram {
+  NamedProgram(const char* known_as, const char* pattern) : name(known_as), words(pattern, any_case()) {}
+  std::string name;
+  RE2 words;
+};
+
+void add_programs(TextFacts& facts, std::string_view text) {
+  static const NamedProgram programs[] = {
+      {"Transformer Engine", "transformer_?engine|tex\\.fused_attn|\\bNVTE_"},
+      {"PyTorch", "\\btorch[./]|\\bat::native|pytorch"},
+      {"JAX", "\\bjax(?:lib)?[./]|\\bjnp\\."},
+      {"XLA", "\\bxla/|external/xla|XlaRuntimeError"},
+      {"TensorFlow", "\\btensorflow\\b"},
+      {"Keras", "\\bkeras[./]"},
+      {"ONNX Runtime", "onnxruntime"},
+      {"vLLM", "\\bvllm\\b"},
+      {"SGLang", "\\bsglang\\b"},
+      {"FlashInfer", "flashinfer"},
+      {"diffusers", "\\bdiffusers[./]"},
+      {"CUDA.jl", "CUDA\\.jl|CUDNNError|cuDNN\\.jl"},
+  };
+  for (const NamedProgram& program : programs)
+    if (RE2::PartialMatch(text, program.words)) add_fact(facts.programs, program.name);
+}
+
+void add_versions(TextFacts& facts, std::string_view text) {
+  static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
+  static const RE2 in_words("\\bcudnn(?: version|_version)?[ :=v]{1,3}(\\d\\.\\d{1,2}\\.\\d{1,2})\\b", any_case());
+  for (const RE2* versions : {&of_files, &in_words})
+    each_match(*versions, text,
+               [&](const std::string& version, const std::string&) { add_fact(facts.versions, version); });
+  static const RE2 of_logs("\\bcudnn \\(v(\\d{5,6}) ", any_case());
+  each_match(of_logs, text, [&](const std::string& number, const std::string&) {
+    add_fact(facts.versions, CudnnVersion::from_number(number_of(number)).text());
+  });
+}
+
+}  // namespace
+
+std::string TextFacts::target() const {
+  if (const auto id = only(gpus)) return *id;
+  if (gpus.empty())
+    if (const auto sm = only(sms)) return fmt::format("sm_{}", *sm);
+  return "";
+}
+
+void add_facts(TextFacts& facts, std::string_view text) {
+  add_gpus(facts, text);
+  add_sms(facts, text);
+  add_programs(facts, text);
+  add_versions(facts, text);
+  static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
+  each_match(engines, text,
+             [&](const std::string& digits, const std::string&) { add_fact(facts.engines, number_of(digits)); });
+  static const RE2 graphs(
+      "\\b((?:[A-Za-z]+_){0,12}(?:Matmul|ConvFwd|ConvBwdData|ConvBwdFilter|SDPA_FWD|SDPA_BWD)_\\w*)");
+  each_match(graphs, text, [&](const std::string& name, const std::string&) { add_fact(facts.graphs, name); });
+  static const RE2 shapes("\\b(?:q|query)\\b[^\\[(\\d]{0,24}[\\[(] ?(\\d+, ?\\d+, ?\\d+, ?\\d+) ?[\\])]", any_case());
+  each_match(shapes, text, [&](std::string shape, const std::string&) {
+    std::erase(shape, ' ');
+    add_fact(facts.shapes, shape);
+    add_fact(facts.head_dims_qk, number_of(shape.substr(shape.rfind(',') + 1)));
+  });
+  static const RE2 head_dims_qk("\\bhead_?dim(?:_qk)?[\"']?\\s?[:=]\\s?(\\d+)\\b", any_case());
+  each_match(head_dims_qk, text,
+             [&](const std::string& digits, const std::string&) { add_fact(facts.head_dims_qk, number_of(digits)); });
+  static const RE2 head_dims_v("\\bhead_?dim_v[\"']?\\s?[:=]\\s?(\\d+)\\b", any_case());
+  each_match(head_dims_v, text,
+             [&](const std::string& digits, const std::string&) { add_fact(facts.head_dims_v, number_of(digits)); });
+  static const RE2 dtypes("\\b(?:torch\\.|jnp\\.|dtype=|qkv_dtype: )(?:torch\\.)?(bfloat16|float16|half)\\b",
+                          any_case());
+  each_match(dtypes, text, [&](const std::string& name, const std::string&) {
+    add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
+  });
+}
+
+std::string graph_in_words(const std::string& name) {
+  if (is_other_operation(name)) return "no attention (a convolution or a normalisation)";
+  std::string words;
+  if (name.find("SDPA_FWD") != std::string::npos)
+    words = "forward attention as one operation (sdpa_unified)";
+  else if (name.find("SDPA_BWD") != std::string::npos)
+    words = "backward attention as one operation";
+  else if (matmuls_of(name) == 2 && name.find("Reduction") != std::string::npos)
+    words = name.find("LOG") != std::string::npos ? "forward attention with statistics, for training (sdpa_composite)"
+                                                  : "forward attention (sdpa_composite)";
+  else if (matmuls_of(name) == 5)
+    words = "backward attention (sdpa_composite)";
+  else
+    return "";
+  if (name.find("RNG") != std::string::npos) words += ", with dropout";
+  if (name.find("GEN_INDEX") != std::string::npos)
+    words += ", with a mask made from positions (causal, window, padding)";
+  return words;
+}
+
+std::string probe_options(const TextFacts& facts) {
+  std::string options;
+  const auto add = [&](const std::string& option) { options += " --" + option; };
+  if (const auto graph = only(facts.graphs); graph && !is_other_operation(*graph)) {
+    if (matmuls_of(*graph) == 5) add("pass bprop");
+    if (matmuls_of(*graph) == 2 && graph->find("LOG") != std::string::npos) add("pass fprop_train");
+  }
+  const auto qk = only(facts.head_dims_qk);
+  const auto v = only(facts.head_dims_v);
+  if (qk && v && *qk != *v) {
+    add(fmt::format("head-dim-qk {}", *qk));
+    add(fmt::format("head-dim-v {}", *v));
+  } else if (qk) {
+    add(fmt::format("head-dim {}", *qk));
+  }
+  if (const auto dtype = only(facts.dtypes)) add("dtype " + *dtype);
+  if (const std::string gpu = facts.target(); !gpu.empty()) add("target " + gpu);
+  return options;
+}
+
+}  // namespace attnprobe::diagnose

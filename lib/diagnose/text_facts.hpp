@@ -1,0 +1,37 @@
+// What a text says of the GPU, the graph and the call beside who refused: enough to ask cuDNN about something like it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnprobe::diagnose {
+
+/// What is not told, or told in two ways, is empty or 0.
+struct TextFacts {
+  std::vector<int> sms;  ///< 89: compute capabilities of engine configs and of messages that name the GPU's own
+  std::vector<std::string> gpus;    ///< ids of the catalogue, by the names in the text
+  std::vector<int64_t> engines;     ///< engines of cuDNN's that are named ("engineId":1)
+  std::vector<std::string> graphs;  ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
+  std::vector<std::string> shapes;  ///< four numbers after the name of Q, "2,32,4096,96"
+  std::vector<std::string> dtypes;  ///< "bf16", "f16"
+  std::vector<int64_t> head_dims_qk, head_dims_v;
+
+  std::vector<std::string> programs;  ///< that are named, by their files or their own words: "Transformer Engine"
+  std::vector<std::string> versions;  ///< of cuDNN, "9.1.0"
+
+  /// What to give --target; "" where the text names no GPU, or several.
+  std::string target() const;
+};
+
+/// Adds what `text` tells; what is there already is not added again. At most 16 of each.
+void add_facts(TextFacts& facts, std::string_view text);
+
+/// What a graph of that name is, in plain words: "forward attention …"; "" for a name that says nothing.
+std::string graph_in_words(const std::string& name);
+
+/// Options of `attnprobe probe` for what the text tells, each with a blank before it: " --pass bprop --target sm_89".
+std::string probe_options(const TextFacts& facts);
+
+}  // namespace attnprobe::diagnose
