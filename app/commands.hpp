@@ -15,6 +15,7 @@ void add_matrix(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);
 void add_cache(CLI::App& app, Run& run);
+void add_audit(CLI::App& app, Run& run);
 void add_targets(CLI::App& app, Run& run);
 void add_selftest(CLI::App& app, Run& run);
 void add_doctor(CLI::App& app, Run& run);

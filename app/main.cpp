@@ -87,6 +87,7 @@ int run_command_line(int argc, char** argv) {
   add_merge(app, run);
   add_diff(app, run);
   add_cache(app, run);
+  add_audit(app, run);
   add_targets(app, run);
   add_selftest(app, run);
   add_doctor(app, run);

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ask.hpp"
+#include "attention/config.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "campaign/audit.hpp"
+#include "campaign/named_targets.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "libraries.hpp"
+#include "option_checks.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "report/formats/audit_report.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+struct AuditOptions {
+  std::vector<std::string> configs, frameworks{"all"}, cudnns;
+  std::string target = "representative", output, format = "table";
+  campaign::CampaignOptions campaign;
+};
+
+std::string command_of(const AuditOptions& options) {
+  std::string command =
+      fmt::format("attnprobe audit --framework {} --target {}", fmt::join(options.frameworks, ","), options.target);
+  if (!options.cudnns.empty()) command += fmt::format(" --cudnn {}", fmt::join(options.cudnns, ","));
+  for (const auto& file : options.configs) command += " " + file;
+  return command;
+}
+
+std::string document(const campaign::Audit& audit, const AuditOptions& options) {
+  if (options.format == "md") return report::audit_markdown(audit, command_of(options));
+  Json rows = Json::array();
+  for (const auto& row : audit.rows()) rows.push_back(to_json(row));
+  return json_text(Json{{"schema", "attnprobe/audit/1"},
+                        {"tool", report::tool_version()},
+                        {"command", command_of(options)},
+                        {"cells", audit.cells()},
+                        {"not_compiled", audit.dropped()},
+                        {"rows", std::move(rows)}},
+                   2) +
+         "\n";
+}
+
+int run_audit(AuditOptions options) {
+  std::vector<NamedFile> inputs;
+  for (const auto& file : options.configs) inputs.push_back({file, file});
+  check_outputs({{"--output " + options.output, options.output}}, inputs);
+  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& file : options.configs) {
+    auto read = attention::load_configs(file);
+    configs.insert(configs.end(), read.begin(), read.end());
+  }
+  if (configs.empty()) configs = campaign::audit_sweep();
+  const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  std::unique_ptr<OutputFile> file;
+  if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
+  std::vector<std::string> paths;
+  if (options.cudnns.empty())
+    paths.push_back(library_path("", options.campaign));
+  else
+    for (const auto& library : choose_libraries(options.cudnns, targets, options.campaign))
+      paths.push_back(library.path);
+  options.campaign.walk.sweep_where_none = false;
+  options.campaign.walk.plans = probe::Plans::none;
+  options.campaign.stop = stop_gently();
+  campaign::Audit audit;
+  Progress progress(configs.size() * targets.size() * paths.size());
+  for (const auto& path : paths) {
+    options.campaign.cudnn = path;
+    run_campaign(campaign::questions_of(configs), targets, options.campaign,
+                 [&](const campaign::Result& result, size_t, size_t) {
+                   progress.add(result);
+                   audit.add(result);
+                 });
+  }
+  progress.end();
+  audit.compile(options.campaign);
+  if (file)
+    file->replace(options.format == "table" ? report::audit_text(audit, terminal_style(false))
+                                            : document(audit, options));
+  if (!file && options.format != "table")
+    print_data(document(audit, options));
+  else
+    print_text(file ? report::audit_summary(audit) + "\n" : report::audit_text(audit, terminal_style(false)));
+  if (*options.campaign.stop) return interrupted;
+  return audit.rows().empty() ? all_met : not_met;
+}
+
+}  // namespace
+
+void add_audit(CLI::App& app, Run& run) {
+  auto options = std::make_shared<AuditOptions>();
+  auto* command = app.add_subcommand(
+      "audit", "Frameworks' gates against cuDNN's answer: what they refuse though it works, and what they let through");
+  command->add_option("CONFIGS", options->configs, "config files; default: a systematic sweep");
+  command->add_option("--framework", options->frameworks, "as torch==2.11, jax, te; comma list; default: all")
+      ->delimiter(',');
+  command->add_option("--target", options->target, "as in probe; default: representative");
+  command->add_option("--cudnn", options->cudnns, "versions or paths, a comma list, or all; default: the one at hand")
+      ->delimiter(',');
+  command->add_option("--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+      ->check(check_jobs);
+  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
+      ->check(check_seconds);
+  command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));
+  command->add_option("-o,--output", options->output, "file for it; default: standard output");
+  command->callback([options, &run] { run = [options] { return run_audit(*options); }; });
+}
+
+}  // namespace attnprobe::app

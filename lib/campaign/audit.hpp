@@ -1,0 +1,87 @@
+// A framework's gate against cuDNN's answer: what it refuses though cuDNN takes it, and what it lets through though
+// something refuses or spoils it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.hpp"
+#include "campaign/campaign.hpp"
+
+namespace attnprobe::campaign {
+
+enum class AuditKind {
+  refuses_what_works,  ///< speed left on the table: one rule of the gate refuses, and nothing else does
+  lets_through,        ///< an error waiting: the gate lets it get to cuDNN, which refuses, or cudnn-frontend does
+  lets_through_a_bug,  ///< a known bug waiting: cuDNN takes it, and fails or computes something wrong
+};
+
+}  // namespace attnprobe::campaign
+
+namespace attnprobe {
+template <>
+struct EnumNames<campaign::AuditKind> {
+  static constexpr std::array<std::pair<campaign::AuditKind, std::string_view>, 3> table{{
+      {campaign::AuditKind::refuses_what_works, "refuses_what_works"},
+      {campaign::AuditKind::lets_through, "lets_through"},
+      {campaign::AuditKind::lets_through_a_bug, "lets_through_a_bug"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::campaign {
+ATTNPROBE_JSON_ENUM(AuditKind)
+
+/// One rule of a gate, or one reason that a gate does not know, over all cells that show it.
+struct AuditRow {
+  AuditKind kind = AuditKind::refuses_what_works;
+  std::string framework, title;  ///< "torch", "PyTorch 2.15.0"
+  std::string rule;              ///< refuses_what_works: the rule's id; else ""
+  std::string what;    ///< what is refused ("head dimension 256 (above 128)"), or who refuses behind the gate, and why
+  std::string change;  ///< what gets around the rule today; "" where there is none
+  std::string source;  ///< the rule's place, or who says so
+  std::vector<std::string> targets, cudnns;
+  int64_t cells = 0;
+  /// Of a rule about numbers: the values of its keys that cuDNN takes, "head_dim_qk 136 to 256".
+  std::vector<std::string> taken_values;
+  // The smallest cell, by floating point operations.
+  Question question;
+  gpu::Target target;
+  std::string cudnn, cudnn_path, engine, reproduce;
+  double flop = 0;
+  bool compiled = false;  ///< refuses_what_works: the first choice of that cell became a plan
+};
+
+class Audit {
+ public:
+  /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
+  void add(const Result& result);
+
+  /// Compiles the first choice of each refuses_what_works row's smallest cell, and drops the rows whose does not compile.
+  void compile(const CampaignOptions& options);
+
+  /// By framework, kind and rule.
+  const std::vector<AuditRow>& rows() const { return rows_; }
+  int64_t cells() const { return cells_; }
+  int64_t dropped() const { return dropped_; }  ///< rows whose smallest cell did not compile
+
+ private:
+  struct Range {
+    double least = 0, most = 0;
+  };
+  void add_row(AuditRow row, const Result& result);
+
+  std::vector<AuditRow> rows_;
+  int64_t cells_ = 0, dropped_ = 0;
+  std::map<std::string, std::map<std::string, Range>> ranges_;  // by row's key, by key of the problem
+};
+
+/// The configs that are asked where none are given: each feature over the values at which gates and engines differ.
+std::vector<attention::AttentionConfig> audit_sweep();
+
+Json to_json(const AuditRow& row);
+
+}  // namespace attnprobe::campaign

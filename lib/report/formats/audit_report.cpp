@@ -1,0 +1,125 @@
+#include "report/formats/audit_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/number.hpp"
+#include "build/build.hpp"
+#include "probe/findings.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using campaign::AuditKind;
+using campaign::AuditRow;
+
+constexpr AuditKind kinds[] = {AuditKind::refuses_what_works, AuditKind::lets_through, AuditKind::lets_through_a_bug};
+
+std::string_view heading(AuditKind kind) {
+  switch (kind) {
+    case AuditKind::refuses_what_works:
+      return "refuses, though cuDNN takes it";
+    case AuditKind::lets_through:
+      return "lets through, though it is refused behind the gate";
+    default:
+      return "lets through what a known bug spoils";
+  }
+}
+
+std::string where(const AuditRow& row) {
+  return fmt::format("{} with cuDNN {} ({} cells)", fmt::join(row.targets, ", "), fmt::join(row.cudnns, ", "),
+                     with_commas(row.cells));
+}
+
+std::string proof(const AuditRow& row) {
+  if (row.kind != AuditKind::refuses_what_works) return "";
+  return fmt::format("{} on {} compiled", row.engine, row.target.id);
+}
+
+std::vector<const AuditRow*> rows_of(const campaign::Audit& audit, const std::string& framework, AuditKind kind) {
+  std::vector<const AuditRow*> rows;
+  for (const auto& row : audit.rows())
+    if (row.framework == framework && row.kind == kind) rows.push_back(&row);
+  return rows;
+}
+
+std::vector<std::string> frameworks_of(const campaign::Audit& audit) {
+  std::vector<std::string> names;
+  for (const auto& row : audit.rows())
+    if (std::find(names.begin(), names.end(), row.framework) == names.end()) names.push_back(row.framework);
+  return names;
+}
+
+// A "|" would end a cell of a table.
+std::string cell(std::string text) {
+  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+std::string audit_summary(const campaign::Audit& audit) {
+  if (audit.rows().empty()) return fmt::format("nothing found in {} cells", with_commas(audit.cells()));
+  std::string text = fmt::format("{} findings over {} frameworks in {} cells", audit.rows().size(),
+                                 frameworks_of(audit).size(), with_commas(audit.cells()));
+  const char* between = ": ";
+  for (const AuditKind kind : kinds) {
+    const auto count =
+        std::count_if(audit.rows().begin(), audit.rows().end(), [&](const auto& row) { return row.kind == kind; });
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", between, count, heading(kind));
+    between = "; ";
+  }
+  return text;
+}
+
+std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
+  std::string text = audit_summary(audit) + "\n";
+  for (const auto& framework : frameworks_of(audit))
+    for (const AuditKind kind : kinds) {
+      const auto rows = rows_of(audit, framework, kind);
+      if (rows.empty()) continue;
+      text += fmt::format("\n{} {}\n", rows.front()->title, heading(kind));
+      for (const AuditRow* row : rows) {
+        text +=
+            wrapped(fmt::format("{}{}", row->what, row->rule.empty() ? "" : " [" + row->rule + "]"), 2, style.width);
+        text += wrapped(where(*row), 4, style.width);
+        if (!row->taken_values.empty())
+          text += wrapped(fmt::format("cuDNN takes {}", fmt::join(row->taken_values, ", ")), 4, style.width);
+        if (!proof(*row).empty()) text += wrapped(proof(*row), 4, style.width);
+        if (!row->source.empty()) text += wrapped(row->source, 4, style.width);
+        text += "    " + row->reproduce + "\n";
+      }
+    }
+  return text;
+}
+
+std::string audit_markdown(const campaign::Audit& audit, const std::string& command) {
+  std::string text =
+      fmt::format("# What frameworks refuse, and cuDNN does not\n\n**{}.**\n\n`{}`\n\n", audit_summary(audit), command);
+  text +=
+      "Simulated GPUs; the first choice of each smallest shape that a gate refuses was compiled. Only rules that refuse alone are "
+      "counted, and only where nothing else stands in the way (known bugs, requirements, cudnn-frontend).\n";
+  for (const auto& framework : frameworks_of(audit))
+    for (const AuditKind kind : kinds) {
+      const auto rows = rows_of(audit, framework, kind);
+      if (rows.empty()) continue;
+      text += fmt::format(
+          "\n## {} {}\n\n| what | where | the rule's place, or who says so | the smallest shape |\n| --- | --- | --- | --- |\n",
+          rows.front()->title, heading(kind));
+      for (const AuditRow* row : rows) {
+        std::string what = row->what;
+        if (!row->rule.empty()) what += " (`" + row->rule + "`)";
+        if (!row->taken_values.empty()) what += fmt::format("; cuDNN takes {}", fmt::join(row->taken_values, ", "));
+        text += fmt::format("| {} | {} | {} | {}`{}` |\n", cell(what), cell(where(*row)), cell(row->source),
+                            proof(*row).empty() ? "" : cell(proof(*row)) + ": ", cell(row->reproduce));
+      }
+    }
+  return text;
+}
+
+}  // namespace attnprobe::report
