@@ -259,9 +259,11 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
 
 void add_framework_option(CLI::App& command, std::vector<std::string>& words) {
   command
-      .add_option("--framework", words,
-                  "whether a framework gets to cuDNN, and if not, by which rule: torch (the newest release that was read), torch==2.11, "
-                  "jax, te, …; comma list, or all (docs/frameworks.md)")
+      .add_option(
+          "--framework", words,
+          "whether a framework gets to cuDNN, and if not, by which rule: torch (the newest release that was read), torch==2.11, "
+          "jax, te, …; comma list, or all (docs/frameworks.md)")
+      ->allow_extra_args(false)
       ->group("What is asked");
 }
 

@@ -18,8 +18,7 @@ constexpr size_t release_parts = 4;  // JAX 0.12.0.1
 using Numbers = std::vector<int>;
 
 bool is_in_force(const GateSpan& span, const Numbers& release) {
-  return (span.from.empty() || *release_numbers(span.from) <= release) &&
-         (span.below.empty() || release < *release_numbers(span.below));
+  return span.first <= release && (span.end.empty() || release < span.end);  // no numbers come before all others
 }
 
 // Of a gate whose releases are not known, those that hold today.

@@ -26,6 +26,7 @@ struct GateKey {
 /// The releases that something holds for: from the first of them on, and before the second. "" where there is no bound.
 struct GateSpan {
   std::string from, below;
+  std::vector<int> first, end;  ///< the same as numbers (release_numbers); empty where there is no bound
 };
 
 struct GateRule {

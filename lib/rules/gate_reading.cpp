@@ -26,8 +26,10 @@ std::string release_in(const JsonView& view) {
 }
 
 GateSpan span_in(JsonObject& entry) {
-  GateSpan span{release_in(entry.take("from")), release_in(entry.take("below"))};
-  if (!span.from.empty() && !span.below.empty() && !(release_numbers(span.from) < release_numbers(span.below)))
+  GateSpan span{release_in(entry.take("from")), release_in(entry.take("below")), {}, {}};
+  if (!span.from.empty()) span.first = *release_numbers(span.from);
+  if (!span.below.empty()) span.end = *release_numbers(span.below);
+  if (!span.first.empty() && !span.end.empty() && !(span.first < span.end))
     entry.place().fail(fmt::format("from {} is not before below {}", span.from, span.below));
   return span;
 }

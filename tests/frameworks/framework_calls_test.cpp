@@ -111,6 +111,16 @@ TEST_CASE("a call of JAX gives the graphs that JAX's log shows", "[frameworks]")
     INFO(log << "\n" << json);
     CHECK(hashes_of(jax_call(json)) == hashes_in_log(log));
   }
+  // A mask alone has no gradient from 0.11.1 on.
+  const auto masked = [&](const std::string& release) {
+    return jax_call(self_attention("[2, 512, 8, 64]",
+                                   bf16 + R"(, "mask": [2, 1, 512, 512], "grad": true, "jax": ")" + release + "\""))
+        .graphs.at(1)
+        .bias->grad;
+  };
+  CHECK_FALSE(masked("0.12.0.1"));
+  CHECK_FALSE(masked("0.11.1"));
+  CHECK(masked("0.11.0"));
   // A log does not show the size of a window.
   const auto window =
       jax_call(self_attention("[1, 2048, 8, 128]", bf16 + R"(, "is_causal": true, "local_window_size": [256, 0])"));
@@ -213,6 +223,18 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
                                "call.json");
              }),
              ContainsSubstring("/query_seq_lengths: 1 lengths for a batch of 2"));
+  CHECK_THAT(usage_error([&] {
+               parse_jax_calls(
+                   call_with("[2, 512, 8, 64]", "[2, 512, 8, 64]", "[2, 512, 8, 128]", R"("dtype": "bf16")"),
+                   "call.json");
+             }),
+             ContainsSubstring("call.json: /value: its shape is not the key's, which JAX insists on"));
+  CHECK_THAT(usage_error([&] {
+               parse_jax_calls(self_attention("[2, 512, 8, 64]",
+                                              R"("dtype": "bf16", "mask": {"shape": [512, 512], "dtype": "float32"})"),
+                               "call.json");
+             }),
+             ContainsSubstring("/mask: a mask of another type than bool"));
 }
 
 TEST_CASE("--torch and --jax ask about the call's graphs, the gate with them", "[frameworks]") {

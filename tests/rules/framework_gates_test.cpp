@@ -259,7 +259,7 @@ TEST_CASE("a config becomes the call that would ask for it", "[rules]") {
 TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]") {
   CHECK(answer("jax", plain, 90).text == "JAX 0.12.0.1 takes cuDNN only where it is named: implementation='cudnn'");
   CHECK_THAT(answer("jax", with_dropout("0.1"), 90).by_name,
-             ContainsSubstring("jax.nn.dot_product_attention has no argument for it"));
+             ContainsSubstring("jax.nn.dot_product_attention does not take such a call"));
   const GateAnswer wide = answer("jax", R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})", 89);
   CHECK(wide.text == "JAX 0.12.0.1 refuses head dimension 256 on sm_89");
   CHECK(wide.instead.empty());  // an exception

@@ -1,6 +1,6 @@
 // jax.nn.dot_product_attention, and the graphs that XLA builds of its custom call: composite graphs of (batch, length,
-// heads, head dimension) in memory, bias and mask together as one bias in Q's type, whose gradient is an output where it has one
-// batch entry and all heads, and padded scores that the backward graph hides after the statistics are subtracted.
+// heads, head dimension) in memory; bias and mask together as one bias in Q's type, whose gradient is an output where a
+// bias was given; padded scores that the backward graph hides after the statistics are subtracted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,6 +62,11 @@ bool lengths_in(JsonObject& object, const char* key, const AttentionSpec& spec, 
   return true;
 }
 
+bool has_gradient_of_masks(const std::string& release) {
+  const auto numbers = rules::release_numbers(release);
+  return numbers && *numbers < *rules::release_numbers("0.11.1");
+}
+
 struct LocalWindow {
   int64_t left = 0, right = 0;
 };
@@ -90,25 +95,26 @@ FrameworkCall read_jax_call(const JsonView& place) {
   const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
   const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
   const auto q_shape = jax_shape(q, q_place), k_shape = jax_shape(k, k_place), v_shape = jax_shape(v, v_place);
+  // As jax.nn raises whatever the implementation is.
+  if (k_shape.batch != q_shape.batch || k_shape.head_dim != q_shape.head_dim)
+    k_place.fail(fmt::format("batch {} and head dimension {}; allowed: the query's, {} and {}", k_shape.batch,
+                             k_shape.head_dim, q_shape.batch, q_shape.head_dim));
+  if (v.shape != k.shape) v_place.fail("its shape is not the key's, which JAX insists on");
+  const DataType q_type = type_of_input(q, dtype, q_place);
+  if (type_of_input(k, dtype, k_place) != q_type || type_of_input(v, dtype, v_place) != q_type)
+    place.fail("query, key and value have several types; allowed: one");
 
   AttentionSpec spec;
   spec.source = fmt::format("JAX's dot_product_attention, {}", place.source().name);
   spec.pattern = attention::Pattern::sdpa_composite;
-  spec.dtype = type_of_input(q, dtype, q_place);
+  spec.dtype = q_type;
   spec.batch = q_shape.batch;
   spec.heads_q = q_shape.heads;
   spec.heads_kv = k_shape.heads;
-  if (v_shape.heads != k_shape.heads) spec.heads_v = v_shape.heads;
   spec.seqlen_q = q_shape.seqlen;
   spec.seqlen_kv = k_shape.seqlen;
   spec.head_dim_qk = q_shape.head_dim;
   spec.head_dim_v = v_shape.head_dim;
-  call.keys["one_dtype"] =
-      type_of_input(k, dtype, k_place) == spec.dtype && type_of_input(v, dtype, v_place) == spec.dtype;
-  call.keys["one_batch"] = k_shape.batch == spec.batch && v_shape.batch == spec.batch;
-  call.keys["one_length_kv"] = v_shape.seqlen == k_shape.seqlen;
-  call.keys["one_head_dim_qk"] = k_shape.head_dim == q_shape.head_dim;
-
   bool is_causal = false;
   if (const auto given = object.find_set("is_causal")) is_causal = given->boolean();
   if (is_causal) spec.mask.window_right = 0;
@@ -125,20 +131,23 @@ FrameworkCall read_jax_call(const JsonView& place) {
   bool trains = trains_inputs;
   if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
   std::optional<std::array<int64_t, 4>> added;
+  bool has_bias = false;
   for (const char* key : {"bias", "mask"}) {
     const auto given = object.find_set(key);
     if (!given) continue;
     const CallTensor tensor = tensor_in(*given);
+    const bool is_mask = std::string_view(key) == "mask";
+    if (is_mask && tensor.dtype.value_or(DataType::boolean) != DataType::boolean)
+      given->fail("a mask of another type than bool, which JAX insists on");
+    has_bias = has_bias || !is_mask;
     const auto shape = scores_shape(tensor, *given);
     added = added ? broadcast(*added, shape) : shape;
     trains = trains || tensor.requires_grad;
   }
-  bool bias_has_gradient = false;
   if (added) {
     call.keys["mask_rows"] = (*added)[2];
     call.keys["mask_columns"] = (*added)[3];
     spec.bias = bias_of_scores(*added, spec);
-    bias_has_gradient = (*added)[0] == 1 && (*added)[1] == spec.heads_q;
     if (!spec.bias)
       call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
   }
@@ -150,7 +159,8 @@ FrameworkCall read_jax_call(const JsonView& place) {
   if (trains) {
     AttentionSpec& backward = call.graphs.back();
     backward.mask.padding_after_stats = spec.mask.padding;
-    if (backward.bias) backward.bias->grad = bias_has_gradient;
+    // A boolean mask alone has no gradient that anybody could ask for; JAX before 0.11.1 computes it all the same.
+    if (backward.bias) backward.bias->grad = has_bias || has_gradient_of_masks(call.release);
   }
   check_graphs(call, place);
   return call;
