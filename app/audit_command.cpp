@@ -81,7 +81,7 @@ int run_audit(AuditOptions options) {
                  });
   }
   progress.end();
-  audit.compile(options.campaign);
+  audit.prove(options.campaign);
   if (file)
     file->replace(options.format == "table" ? report::audit_text(audit, terminal_style(false))
                                             : document(audit, options));

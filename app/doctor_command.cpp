@@ -66,8 +66,10 @@ int doctor_of_machine(const DoctorOptions& options) {
 
 int doctor_of_python(const DoctorOptions& options) {
   const gpu::DriverInfo driver = campaign::inspect_driver(options.timeout);
-  const bool is_real = driver.found && !driver.is_stub && driver.problem.empty();
-  const campaign::PythonEnvironment found = campaign::inspect_python(options.python, is_real ? driver.version : 0);
+  campaign::MachineGpus machine;
+  if (driver.found && !driver.is_stub && driver.problem.empty()) machine.driver_version = driver.version;
+  for (const auto& gpu : driver.gpus) machine.sms.push_back(gpu.sm);
+  const campaign::PythonEnvironment found = campaign::inspect_python(options.python, machine);
   if (options.format == "json")
     print_data(json_text(Json(found), 2) + "\n");
   else

@@ -40,6 +40,7 @@ bool has_blank(const std::string& word) {
 
 // A single word with a folder or an ending of files in it is no text of an exception.
 bool looks_like_path(const std::string& word) {
+  if (has_blank(word)) return false;
   for (const char* ending : {".log", ".txt", ".json", ".jsonl", ".gz", ".xz", ".out", ".err"})
     if (word.ends_with(ending)) return true;
   return !has_blank(word) &&

@@ -1,8 +1,10 @@
 #include "campaign/audit.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
@@ -58,10 +60,6 @@ bool only_frameworks_object(const Result& result) {
                      [](const auto& found) { return found.kind == ObstacleKind::framework; });
 }
 
-bool is_candidate(const AuditRow& row, const std::string& key) {
-  return key_of(row) == key;
-}
-
 }  // namespace
 
 void Audit::add(const Result& result) {
@@ -107,7 +105,7 @@ void Audit::add(const Result& result) {
 
 void Audit::add_row(AuditRow row, const Result& result) {
   const std::string key = key_of(row);
-  auto found = std::find_if(rows_.begin(), rows_.end(), [&](const auto& known) { return is_candidate(known, key); });
+  auto found = std::find_if(rows_.begin(), rows_.end(), [&](const auto& known) { return key_of(known) == key; });
   if (found == rows_.end()) {
     rows_.push_back(std::move(row));
     found = rows_.end() - 1;
@@ -131,40 +129,56 @@ void Audit::add_row(AuditRow row, const Result& result) {
         first == result.findings.engine_configs.end() ? "" : probe::config_name(first->engine, first->knobs);
   }
   if (found->kind != AuditKind::refuses_what_works) return;
-  const rules::GateRule* rule = rule_of(found->framework, found->rule);
+  Ranges& ranges = ranges_[key];
+  add_values(*found, ranges, result);
+  found->taken_values = texts_of(ranges);
+}
+
+void Audit::add_values(const AuditRow& row, Ranges& ranges, const Result& result) const {
+  const rules::GateRule* rule = rule_of(row.framework, row.rule);
   if (rule == nullptr) return;
   std::set<std::string> keys;
   add_compared_keys(rule->when, keys);
   const Json problem = rules::describe_problem(result.config.spec, result.cudnn_version, result.target.sm);
-  auto& ranges = ranges_[key];
+  const std::string direction = is_bprop(result.config.spec) ? "backward" : "forward";
   for (const auto& name : keys) {
     if (name == "cudnn" || name == "sm" || !problem.contains(name) || !problem[name].is_number()) continue;
     const double value = problem[name].get<double>();
-    const auto [range, is_new] = ranges.try_emplace(name, Range{value, value});
+    const auto [range, is_new] = ranges[{name, direction}].try_emplace(result.target.id, Range{value, value});
     if (is_new) continue;
     range->second.least = std::min(range->second.least, value);
     range->second.most = std::max(range->second.most, value);
   }
-  found->taken_values.clear();
-  for (const auto& [name, range] : ranges)
-    found->taken_values.push_back(range.least == range.most
-                                      ? fmt::format("{} {}", name, range.least)
-                                      : fmt::format("{} {} to {}", name, range.least, range.most));
 }
 
-void Audit::compile(const CampaignOptions& options) {
+std::vector<std::string> Audit::texts_of(const Ranges& ranges) {
+  std::vector<std::string> texts;
+  for (const auto& [what, by_target] : ranges) {
+    std::map<Range, std::vector<std::string>> targets;  // GPUs with the same values together
+    for (const auto& [target, range] : by_target) targets[range].push_back(target);
+    for (const auto& [range, ids] : targets)
+      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.least,
+                                  range.least == range.most ? "" : fmt::format(" to {}", range.most), what.second,
+                                  fmt::join(ids, ", ")));
+  }
+  return texts;
+}
+
+void Audit::prove(const CampaignOptions& options) {
   for (auto& row : rows_) {
-    if (row.kind != AuditKind::refuses_what_works || (options.stop != nullptr && *options.stop)) continue;
-    CampaignOptions first = options;
-    first.cudnn = row.cudnn_path;
-    first.walk.plans = probe::Plans::first;
-    const auto answers = run_campaign({row.question}, {row.target}, first);
-    row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
-    if (!answers.results.empty()) row.reproduce = answers.results.front().reproduce;
+    if (options.stop != nullptr && *options.stop) break;
+    CampaignOptions alone = options;
+    alone.cudnn = row.cudnn_path;
+    std::erase_if(alone.frameworks, [&](const auto& chosen) { return chosen.gate->framework != row.framework; });
+    if (row.kind == AuditKind::refuses_what_works) alone.walk.plans = probe::Plans::first;
+    const auto answers = run_campaign({row.question}, {row.target}, alone);
+    if (answers.results.empty()) continue;
+    row.compiled = row.kind == AuditKind::refuses_what_works && only_frameworks_object(answers.results.front());
+    row.reproduce = answers.results.front().reproduce;
   }
   const auto fails = [](const AuditRow& row) { return row.kind == AuditKind::refuses_what_works && !row.compiled; };
   dropped_ += std::count_if(rows_.begin(), rows_.end(), fails);
-  rows_.erase(std::remove_if(rows_.begin(), rows_.end(), fails), rows_.end());
+  std::erase_if(rows_, fails);
   std::stable_sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) {
     return std::tie(a.framework, a.kind) < std::tie(b.framework, b.kind);
   });

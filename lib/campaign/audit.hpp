@@ -2,10 +2,12 @@
 // something refuses or spoils it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/enum_names.hpp"
@@ -45,7 +47,7 @@ struct AuditRow {
   std::string source;  ///< the rule's place, or who says so
   std::vector<std::string> targets, cudnns;
   int64_t cells = 0;
-  /// Of a rule about numbers: the values of its keys that cuDNN takes, "head_dim_qk 136 to 256".
+  /// Of a rule about numbers: the values of its keys that cuDNN takes, "head_dim_qk 136 to 256 forward on rtx4090".
   std::vector<std::string> taken_values;
   // The smallest cell, by floating point operations.
   Question question;
@@ -60,8 +62,9 @@ class Audit {
   /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
   void add(const Result& result);
 
-  /// Compiles the first choice of each refuses_what_works row's smallest cell, and drops the rows whose does not compile.
-  void compile(const CampaignOptions& options);
+  /// Asks each row's smallest cell once more by itself, with that framework alone, which gives the command of the row.
+  /// Of refuses_what_works the first choice is compiled, and rows whose does not compile are dropped.
+  void prove(const CampaignOptions& options);
 
   /// By framework, kind and rule.
   const std::vector<AuditRow>& rows() const { return rows_; }
@@ -71,12 +74,17 @@ class Audit {
  private:
   struct Range {
     double least = 0, most = 0;
+    auto operator<=>(const Range&) const = default;
   };
+  /// By key of the problem and direction ("head_dim_qk", "forward"), then by target.
+  using Ranges = std::map<std::pair<std::string, std::string>, std::map<std::string, Range>>;
   void add_row(AuditRow row, const Result& result);
+  void add_values(const AuditRow& row, Ranges& ranges, const Result& result) const;
+  static std::vector<std::string> texts_of(const Ranges& ranges);
 
   std::vector<AuditRow> rows_;
   int64_t cells_ = 0, dropped_ = 0;
-  std::map<std::string, std::map<std::string, Range>> ranges_;  // by row's key, by key of the problem
+  std::map<std::string, Ranges> ranges_;  // by what makes a row
 };
 
 /// The configs that are asked where none are given: each feature over the values at which gates and engines differ.

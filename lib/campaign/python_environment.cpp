@@ -8,13 +8,14 @@
 #include <optional>
 #include <string_view>
 
-#include "base/printable.hpp"
+#include "attention/config.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "campaign/python_packages.hpp"
 #include "cudnn/library_file.hpp"
 #include "cudnn/loader_folders.hpp"
 #include "rules/framework_releases.hpp"
+#include "rules/requirements.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -63,7 +64,7 @@ int cuda_major_of(const std::string& wheel) {
 
 class Inspection {
  public:
-  Inspection(const fs::path& python, int driver_version) : driver_version_(driver_version) {
+  Inspection(const fs::path& python, const MachineGpus& machine) : machine_(machine) {
     found_.python = python.string();
     for (const auto& folder : site_packages_of(python)) {
       found_.folders.push_back(folder.string());
@@ -83,6 +84,7 @@ class Inspection {
     look_at_wheels();
     look_at_nvrtc();
     look_at_driver();
+    look_at_gpus();
     look_at_loader();
     look_at_demands();
     look_at_gates();
@@ -335,63 +337,48 @@ class Inspection {
   }
 
   void look_at_driver() {
-    if (driver_version_ == 0 || cudnn_major_ == 0) return;
-    const int major = driver_version_ / 1000;
+    if (machine_.driver_version == 0 || cudnn_major_ == 0) return;
+    const int major = machine_.driver_version / 1000;
     if (major < cudnn_major_)
       problem("driver_too_old", "CUDA driver",
               fmt::format("the driver knows CUDA {}.{}, and this environment's cuDNN is built with CUDA {}", major,
-                          driver_version_ / 10 % 100, cudnn_major_),
+                          machine_.driver_version / 10 % 100, cudnn_major_),
               fmt::format("{} install {}{}, with a framework built for CUDA {}; or update the driver", command_,
                           wheel_prefix, major, major));
     else
-      part("CUDA driver", true, fmt::format("CUDA {}.{}", major, driver_version_ / 10 % 100));
+      part("CUDA driver", true, fmt::format("CUDA {}.{}", major, machine_.driver_version / 10 % 100));
+  }
+
+  // By rule: whether this cuDNN has any attention for the GPUs here.
+  void look_at_gpus() {
+    const auto cudnn = CudnnVersion::parse(found_.cudnn_version);
+    if (!cudnn) return;
+    const auto plainest = attention::configs_from_options({{"heads", 1}, {"seqlen", 128}, {"head_dim", 64}}).front();
+    for (const int sm : machine_.sms) {
+      const auto unmet = rules::unmet_requirements(plainest.spec, *cudnn, sm);
+      if (unmet.empty()) continue;
+      problem("gpu_without_attention", "GPU",
+              fmt::format("by rule, cuDNN {} has no attention for this GPU (sm_{}): {} ({})", cudnn->text(), sm,
+                          unmet.front().text, unmet.front().source.text),
+              rules::gpu_suffices(plainest.spec, *cudnn, sm)
+                  ? fmt::format("{} install -U {}{}", command_, wheel_prefix, cudnn_major_)
+                  : "use another attention backend on this GPU: no cuDNN has one for it");
+      return;
+    }
   }
 
   PythonEnvironment found_;
   std::vector<DistInfo> infos_;
   std::vector<WheelFiles> wheels_;
   std::string command_;
-  int cudnn_major_ = 0, driver_version_ = 0;
+  int cudnn_major_ = 0;
+  MachineGpus machine_;
 };
 
 }  // namespace
 
-bool satisfies(const std::string& version, const std::string& specifier) {
-  if (!is_version(version)) return false;
-  const auto have = version_numbers(version);
-  for (const auto& part : split(specifier, ',')) {
-    if (part.empty()) continue;
-    const size_t at = std::min(part.find_first_not_of("<>=!~"), part.size());
-    const std::string sign = part.substr(0, at);
-    std::string word = part.substr(at);
-    const bool any_further = word.ends_with(".*");
-    if (any_further) word.erase(word.size() - 2);
-    if (!is_version(word)) return false;
-    auto want = version_numbers(word);
-    auto mine = have;
-    if (any_further || sign == "~=") {
-      const size_t common = any_further ? want.size() : want.size() - 1;
-      const bool is_same =
-          mine.size() >= common && std::equal(want.begin(), want.begin() + static_cast<long>(common), mine.begin());
-      if (sign == "!=" ? is_same : !is_same) return false;
-      if (any_further) continue;
-    }
-    const size_t length = std::max(mine.size(), want.size());
-    mine.resize(length);
-    want.resize(length);
-    const bool holds = sign == "==" || sign == "===" ? mine == want
-                       : sign == "!="                ? mine != want
-                       : sign == "<"                 ? mine < want
-                       : sign == "<="                ? mine <= want
-                       : sign == ">"                 ? mine > want
-                                                     : mine >= want;  // ">=", "~="
-    if (!holds) return false;
-  }
-  return true;
-}
-
-PythonEnvironment inspect_python(const fs::path& python, int driver_version) {
-  return Inspection(python, driver_version).result();
+PythonEnvironment inspect_python(const fs::path& python, const MachineGpus& machine) {
+  return Inspection(python, machine).result();
 }
 
 }  // namespace attnprobe::campaign

@@ -43,11 +43,14 @@ struct PythonEnvironment {
 ATTNPROBE_JSON(PythonEnvironment, python, folders, frameworks, cudnn_wheels, demands, cudnn_path, cudnn_version, parts,
                problems)
 
-/// `python`: an interpreter, the folder of a virtual environment, or a site-packages folder. `driver_version` as CUDA
-/// gives it (12040), 0 where there is no driver. Throws Error(usage) for what is none of them.
-PythonEnvironment inspect_python(const std::filesystem::path& python, int driver_version);
+/// The driver and the GPUs under which the environment is to work.
+struct MachineGpus {
+  int driver_version = 0;  ///< as CUDA gives it, 12040; 0: there is no driver
+  std::vector<int> sms;    ///< 120
+};
 
-/// Whether a version satisfies "<10.0,>=9.1": ==, !=, <, <=, >, >=, ~=, and "==9.*".
-bool satisfies(const std::string& version, const std::string& specifier);
+/// `python`: an interpreter, the folder of a virtual environment, or a site-packages folder. Throws Error(usage) for what
+/// is none of them.
+PythonEnvironment inspect_python(const std::filesystem::path& python, const MachineGpus& machine);
 
 }  // namespace attnprobe::campaign

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -140,6 +141,40 @@ std::vector<fs::path> site_packages_of(const fs::path& python) {
                     "folder",
                     python.string()));
   return folders;
+}
+
+bool satisfies(const std::string& version, const std::string& specifier) {
+  if (!is_version(version)) return false;
+  const auto have = version_numbers(version);
+  for (const auto& part : split(specifier, ',')) {
+    if (part.empty()) continue;
+    const size_t at = std::min(part.find_first_not_of("<>=!~"), part.size());
+    const std::string sign = part.substr(0, at);
+    std::string word = part.substr(at);
+    const bool any_further = word.ends_with(".*");
+    if (any_further) word.erase(word.size() - 2);
+    if (!is_version(word)) return false;
+    auto want = version_numbers(word);
+    auto mine = have;
+    if (any_further || sign == "~=") {
+      const size_t common = any_further ? want.size() : want.size() - 1;
+      const bool is_same =
+          mine.size() >= common && std::equal(want.begin(), want.begin() + static_cast<long>(common), mine.begin());
+      if (sign == "!=" ? is_same : !is_same) return false;
+      if (any_further) continue;
+    }
+    const size_t length = std::max(mine.size(), want.size());
+    mine.resize(length);
+    want.resize(length);
+    const bool holds = sign == "==" || sign == "===" ? mine == want
+                       : sign == "!="                ? mine != want
+                       : sign == "<"                 ? mine < want
+                       : sign == "<="                ? mine <= want
+                       : sign == ">"                 ? mine > want
+                                                     : mine >= want;  // ">=", "~="
+    if (!holds) return false;
+  }
+  return true;
 }
 
 }  // namespace attnprobe::campaign

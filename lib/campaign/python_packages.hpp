@@ -30,6 +30,9 @@ struct Requirement {
 };
 std::vector<Requirement> requirements_of(const DistInfo& info);
 
+/// Whether a version satisfies "<10.0,>=9.1": ==, !=, <, <=, >, >=, ~=, and "==9.*".
+bool satisfies(const std::string& version, const std::string& specifier);
+
 /// A file of RECORD: "nvidia/cudnn/lib/libcudnn.so.9,sha256=…,125136".
 struct RecordedFile {
   std::filesystem::path path;    ///< below site-packages

@@ -24,6 +24,7 @@ TEST_CASE("explain takes an argument, several words, a file or standard input", 
     CHECK(run.exit_code == 0);
     CHECK_THAT(run.out, StartsWith("PyTorch's gate refused, before cuDNN was asked"));
   }
+  CHECK(run_attnprobe("explain 'No valid engine configs for Matmul_, see /tmp/cudnn.log'").exit_code == 0);
   CHECK_THAT(run_attnprobe("explain " + words).out, StartsWith("cuDNN's heuristics gave no engine config"));
   CHECK_THAT(run_attnprobe("explain CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH").out,
              StartsWith("The machine is at fault"));
@@ -33,6 +34,7 @@ TEST_CASE("explain says what it did not find", "[explain][sentences]") {
   const std::pair<const char*, const char*> cases[] = {
       {"/nowhere/cudnn.log", "/nowhere/cudnn.log: cannot be opened: No such file or directory"},
       {"cudnn.log", "cudnn.log: cannot be opened"},
+      {"'my logs/cudnn.log'", "\"my logs/cudnn.log\" is no file, and as a text: nothing known"},
       {"'loss is nan'", "\"loss is nan\" is no file, and as a text: nothing known"},
       {"sdpa", "\"sdpa\" is no file, and as a text: nothing known"},
       {"''", "TEXT: there is none"},

@@ -72,7 +72,7 @@ class VirtualEnvironment {
 };
 
 // A library whose own version symbol says another: the real file with the symbol's value changed.
-void copy_as_other_version(const fs::path& from, const fs::path& to) {
+void copy_as_other_version(const fs::path& from, const fs::path& to, CudnnVersion other = {9, 77, 1}) {
   std::string bytes = read_text(from);
   const auto version = *CudnnVersion::parse(cudnn::version_of_file(from));
   const auto packed = [](int major, int minor, int patch) {
@@ -80,7 +80,7 @@ void copy_as_other_version(const fs::path& from, const fs::path& to) {
   };
   const std::string old = packed(version.major(), version.minor(), version.patch());
   for (size_t at = bytes.find(old); at != std::string::npos; at = bytes.find(old, at + 4))
-    bytes.replace(at, 4, packed(9, 77, 1));
+    bytes.replace(at, 4, packed(other.major(), other.minor(), other.patch()));
   fs::remove(to);
   std::ofstream(to, std::ios::binary) << bytes;
 }
@@ -147,7 +147,7 @@ TEST_CASE("doctor --python: an environment in order", "[doctor]") {
                "Requires-Dist: nvidia-cudnn-cu13==" + real_version() + ".56; platform_system == \"Linux\"");
   for (const fs::path& named :
        {venv.python(), venv.packages(), venv.packages().parent_path().parent_path().parent_path()}) {
-    const PythonEnvironment found = inspect_python(named, 13000);
+    const PythonEnvironment found = inspect_python(named, {13000, {}});
     INFO(named.string() << Json(found).dump(1));
     CHECK(ids_of(found.problems).empty());
     REQUIRE(found.frameworks.size() == 1);
@@ -161,7 +161,7 @@ TEST_CASE("doctor --python: an environment in order", "[doctor]") {
 TEST_CASE("doctor --python: each thing that goes wrong has a name and a command", "[doctor]") {
   const std::string version = real_version() + ".56";
   const VirtualEnvironment venv;
-  const auto ids = [&](int driver = 13000) { return ids_of(inspect_python(venv.python(), driver).problems); };
+  const auto ids = [&](int driver = 13000) { return ids_of(inspect_python(venv.python(), {driver, {}}).problems); };
   const auto install_whole = [&] {
     venv.install_cudnn("nvidia_cudnn_cu13", version);
     venv.install_nvrtc("13.0.88", "13.0");
@@ -173,7 +173,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
     install_whole();
     venv.install_cudnn("nvidia_cudnn_cu12", "9.1.0.70", 7);
     venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu13==" + version);
-    const PythonEnvironment found = inspect_python(venv.python(), 13000);
+    const PythonEnvironment found = inspect_python(venv.python(), {13000, {}});
     CHECK(ids_of(found.problems) == Ids{"two_cudnn_wheels"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("the files there are those of nvidia-cudnn-cu13 " + version));
     CHECK_THAT(found.problems[0].cure, ContainsSubstring("-m pip uninstall -y nvidia-cudnn-cu12 && "));
@@ -183,7 +183,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   SECTION("a file is gone") {
     install_whole();
     fs::remove(venv.libraries() / "libcudnn_heuristic.so.9");
-    const PythonEnvironment found = inspect_python(venv.python(), 0);
+    const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"cudnn_file_missing"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("libcudnn_heuristic.so.9"));
   }
@@ -196,7 +196,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   SECTION("sub-libraries of two versions, as large as each other") {
     install_whole();
     copy_as_other_version(real_folder() / "libcudnn_graph.so.9", venv.libraries() / "libcudnn_graph.so.9");
-    const PythonEnvironment found = inspect_python(venv.python(), 0);
+    const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"two_cudnn_versions"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("9.77.1 (libcudnn_graph.so.9)"));
   }
@@ -208,7 +208,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   SECTION("another CUDA's wheel than the framework pins") {
     install_whole();
     venv.install("some_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1");
-    const PythonEnvironment found = inspect_python(venv.python(), 0);
+    const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"pin_not_met"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("none of that name is installed"));
   }
@@ -222,7 +222,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   SECTION("the gate wants a newer one than there is") {
     install_whole();
     venv.install("torch", "2.15.0", "Requires-Dist: nvidia-cudnn-cu13==" + version);
-    const PythonEnvironment found = inspect_python(venv.python(), 0);
+    const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"gate_wants_newer"});
     CHECK_THAT(found.problems[0].what,
                StartsWith("by rule, torch 2.15.0 keeps some calls from cuDNN " + real_version()));
@@ -243,6 +243,18 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
     // Of a CUDA that no machine has: this one's loader finds its own.
     venv.install_cudnn("nvidia_cudnn_cu11", version);
     CHECK(ids() == Ids{"no_nvrtc"});
+  }
+  SECTION("a GPU that is too old, and one that is newer than this cuDNN") {
+    install_whole();
+    const PythonEnvironment old = inspect_python(venv.python(), {13000, {90, 75}});
+    CHECK(ids_of(old.problems) == Ids{"gpu_without_attention"});
+    CHECK_THAT(old.problems[0].what, ContainsSubstring("needs Ampere (sm_80) or newer; this is sm_75"));
+    CHECK_THAT(old.problems[0].cure, ContainsSubstring("another attention backend"));
+    for (const char* name : {"libcudnn_graph.so.9", "libcudnn_ops.so.9", "libcudnn_adv.so.9"})
+      copy_as_other_version(real_folder() / name, venv.libraries() / name, {9, 6, 0});
+    const PythonEnvironment young = inspect_python(venv.python(), {13000, {90, 120}});
+    CHECK(ids_of(young.problems) == Ids{"gpu_without_attention"});
+    CHECK_THAT(young.problems[0].what, ContainsSubstring("cuDNN 9.6.0 has no attention for this GPU (sm_120)"));
   }
   SECTION("a driver that is too old") {
     install_whole();

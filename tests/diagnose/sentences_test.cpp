@@ -49,6 +49,7 @@ std::string first_id(const std::string& text) {
 TEST_CASE("Every sentence can be read and says what to do", "[sentences]") {
   std::set<std::string> ids;
   const std::set<std::string> commands{"probe", "matrix", "replay", "explain", "diff", "targets", "doctor"};
+  const std::string help = run_attnprobe("probe --help").out;
   for (const Sentence& sentence : sentences()) {
     INFO(sentence.id);
     CHECK(ids.insert(sentence.id).second);
@@ -64,6 +65,14 @@ TEST_CASE("Every sentence can be read and says what to do", "[sentences]") {
         INFO(sentence.next);
         CHECK((command.starts_with("--te") || commands.contains(command)));
       }
+    const size_t probe = sentence.next.find("attnprobe probe");
+    if (probe == std::string::npos) continue;
+    for (size_t at = sentence.next.find(" --", probe); at != std::string::npos;
+         at = sentence.next.find(" --", at + 1)) {
+      const std::string option = sentence.next.substr(at + 1, sentence.next.find_first_of(" ,;", at + 1) - at - 1);
+      INFO(sentence.next);
+      CHECK(contains(help, option));
+    }
   }
   CHECK(ids.size() >= 200);
 }

@@ -29,6 +29,17 @@ std::string_view heading(AuditKind kind) {
   }
 }
 
+std::string_view in_short(AuditKind kind) {
+  switch (kind) {
+    case AuditKind::refuses_what_works:
+      return "refused though cuDNN takes it";
+    case AuditKind::lets_through:
+      return "let through though refused behind the gate";
+    default:
+      return "let through though a known bug spoils it";
+  }
+}
+
 std::string where(const AuditRow& row) {
   return fmt::format("{} with cuDNN {} ({} cells)", fmt::join(row.targets, ", "), fmt::join(row.cudnns, ", "),
                      with_commas(row.cells));
@@ -64,14 +75,17 @@ std::string cell(std::string text) {
 
 std::string audit_summary(const campaign::Audit& audit) {
   if (audit.rows().empty()) return fmt::format("nothing found in {} cells", with_commas(audit.cells()));
-  std::string text = fmt::format("{} findings over {} frameworks in {} cells", audit.rows().size(),
-                                 frameworks_of(audit).size(), with_commas(audit.cells()));
+  const auto counted = [](size_t number, std::string_view what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  std::string text = fmt::format("{} over {} in {} cells", counted(audit.rows().size(), "finding"),
+                                 counted(frameworks_of(audit).size(), "framework"), with_commas(audit.cells()));
   const char* between = ": ";
   for (const AuditKind kind : kinds) {
     const auto count =
         std::count_if(audit.rows().begin(), audit.rows().end(), [&](const auto& row) { return row.kind == kind; });
     if (count == 0) continue;
-    text += fmt::format("{}{} {}", between, count, heading(kind));
+    text += fmt::format("{}{} {}", between, count, in_short(kind));
     between = "; ";
   }
   return text;
