@@ -196,10 +196,9 @@ int matrix(MatrixOptions options) {
   check_names(files.configs, options.files);
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;
-  options.campaign.frameworks =
-      rules::choose_gates(options.frameworks.empty() ? files.frameworks : options.frameworks,
-                          options.frameworks.empty() ? fmt::format("{}: \"framework\"", fmt::join(options.files, ", "))
-                                                     : "--framework");
+  options.campaign.frameworks = rules::choose_gates(
+      options.frameworks.empty() ? files.frameworks : options.frameworks,
+      options.frameworks.empty() ? fmt::format("{}: \"framework\"", fmt::join(options.files, ", ")) : "--framework");
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = targets_of(options, target_words);
   campaign::check_expectations(files.configs, matrix.targets);

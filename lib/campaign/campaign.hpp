@@ -19,11 +19,11 @@ class WalkCache;
 struct CampaignOptions {
   std::string cudnn;  ///< path of a libcudnn.so.9
   probe::WalkOptions walk;
-  run::RunOptions run;                      ///< for Plans::run
-  double timeout_seconds = 120;             ///< for one question on one target
-  int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
-  WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
-  const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further result is begun
+  run::RunOptions run;                        ///< for Plans::run
+  double timeout_seconds = 120;               ///< for one question on one target
+  int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine
+  WalkCache* cache = nullptr;                 ///< of answers for simulated targets; none: cuDNN is always asked
+  const std::atomic<bool>* stop = nullptr;    ///< set by a signal handler: no further result is begun
   std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
   std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };

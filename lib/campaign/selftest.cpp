@@ -54,7 +54,8 @@ SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_
   test.stopped = campaign.results.size() < 2 * configs.size();
   for (size_t i = 0; i + 1 < campaign.results.size(); ++i) {
     const Result &real = campaign.results[i], &simulated = campaign.results[i + 1];
-    if (real.target.id != target.id || real.config.spec.name != simulated.config.spec.name) continue;  // one was stopped
+    if (real.target.id != target.id || real.config.spec.name != simulated.config.spec.name)
+      continue;  // one was stopped
     ++test.configs;
     test.engine_configs += static_cast<int64_t>(real.findings.engine_configs.size());
     test.supported += real.verdict == Verdict::supported ? 1 : 0;

@@ -74,7 +74,8 @@ std::string cell(std::string text) {
 }  // namespace
 
 std::string audit_summary(const campaign::Audit& audit) {
-  if (audit.rows().empty()) return fmt::format("nothing found in {} cells", with_commas(audit.cells()));
+  if (audit.rows().empty())
+    return fmt::format("nothing found in {} cell{}", with_commas(audit.cells()), audit.cells() == 1 ? "" : "s");
   const auto counted = [](size_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };

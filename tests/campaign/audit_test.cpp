@@ -1,0 +1,83 @@
+#include "campaign/audit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::audit_test {
+
+namespace {
+
+Json audit_rows(const std::string& config, const std::string& arguments, int exit_code) {
+  const TemporaryFolder folder;
+  const auto run =
+      run_attnprobe(fmt::format("audit {} {} --format json", folder.file("c.json", config).string(), arguments));
+  INFO(run.err);
+  CHECK(run.exit_code == exit_code);
+  return run.json()["rows"];
+}
+
+}  // namespace
+
+TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's place and a command that shows it",
+          "[audit][cli]") {
+  const auto rows = audit_rows(
+      R"({"name": "wide", "batch": 1, "heads": 4, "seqlen": 512, "head_dim": [128, 192, 256], "dtype": "bf16"})",
+      "--framework torch==2.15 --target rtx4090", 1);
+  REQUIRE(rows.size() == 1);
+  const Json& row = rows[0];
+  CHECK(row["kind"] == "refuses_what_works");
+  CHECK(row["rule"] == "head_dim");
+  CHECK(row["title"] == "PyTorch 2.15.0");
+  CHECK(contains(row["source"], "check_cudnn_tensor_shapes"));
+  CHECK(row["cells"] == 2);
+  CHECK(contains(row["taken_values"].dump(), "head_dim_qk 192 to 256 forward on rtx4090"));
+  // The smallest is 192, its first choice was compiled, and its command says the same again.
+  CHECK(row["smallest"]["config"]["head_dim_qk"] == 192);
+  CHECK(row["smallest"]["compiled"] == true);
+  const std::string command = row["smallest"]["reproduce"];
+  const auto again = run_attnprobe(command.substr(std::string("attnprobe ").size()) + " --format json");
+  CHECK(again.exit_code == 0);
+  CHECK(again.json()["results"][0]["verdict"] == "supported");
+  CHECK(again.json()["results"][0]["but"][0]["kind"] == "framework");
+}
+
+TEST_CASE("an audit finds what a gate lets through and cudnn-frontend refuses", "[audit][cli]") {
+  const auto rows = audit_rows(
+      R"({"name": "alibi", "batch": 1, "heads": 4, "seqlen": 256, "head_dim": 64, "dtype": "bf16", "alibi": true})",
+      "--framework xla --target h100", 1);
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["kind"] == "lets_through");
+  CHECK(contains(rows[0]["what"], "When alibi mask is used, diagonal_band_right_bound needs to be set to 0"));
+  CHECK(rows[0]["smallest"]["compiled"] == false);
+}
+
+TEST_CASE("an audit that finds nothing says over how much, and ends with 0", "[audit][cli]") {
+  const TemporaryFolder folder;
+  const std::string config =
+      folder.file("c.json", R"({"heads": 4, "seqlen": 512, "head_dim": 64, "dtype": "bf16", "mask": "causal"})");
+  const auto run = run_attnprobe("audit " + config + " --framework torch,jax --target h100");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out == "nothing found in 1 cell\n");
+  const auto unknown = run_attnprobe("audit " + config + " --framework pytroch");
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.err, "--framework: \"pytroch\""));
+}
+
+TEST_CASE("the sweep has every feature that gates speak of, and nothing that contradicts itself", "[audit]") {
+  const auto configs = campaign::audit_sweep();
+  CHECK(configs.size() > 500);
+  const auto any = [&](auto&& has) {
+    return std::any_of(configs.begin(), configs.end(), [&](const auto& c) { return has(c.spec); });
+  };
+  CHECK(any([](const auto& spec) { return spec.paged.has_value(); }));
+  CHECK(any([](const auto& spec) { return spec.sink; }));
+  CHECK(any([](const auto& spec) { return spec.dropout.has_value() && is_bprop(spec); }));
+  CHECK(any([](const auto& spec) { return spec.bias && spec.bias->grad; }));
+  CHECK(any([](const auto& spec) { return spec.seqlen_q == 1 && spec.heads_q != spec.heads_kv; }));
+}
+
+}  // namespace attnprobe::test::audit_test
