@@ -66,7 +66,7 @@ Given given_by(const std::vector<std::string>& words) {
 std::string why_not_explained(const Given& given, const replay::Replay& replay) {
   if (replay.history.has_entries()) return replay::why_no_graph(replay);
   const std::string name =
-      given.file.empty() ? fmt::format("\"{}\" is no file, and as a text", cut(given.text)) : input_name(given.file);
+      given.file.empty() ? fmt::format("\"{}\" is not a file, and as a text", cut(given.text)) : input_name(given.file);
   return fmt::format(
       "{}: nothing known: none of the {} sentences by which PyTorch, JAX, Transformer Engine, other frameworks, "
       "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}",

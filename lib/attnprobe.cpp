@@ -40,6 +40,8 @@ std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, 
   campaign.timeout_seconds = options.timeout_seconds;
   campaign.jobs = options.jobs;
   campaign.stop = options.stop;
+  if (!options.frameworks.empty())
+    campaign.frameworks = rules::choose_gates({options.frameworks}, "Options::frameworks");
   campaign.program = worker::worker_program(options.program);
   campaign::OnResult on_result;
   if (options.on_answer)

@@ -62,6 +62,7 @@ struct Options {
   run::RunOptions run;                      ///< where plans are run
   double timeout_seconds = 120;             ///< for one config on one target, and for each of its plans
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
+  std::string frameworks;                   ///< whose gates are asked too: "torch==2.11, jax", "all"; "": none
   const std::atomic<bool>* stop = nullptr;  ///< once true no further config is begun, and what is there is returned
   /// Called after each answer, one at a time, from threads of ask(); may be empty. What it throws ends ask().
   std::function<void(const Answer& answer)> on_answer;
@@ -74,7 +75,8 @@ struct Options {
 std::vector<gpu::Target> find_targets(const std::string& words, const Options& options = {});
 
 /// Every config on every target, configs in order and each on all targets in turn. What goes wrong in a worker is an
-/// answer. Throws Error(environment) where there is no cuDNN or no program attnprobe.
+/// answer. Throws Error(environment) where there is no cuDNN or no program attnprobe, Error(usage) for a framework or a
+/// release that is not known.
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
                         const Options& options = {});
 

@@ -32,4 +32,21 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK_THROWS_AS(find_targets("h300"), Error);
 }
 
+TEST_CASE("ask() tells what a framework refuses before cuDNN", "[api][frameworks]") {
+  const auto configs = attention::parse_configs(
+      R"({"heads": 8, "seqlen": 256, "head_dim": 64, "dtype": "bf16", "pass": "fprop_train", "dropout": 0.1})", "test");
+  Options options;
+  options.walk.sweep_where_none = false;
+  options.frameworks = "torch==2.15, jax";
+  const auto answers = ask(configs, find_targets("h100"), options);
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].verdict == Verdict::supported);
+  CHECK(answers[0].usable == Usable::but);
+  REQUIRE_FALSE(answers[0].but.empty());
+  CHECK(answers[0].but[0].kind == campaign::ObstacleKind::framework);
+  CHECK(contains(answers[0].but[0].text, "PyTorch 2.15.0 refuses dropout 0.1"));
+  options.frameworks = "torch==1.0";
+  CHECK_THROWS_AS(ask(configs, find_targets("h100"), options), Error);
+}
+
 }  // namespace attnprobe::test::attnprobe_test

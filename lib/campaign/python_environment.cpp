@@ -14,7 +14,7 @@
 #include "campaign/python_packages.hpp"
 #include "cudnn/library_file.hpp"
 #include "cudnn/loader_folders.hpp"
-#include "rules/framework_releases.hpp"
+#include "rules/gate_demands.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::campaign {

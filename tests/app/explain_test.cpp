@@ -34,9 +34,9 @@ TEST_CASE("explain says what it did not find", "[explain][sentences]") {
   const std::pair<const char*, const char*> cases[] = {
       {"/nowhere/cudnn.log", "/nowhere/cudnn.log: cannot be opened: No such file or directory"},
       {"cudnn.log", "cudnn.log: cannot be opened"},
-      {"'my logs/cudnn.log'", "\"my logs/cudnn.log\" is no file, and as a text: nothing known"},
-      {"'loss is nan'", "\"loss is nan\" is no file, and as a text: nothing known"},
-      {"sdpa", "\"sdpa\" is no file, and as a text: nothing known"},
+      {"'my logs/cudnn.log'", "\"my logs/cudnn.log\" is not a file, and as a text: nothing known"},
+      {"'loss is nan'", "\"loss is nan\" is not a file, and as a text: nothing known"},
+      {"sdpa", "\"sdpa\" is not a file, and as a text: nothing known"},
       {"''", "TEXT: there is none"},
       {"' '", "TEXT: there is none"},
       {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file at a time, or one text"},

@@ -10,7 +10,7 @@
 #include "campaign/python_packages.hpp"
 #include "catch.hpp"
 #include "cudnn/library_file.hpp"
-#include "rules/framework_releases.hpp"
+#include "rules/gate_demands.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::python_environment_test {
@@ -127,9 +127,10 @@ TEST_CASE("Versions and what is asked of them", "[doctor]") {
 }
 
 TEST_CASE("The releases' own files say which cuDNN a gate wants", "[doctor]") {
-  CHECK(rules::framework_release("torch", "2.8.0+cu128")->cudnn == "9.10.2.21");
-  CHECK_FALSE(rules::framework_release("torch", "9.9.9"));
-  CHECK_FALSE(rules::framework_release("nothing", "1.0"));
+  REQUIRE(rules::gate_release("torch", "2.8.0+cu128") != nullptr);
+  CHECK(rules::gate_release("torch", "2.8.0+cu128")->cudnn == "9.10.2.21");
+  CHECK(rules::gate_release("torch", "9.9.9") == nullptr);
+  CHECK(rules::gate_release("nothing", "1.0") == nullptr);
   // 2.14 hands head dimensions above 128 to cuDNN from 9.22.1 on only.
   const auto old = rules::gate_demands("torch", "2.14.0", CudnnVersion(9, 20, 0));
   CHECK(std::any_of(old.begin(), old.end(),

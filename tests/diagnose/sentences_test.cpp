@@ -63,7 +63,7 @@ TEST_CASE("Every sentence can be read and says what to do", "[sentences]") {
         std::string command = words[i + 1];
         while (!command.empty() && std::ispunct(static_cast<unsigned char>(command.back())) != 0) command.pop_back();
         INFO(sentence.next);
-        CHECK((command.starts_with("--te") || commands.contains(command)));
+        CHECK((command.starts_with("--te") || command.starts_with("--framework") || commands.contains(command)));
       }
     const size_t probe = sentence.next.find("attnprobe probe");
     if (probe == std::string::npos) continue;
