@@ -237,7 +237,7 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
              ContainsSubstring("/mask: a mask of another type than bool"));
 }
 
-TEST_CASE("--torch and --jax ask about the call's graphs, the gate with them", "[frameworks]") {
+TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the gate with them", "[frameworks]") {
   const std::string call =
       R"('{"torch": "2.15.0", "query": {"shape": [2, 32, 4096, 96], "requires_grad": true}, "key": [2, 8, 4096, 96], "value": [2, 8, 4096, 96], "dtype": "bfloat16", "is_causal": true, "dropout_p": )";
   const Run refused = run_attnprobe("--torch " + call + "0.1, \"enable_gqa\": true}' --target 4090 --quick");
