@@ -99,15 +99,15 @@ void Audit::add(const Result& result) {
     } else {
       continue;
     }
-    add_row(std::move(row), result);
+    add_row(row, result);
   }
 }
 
-void Audit::add_row(AuditRow row, const Result& result) {
+void Audit::add_row(const AuditRow& row, const Result& result) {
   const std::string key = key_of(row);
   auto found = std::find_if(rows_.begin(), rows_.end(), [&](const auto& known) { return key_of(known) == key; });
   if (found == rows_.end()) {
-    rows_.push_back(std::move(row));
+    rows_.push_back(row);
     found = rows_.end() - 1;
     found->flop = -1;
   }
@@ -117,7 +117,7 @@ void Audit::add_row(AuditRow row, const Result& result) {
   const double flop = attention::attention_flop(result.config.spec);
   if (found->flop < 0 || flop < found->flop) {
     found->flop = flop;
-    if (!row.what.empty()) found->what = row.what;
+    found->what = row.what;
     found->question = static_cast<const Question&>(result);
     found->target = result.target;
     found->cudnn = result.cudnn_version.text();
@@ -146,8 +146,8 @@ void Audit::add_values(const AuditRow& row, Ranges& ranges, const Result& result
     const double value = problem[name].get<double>();
     const auto [range, is_new] = ranges[{name, direction}].try_emplace(result.target.id, Range{value, value});
     if (is_new) continue;
-    range->second.least = std::min(range->second.least, value);
-    range->second.most = std::max(range->second.most, value);
+    range->second.first = std::min(range->second.first, value);
+    range->second.second = std::max(range->second.second, value);
   }
 }
 
@@ -157,8 +157,8 @@ std::vector<std::string> Audit::texts_of(const Ranges& ranges) {
     std::map<Range, std::vector<std::string>> targets;  // GPUs with the same values together
     for (const auto& [target, range] : by_target) targets[range].push_back(target);
     for (const auto& [range, ids] : targets)
-      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.least,
-                                  range.least == range.most ? "" : fmt::format(" to {}", range.most), what.second,
+      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.first,
+                                  range.first == range.second ? "" : fmt::format(" to {}", range.second), what.second,
                                   fmt::join(ids, ", ")));
   }
   return texts;

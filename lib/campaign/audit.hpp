@@ -2,7 +2,6 @@
 // something refuses or spoils it.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -72,13 +71,10 @@ class Audit {
   int64_t dropped() const { return dropped_; }  ///< rows whose smallest cell did not compile
 
  private:
-  struct Range {
-    double least = 0, most = 0;
-    auto operator<=>(const Range&) const = default;
-  };
+  using Range = std::pair<double, double>;  // least and most
   /// By key of the problem and direction ("head_dim_qk", "forward"), then by target.
   using Ranges = std::map<std::pair<std::string, std::string>, std::map<std::string, Range>>;
-  void add_row(AuditRow row, const Result& result);
+  void add_row(const AuditRow& row, const Result& result);
   void add_values(const AuditRow& row, Ranges& ranges, const Result& result) const;
   static std::vector<std::string> texts_of(const Ranges& ranges);
 
