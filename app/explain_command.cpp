@@ -43,8 +43,7 @@ bool looks_like_path(const std::string& word) {
   if (has_blank(word)) return false;
   for (const char* ending : {".log", ".txt", ".json", ".jsonl", ".gz", ".xz", ".out", ".err"})
     if (word.ends_with(ending)) return true;
-  return !has_blank(word) &&
-         (word.starts_with("/") || word.starts_with("./") || word.starts_with("../") || word.starts_with("~/"));
+  return word.starts_with("/") || word.starts_with("./") || word.starts_with("../") || word.starts_with("~/");
 }
 
 Given given_by(const std::vector<std::string>& words) {

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "campaign/selftest.hpp"
@@ -15,7 +16,6 @@
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -27,17 +27,6 @@ struct SelfTestOptions {
   uint64_t first_seed = 1;
   campaign::CampaignOptions campaign;
 };
-
-// What cuDNN says of a GPU of this machine.
-gpu::Target measured(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
-                     const campaign::CampaignOptions& options) {
-  worker::Client client(device, worker::Client::Seconds(options.timeout_seconds), options.program);
-  const auto library = client.open(cudnn, device);
-  return gpu::measured_target(client.device_properties(),
-                              driver.gpus.at(static_cast<size_t>(*device.device)).memory_bus_bits,
-                              fmt::format("cuDNN {}, CUDA driver {}.{}", library.version.text(), driver.version / 1000,
-                                          driver.version / 10 % 100));
-}
 
 gpu::Target one_target(const char* option, const std::string& word, double timeout) {
   auto targets = campaign::named_targets(word, timeout);
@@ -75,7 +64,7 @@ int run_selftest(SelfTestOptions options) {
   options.campaign.cudnn = library_path(options.cudnn, options.campaign);
   std::optional<gpu::Target> own;
   if (target.kind == gpu::Kind::device) {
-    own = measured(target, campaign::inspect_driver(timeout), options.campaign.cudnn, options.campaign);
+    own = campaign::measured_device(target, campaign::inspect_driver(timeout), options.campaign.cudnn, timeout);
     own->id = "its own properties";
   }
   const gpu::Target* twin = gpu::twin(target);
@@ -96,7 +85,7 @@ int run_selftest(SelfTestOptions options) {
     if (own) document["properties"] = own->properties;
     document["tool"] = report::tool_version();
     document["date"] = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
-    const std::string text = document.dump(2) + "\n";
+    const std::string text = json_text(document, 2) + "\n";
     file->replace(text);
     print_text(fmt::format(
         "\nwritten to {} ({} KB); sent in, it becomes a row of the table that `attnprobe targets list` shows\n",

@@ -11,7 +11,6 @@
 #include "libraries.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
-#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -48,12 +47,8 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
                 fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
-  worker::Client client(devices[static_cast<size_t>(device)], worker::Client::Seconds(timeout));
-  const auto library = client.open(library_path(cudnn, {}), devices[static_cast<size_t>(device)]);
   const auto measured =
-      gpu::measured_target(client.device_properties(), driver.gpus[static_cast<size_t>(device)].memory_bus_bits,
-                           fmt::format("cuDNN {}, CUDA driver {}.{}", library.version.text(), driver.version / 1000,
-                                       driver.version / 10 % 100));
+      campaign::measured_device(devices[static_cast<size_t>(device)], driver, library_path(cudnn, {}), timeout);
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

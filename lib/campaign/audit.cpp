@@ -8,6 +8,7 @@
 
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
+#include "campaign/reproduce.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::campaign {
@@ -60,6 +61,20 @@ bool only_frameworks_object(const Result& result) {
                      [](const auto& found) { return found.kind == ObstacleKind::framework; });
 }
 
+std::vector<std::string> texts_of(
+    const std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<double, double>>>& ranges) {
+  std::vector<std::string> texts;
+  for (const auto& [what, by_target] : ranges) {
+    std::map<std::pair<double, double>, std::vector<std::string>> targets;  // GPUs with the same values together
+    for (const auto& [target, range] : by_target) targets[range].push_back(target);
+    for (const auto& [range, ids] : targets)
+      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.first,
+                                  range.first == range.second ? "" : fmt::format(" to {}", range.second), what.second,
+                                  fmt::join(ids, ", ")));
+  }
+  return texts;
+}
+
 }  // namespace
 
 void Audit::add(const Result& result) {
@@ -104,13 +119,13 @@ void Audit::add(const Result& result) {
 }
 
 void Audit::add_row(const AuditRow& row, const Result& result) {
-  const std::string key = key_of(row);
-  auto found = std::find_if(rows_.begin(), rows_.end(), [&](const auto& known) { return key_of(known) == key; });
-  if (found == rows_.end()) {
+  const auto [place, is_new] = places_.try_emplace(key_of(row), rows_.size());
+  if (is_new) {
     rows_.push_back(row);
-    found = rows_.end() - 1;
-    found->flop = -1;
+    rows_.back().flop = -1;
+    ranges_.emplace_back();
   }
+  AuditRow* const found = &rows_[place->second];
   ++found->cells;
   add_once(found->targets, result.target.id);
   add_once(found->cudnns, result.cudnn_version.text());
@@ -128,15 +143,9 @@ void Audit::add_row(const AuditRow& row, const Result& result) {
     found->engine =
         first == result.findings.engine_configs.end() ? "" : probe::config_name(first->engine, first->knobs);
   }
-  if (found->kind != AuditKind::refuses_what_works) return;
-  Ranges& ranges = ranges_[key];
-  add_values(*found, ranges, result);
-  found->taken_values = texts_of(ranges);
-}
-
-void Audit::add_values(const AuditRow& row, Ranges& ranges, const Result& result) const {
   const rules::GateRule* rule = rule_of(row.framework, row.rule);
   if (rule == nullptr) return;
+  Ranges& ranges = ranges_[place->second];
   std::set<std::string> keys;
   add_compared_keys(rule->when, keys);
   const Json problem = rules::describe_problem(result.config.spec, result.cudnn_version, result.target.sm);
@@ -144,37 +153,29 @@ void Audit::add_values(const AuditRow& row, Ranges& ranges, const Result& result
   for (const auto& name : keys) {
     if (name == "cudnn" || name == "sm" || !problem.contains(name) || !problem[name].is_number()) continue;
     const double value = problem[name].get<double>();
-    const auto [range, is_new] = ranges[{name, direction}].try_emplace(result.target.id, Range{value, value});
-    if (is_new) continue;
+    const auto [range, is_first] = ranges[{name, direction}].try_emplace(result.target.id, Range{value, value});
+    if (is_first) continue;
     range->second.first = std::min(range->second.first, value);
     range->second.second = std::max(range->second.second, value);
   }
 }
 
-std::vector<std::string> Audit::texts_of(const Ranges& ranges) {
-  std::vector<std::string> texts;
-  for (const auto& [what, by_target] : ranges) {
-    std::map<Range, std::vector<std::string>> targets;  // GPUs with the same values together
-    for (const auto& [target, range] : by_target) targets[range].push_back(target);
-    for (const auto& [range, ids] : targets)
-      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.first,
-                                  range.first == range.second ? "" : fmt::format(" to {}", range.second), what.second,
-                                  fmt::join(ids, ", ")));
-  }
-  return texts;
-}
-
 void Audit::prove(const CampaignOptions& options) {
-  for (auto& row : rows_) {
-    if (options.stop != nullptr && *options.stop) break;
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    AuditRow& row = rows_[i];
+    row.taken_values = texts_of(ranges_[i]);
     CampaignOptions alone = options;
     alone.cudnn = row.cudnn_path;
     std::erase_if(alone.frameworks, [&](const auto& chosen) { return chosen.gate->framework != row.framework; });
-    if (row.kind == AuditKind::refuses_what_works) alone.walk.plans = probe::Plans::first;
+    const bool compiles = row.kind == AuditKind::refuses_what_works;
+    if (compiles) alone.walk.plans = probe::Plans::first;
+    if (auto command = parts_of_command(row.reproduce)) {
+      command->question = question_command(row.question, alone);
+      row.reproduce = joined_command(*command);
+    }
+    if (!compiles || (options.stop != nullptr && *options.stop)) continue;
     const auto answers = run_campaign({row.question}, {row.target}, alone);
-    if (answers.results.empty()) continue;
-    row.compiled = row.kind == AuditKind::refuses_what_works && only_frameworks_object(answers.results.front());
-    row.reproduce = answers.results.front().reproduce;
+    row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
   }
   const auto fails = [](const AuditRow& row) { return row.kind == AuditKind::refuses_what_works && !row.compiled; };
   dropped_ += std::count_if(rows_.begin(), rows_.end(), fails);

@@ -61,8 +61,8 @@ class Audit {
   /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
   void add(const Result& result);
 
-  /// Asks each row's smallest cell once more by itself, with that framework alone, which gives the command of the row.
-  /// Of refuses_what_works the first choice is compiled, and rows whose does not compile are dropped.
+  /// After the last cell: compiles the first choice of each refuses_what_works row's smallest cell and drops the rows
+  /// whose does not compile; every row's command asks for its own framework alone.
   void prove(const CampaignOptions& options);
 
   /// By framework, kind and rule.
@@ -75,12 +75,11 @@ class Audit {
   /// By key of the problem and direction ("head_dim_qk", "forward"), then by target.
   using Ranges = std::map<std::pair<std::string, std::string>, std::map<std::string, Range>>;
   void add_row(const AuditRow& row, const Result& result);
-  void add_values(const AuditRow& row, Ranges& ranges, const Result& result) const;
-  static std::vector<std::string> texts_of(const Ranges& ranges);
 
   std::vector<AuditRow> rows_;
   int64_t cells_ = 0, dropped_ = 0;
-  std::map<std::string, Ranges> ranges_;  // by what makes a row
+  std::map<std::string, size_t> places_;  // in rows_, by what makes a row
+  std::vector<Ranges> ranges_;            // of each row
 };
 
 /// The configs that are asked where none are given: each feature over the values at which gates and engines differ.

@@ -9,6 +9,7 @@
 #include "base/version.hpp"
 #include "campaign/preflight.hpp"
 #include "gpu/catalogue.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -46,6 +47,16 @@ std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver) {
     targets.push_back(std::move(t));
   }
   return targets;
+}
+
+gpu::Target measured_device(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
+                            double timeout_seconds, const std::string& program) {
+  worker::Client client(device, worker::Client::Seconds(timeout_seconds), program);
+  const auto library = client.open(cudnn, device);
+  return gpu::measured_target(client.device_properties(),
+                              driver.gpus.at(static_cast<size_t>(*device.device)).memory_bus_bits,
+                              fmt::format("cuDNN {}, CUDA driver {}.{}", library.version.text(), driver.version / 1000,
+                                          driver.version / 10 % 100));
 }
 
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds, const std::string& program) {

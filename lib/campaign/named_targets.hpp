@@ -14,6 +14,11 @@ namespace attnprobe::campaign {
 /// empty where there is no GPU or no driver. `driver` tells why.
 std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 
+/// What cuDNN says of one of them (Kind::device), as a target to simulate; `cudnn`: path of a libcudnn.so.9. Throws what
+/// worker::Client does.
+gpu::Target measured_device(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
+                            double timeout_seconds, const std::string& program = "");
+
 /// Those of a comma list: devices, ids, files, "all", "representative", each once. Throws Error(usage) for what there is
 /// not and for two that differ under one id, Error(environment) where the machine has no GPU. `timeout_seconds` and
 /// `program` as for inspect_driver().

@@ -4,11 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 
 #include "base/number.hpp"
-#include "build/build.hpp"
-#include "probe/findings.hpp"
+#include "report/formats/markdown_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -64,13 +62,6 @@ std::vector<std::string> frameworks_of(const campaign::Audit& audit) {
   return names;
 }
 
-// A "|" would end a cell of a table.
-std::string cell(std::string text) {
-  for (size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
 }  // namespace
 
 std::string audit_summary(const campaign::Audit& audit) {
@@ -114,8 +105,8 @@ std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
 }
 
 std::string audit_markdown(const campaign::Audit& audit, const std::string& command) {
-  std::string text =
-      fmt::format("# What frameworks refuse, and cuDNN does not\n\n**{}.**\n\n`{}`\n\n", audit_summary(audit), command);
+  std::string text = fmt::format("# What frameworks refuse, and cuDNN does not\n\n**{}.**\n\n{}\n\n",
+                                 audit_summary(audit), markdown_code(command));
   text +=
       "Simulated GPUs; the first choice of each smallest shape that a gate refuses was compiled. Only rules that refuse alone are "
       "counted, and only where nothing else stands in the way (known bugs, requirements, cudnn-frontend).\n";
@@ -127,11 +118,11 @@ std::string audit_markdown(const campaign::Audit& audit, const std::string& comm
           "\n## {} {}\n\n| what | where | the rule's place, or who says so | the smallest shape |\n| --- | --- | --- | --- |\n",
           rows.front()->title, heading(kind));
       for (const AuditRow* row : rows) {
-        std::string what = row->what;
-        if (!row->rule.empty()) what += " (`" + row->rule + "`)";
+        std::string what = markdown_text(row->what);
+        if (!row->rule.empty()) what += " (" + markdown_code(row->rule) + ")";
         if (!row->taken_values.empty()) what += fmt::format("; cuDNN takes {}", fmt::join(row->taken_values, ", "));
-        text += fmt::format("| {} | {} | {} | {}`{}` |\n", cell(what), cell(where(*row)), cell(row->source),
-                            proof(*row).empty() ? "" : cell(proof(*row)) + ": ", cell(row->reproduce));
+        text += fmt::format("| {} | {} | {} | {}{} |\n", what, where(*row), markdown_text(row->source),
+                            proof(*row).empty() ? "" : proof(*row) + ": ", markdown_code(row->reproduce));
       }
     }
   return text;
