@@ -184,9 +184,12 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     campaign::check_expectations(configs, group.targets);
   }
   const auto by_rule = version_by_rule(options.cudnn, work.groups);
-  if (!by_rule) options.campaign.cudnn = library_path(options.cudnn, options.campaign);
+  const auto cache = by_rule ? nullptr : usual_cache();
+  campaign::CampaignOptions beside = options.campaign;  // the question itself is always asked of cuDNN
+  beside.cache = cache.get();
+  if (!by_rule) options.campaign.cudnn = library_path(options.cudnn, beside);
 
-  options.campaign.stop = stop_gently();
+  beside.stop = options.campaign.stop = stop_gently();
   const size_t total = size_of(work.groups);
   compile_where_one_is_asked(options, work.groups);
   Progress progress(total);
@@ -202,7 +205,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
         by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
                 : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
     if (!by_rule && options.campaign.walk.sweep_where_none)
-      campaign::ask_other_versions(campaigns.back(), options.campaign);
+      campaign::ask_other_versions(campaigns.back(), beside);
     before += group.questions.size() * group.targets.size();
   }
   progress.end();

@@ -4,10 +4,8 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -27,26 +25,8 @@ bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
   return is_of_version(library.version.text(), word);
 }
 
-// Every cuDNN here that can be loaded; what cannot is said.
 std::vector<cudnn::LibraryInfo> libraries_here(const campaign::CampaignOptions& campaign) {
-  const auto candidates = cudnn::find_libraries("");
-  std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
-  std::atomic<size_t> next{0};
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < std::min<size_t>(candidates.size(), campaign::jobs_of(campaign)); ++i)
-      threads.emplace_back([&] {
-        for (size_t c; (c = next++) < candidates.size();) try {
-            found[c] = campaign::identify(candidates[c].path, campaign);
-          } catch (const std::exception& e) {
-            spdlog::warn("{}", e.what());
-          }
-      });
-  }
-  std::vector<cudnn::LibraryInfo> libraries;
-  for (auto& library : found)
-    if (library) libraries.push_back(std::move(*library));
-  return libraries;
+  return campaign::identify_all(campaign, [](const std::string& problem) { spdlog::warn("{}", problem); });
 }
 
 // The cuDNN of a version whose place or name says it, which none has to be loaded for.
@@ -77,6 +57,16 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 }
 
 }  // namespace
+
+std::unique_ptr<campaign::WalkCache> usual_cache() try {
+  const fs::path file = campaign::default_cache_file();
+  if (file.empty()) return nullptr;
+  return std::make_unique<campaign::WalkCache>(file,
+                                               [](const std::string& message) { spdlog::debug("{}", message); });
+} catch (const Error& e) {
+  spdlog::warn("{}", e.what());
+  return nullptr;
+}
 
 std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign) {
   if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;

@@ -1,14 +1,20 @@
 // Which cuDNN --cudnn means.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "campaign/campaign.hpp"
+#include "campaign/walk_cache.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/target.hpp"
 
 namespace attnprobe::app {
+
+/// The cache of a matrix, for what a probe asks beside its own question: which cuDNN versions are here, and what the others of
+/// them say. None, with a warning, where the file is damaged; none where there is no place for one.
+std::unique_ptr<campaign::WalkCache> usual_cache();
 
 /// The path of the library that a word means: a library, a folder with one, a version
 /// ("9.14": the newest of it), "" for the one that the loader finds. Libraries whose name

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -137,6 +138,30 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
     throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
                                                     lost.how(), lost.end.text()));
   }
+}
+
+std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
+                                             const std::function<void(const std::string& problem)>& on_problem) {
+  const auto candidates = cudnn::find_libraries("");
+  std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
+  std::atomic<size_t> next{0};
+  std::mutex telling;
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 0; i < std::min<size_t>(candidates.size(), jobs_of(options)); ++i)
+      threads.emplace_back([&] {
+        for (size_t c; (c = next++) < candidates.size();) try {
+            found[c] = identify(candidates[c].path, options);
+          } catch (const std::exception& e) {
+            const std::scoped_lock lock(telling);
+            on_problem(e.what());
+          }
+      });
+  }
+  std::vector<cudnn::LibraryInfo> libraries;
+  for (auto& library : found)
+    if (library) libraries.push_back(std::move(*library));
+  return libraries;
 }
 
 std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,

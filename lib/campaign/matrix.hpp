@@ -37,6 +37,11 @@ std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t ind
 /// naming the path where it does not load.
 cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options);
 
+/// Every cuDNN of this machine (cudnn::find_libraries), identified by as many workers as the options allow, in the order of the
+/// search. `on_problem` is told of one that does not load.
+std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
+                                             const std::function<void(const std::string& problem)>& on_problem);
+
 /// Called after each cell, from several threads at the same time.
 using OnCell = std::function<void(const CellPlace& place, Result&& result)>;
 

@@ -21,13 +21,9 @@ using Libraries = std::vector<cudnn::LibraryInfo>;
 Libraries libraries_here(const cudnn::LibraryInfo& asked, const CampaignOptions& options) {
   Libraries libraries{asked};
   std::set<CudnnVersion> known{asked.version};
-  for (const auto& candidate : cudnn::find_libraries("")) try {
-      auto library = identify(candidate.path, options);
-      if (library.version >= first_that_simulates && known.insert(library.version).second)
-        libraries.push_back(std::move(library));
-    } catch (const Error&) {
-      continue;  // `attnprobe doctor` says what is wrong with it
-    }
+  for (auto& library : identify_all(options, [](const std::string&) { /* `attnprobe doctor` tells it */ }))
+    if (library.version >= first_that_simulates && known.insert(library.version).second)
+      libraries.push_back(std::move(library));
   std::sort(libraries.begin(), libraries.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   return libraries;
 }
