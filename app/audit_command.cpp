@@ -22,6 +22,7 @@ namespace {
 struct AuditOptions {
   std::vector<std::string> configs, frameworks{"all"}, cudnns;
   std::string target = "representative", output, format = "table";
+  bool no_cache = false;
   campaign::CampaignOptions campaign;
 };
 
@@ -70,15 +71,19 @@ int run_audit(AuditOptions options) {
   options.campaign.walk.sweep_where_none = false;
   options.campaign.walk.plans = probe::Plans::none;
   options.campaign.stop = stop_gently();
-  campaign::Audit audit;
+  const std::unique_ptr<campaign::WalkCache> cache = options.no_cache ? nullptr : usual_cache();
+  options.campaign.cache = cache.get();
+  campaign::Audit audit(targets);
   Progress progress(configs.size() * targets.size() * paths.size());
+  size_t before = 0;
   for (const auto& path : paths) {
     options.campaign.cudnn = path;
     run_campaign(campaign::questions_of(configs), targets, options.campaign,
-                 [&](const campaign::Result& result, size_t, size_t) {
+                 [&](const campaign::Result& result, size_t index, size_t) {
                    progress.add(result);
-                   audit.add(result);
+                   audit.add(result, before + index);
                  });
+    before += configs.size() * targets.size();
   }
   progress.end();
   audit.prove(options.campaign);
@@ -109,6 +114,7 @@ void add_audit(CLI::App& app, Run& run) {
       ->check(check_jobs);
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing");
   command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->callback([options, &run] { run = [options] { return run_audit(*options); }; });

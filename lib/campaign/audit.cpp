@@ -1,13 +1,13 @@
 #include "campaign/audit.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
+#include "campaign/other_versions.hpp"
 #include "campaign/reproduce.hpp"
 #include "probe/walk_difference.hpp"
 
@@ -22,22 +22,6 @@ std::string key_of(const AuditRow& row) {
 
 void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
-}
-
-// The keys that a condition compares with numbers by size.
-void add_compared_keys(const Json& condition, std::set<std::string>& keys) {
-  for (const auto& [key, value] : condition.items()) {
-    if (value.is_array())
-      for (const auto& part : value) add_compared_keys(part, keys);
-    else if (key == "not" || key == "all" || key == "any")
-      add_compared_keys(value, keys);
-    else if (value.is_object() && std::any_of(value.items().begin(), value.items().end(), [](const auto& operand) {
-               return (operand.key() == "above" || operand.key() == "below" || operand.key() == "min" ||
-                       operand.key() == "max") &&
-                      operand.value().is_number();
-             }))
-      keys.insert(key);
-  }
 }
 
 const rules::GateRule* rule_of(const std::string& framework, const std::string& id) {
@@ -61,23 +45,13 @@ bool only_frameworks_object(const Result& result) {
                      [](const auto& found) { return found.kind == ObstacleKind::framework; });
 }
 
-std::vector<std::string> texts_of(
-    const std::map<std::pair<std::string, std::string>, std::map<std::string, std::pair<double, double>>>& ranges) {
-  std::vector<std::string> texts;
-  for (const auto& [what, by_target] : ranges) {
-    std::map<std::pair<double, double>, std::vector<std::string>> targets;  // GPUs with the same values together
-    for (const auto& [target, range] : by_target) targets[range].push_back(target);
-    for (const auto& [range, ids] : targets)
-      texts.push_back(fmt::format("{} {}{} {} on {}", what.first, range.first,
-                                  range.first == range.second ? "" : fmt::format(" to {}", range.second), what.second,
-                                  fmt::join(ids, ", ")));
-  }
-  return texts;
-}
-
 }  // namespace
 
-void Audit::add(const Result& result) {
+Audit::Audit(const std::vector<gpu::Target>& targets) {
+  for (const auto& target : targets) target_order_.emplace(target.id, target_order_.size());
+}
+
+void Audit::add(const Result& result, size_t index) {
   if (!result.cudnn_version.is_known() || result.environment_broken) return;
   ++cells_;
   for (const auto& answer : result.frameworks) {
@@ -86,10 +60,13 @@ void Audit::add(const Result& result) {
     row.title = answer.title;
     if (answer.takes == rules::Takes::refused) {
       // Where two rules refuse, neither is the one that costs something.
-      if (answer.refusals.size() != 1 || !only_frameworks_object(result)) continue;
+      if (answer.refusals.size() != 1) continue;
       const auto& refusal = answer.refusals.front();
       row.kind = AuditKind::refuses_what_works;
       row.rule = refusal.id;
+      const bool works = only_frameworks_object(result);
+      if (const auto* rule = rule_of(row.framework, row.rule)) values_[key_of(row)].add(*rule, result, works);
+      if (!works) continue;
       row.what = refusal.what;
       row.change = refusal.change;
       row.source = refusal.source.text;
@@ -114,56 +91,45 @@ void Audit::add(const Result& result) {
     } else {
       continue;
     }
-    add_row(row, result);
+    add_row(row, result, index);
   }
 }
 
-void Audit::add_row(const AuditRow& row, const Result& result) {
+void Audit::add_row(const AuditRow& row, const Result& result, size_t index) {
   const auto [place, is_new] = places_.try_emplace(key_of(row), rows_.size());
-  if (is_new) {
-    rows_.push_back(row);
-    rows_.back().flop = -1;
-    ranges_.emplace_back();
-  }
-  AuditRow* const found = &rows_[place->second];
-  ++found->cells;
-  add_once(found->targets, result.target.id);
-  add_once(found->cudnns, result.cudnn_version.text());
-  const double flop = attention::attention_flop(result.config.spec);
-  if (found->flop < 0 || flop < found->flop) {
-    found->flop = flop;
-    found->what = row.what;
-    found->question = static_cast<const Question&>(result);
-    found->target = result.target;
-    found->cudnn = result.cudnn_version.text();
-    found->cudnn_path = result.cudnn_path;
-    found->reproduce = result.reproduce;
-    const auto first = std::find_if(result.findings.engine_configs.begin(), result.findings.engine_configs.end(),
-                                    [](const auto& config) { return config.check.supported; });
-    found->engine =
-        first == result.findings.engine_configs.end() ? "" : probe::config_name(first->engine, first->knobs);
-  }
-  const rules::GateRule* rule = rule_of(row.framework, row.rule);
-  if (rule == nullptr) return;
-  Ranges& ranges = ranges_[place->second];
-  std::set<std::string> keys;
-  add_compared_keys(rule->when, keys);
-  const Json problem = rules::describe_problem(result.config.spec, result.cudnn_version, result.target.sm);
-  const std::string direction = is_bprop(result.config.spec) ? "backward" : "forward";
-  for (const auto& name : keys) {
-    if (name == "cudnn" || name == "sm" || !problem.contains(name) || !problem[name].is_number()) continue;
-    const double value = problem[name].get<double>();
-    const auto [range, is_first] = ranges[{name, direction}].try_emplace(result.target.id, Range{value, value});
-    if (is_first) continue;
-    range->second.first = std::min(range->second.first, value);
-    range->second.second = std::max(range->second.second, value);
-  }
+  if (is_new) rows_.push_back(row);
+  AuditRow& found = rows_[place->second];
+  ++found.cells;
+  add_once(found.targets, result.target.id);
+  add_once(found.cudnns, result.cudnn_version.text());
+  // Of cells of the same size the one that was asked first, whichever worker was done first.
+  const std::pair size{attention::attention_flop(result.config.spec), index};
+  if (!is_new && size >= found.size) return;
+  found.size = size;
+  found.what = row.what;
+  found.question = static_cast<const Question&>(result);
+  found.target = result.target;
+  found.cudnn = result.cudnn_version.text();
+  found.cudnn_path = result.cudnn_path;
+  found.reproduce = result.reproduce;
+  const auto first = std::find_if(result.findings.engine_configs.begin(), result.findings.engine_configs.end(),
+                                  [](const auto& config) { return config.check.supported; });
+  found.engine = first == result.findings.engine_configs.end() ? "" : probe::config_name(first->engine, first->knobs);
+}
+
+void Audit::add_values(AuditRow& row) const {
+  const auto values = values_.find(key_of(row));
+  const auto* rule = rule_of(row.framework, row.rule);
+  if (values == values_.end() || rule == nullptr) return;
+  row.taken_values = values->second.taken();
+  row.proposals = values->second.proposals(*rule);
 }
 
 void Audit::prove(const CampaignOptions& options) {
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    AuditRow& row = rows_[i];
-    row.taken_values = texts_of(ranges_[i]);
+  for (AuditRow& row : rows_) {
+    add_values(row);
+    std::sort(row.targets.begin(), row.targets.end(),
+              [&](const auto& a, const auto& b) { return target_order_.at(a) < target_order_.at(b); });
     CampaignOptions alone = options;
     alone.cudnn = row.cudnn_path;
     std::erase_if(alone.frameworks, [&](const auto& chosen) { return chosen.gate->framework != row.framework; });
@@ -174,18 +140,23 @@ void Audit::prove(const CampaignOptions& options) {
       row.reproduce = joined_command(*command);
     }
     if (!compiles || (options.stop != nullptr && *options.stop)) continue;
-    const auto answers = run_campaign({row.question}, {row.target}, alone);
+    auto answers = run_campaign({row.question}, {row.target}, alone);
     row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
+    if (!row.compiled) continue;
+    ask_other_versions(answers, alone);
+    if (answers.results.front().from) row.since = text_of(*answers.results.front().from);
   }
   const auto fails = [](const AuditRow& row) { return row.kind == AuditKind::refuses_what_works && !row.compiled; };
   dropped_ += std::count_if(rows_.begin(), rows_.end(), fails);
   std::erase_if(rows_, fails);
   std::stable_sort(rows_.begin(), rows_.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.framework, a.kind) < std::tie(b.framework, b.kind);
+    return std::tie(a.framework, a.kind, a.size) < std::tie(b.framework, b.kind, b.size);
   });
 }
 
 Json to_json(const AuditRow& row) {
+  Json proposals = Json::array();
+  for (const auto& proposal : row.proposals) proposals.push_back(to_json(proposal));
   return {{"kind", row.kind},
           {"framework", row.framework},
           {"title", row.title},
@@ -197,6 +168,8 @@ Json to_json(const AuditRow& row) {
           {"cudnn", row.cudnns},
           {"cells", row.cells},
           {"taken_values", row.taken_values},
+          {"proposed_rule", std::move(proposals)},
+          {"since", row.since},
           {"smallest",
            {{"config", attention::to_json(row.question.config.spec)},
             {"target", row.target.id},

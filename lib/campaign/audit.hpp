@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "campaign/audit_values.hpp"
 #include "campaign/campaign.hpp"
 
 namespace attnprobe::campaign {
@@ -48,38 +48,43 @@ struct AuditRow {
   int64_t cells = 0;
   /// Of a rule about numbers: the values of its keys that cuDNN takes, "head_dim_qk 136 to 256 forward on rtx4090".
   std::vector<std::string> taken_values;
+  std::vector<ProposedLimit> proposals;  ///< of a rule that is one number
+  std::string since;  ///< refuses_what_works: from which cuDNN on the smallest cell is taken, and how that is known
   // The smallest cell, by floating point operations.
   Question question;
   gpu::Target target;
   std::string cudnn, cudnn_path, engine, reproduce;
-  double flop = 0;
-  bool compiled = false;  ///< refuses_what_works: the first choice of that cell became a plan
+  std::pair<double, size_t> size;  ///< its floating point operations, and its place among the cells
+  bool compiled = false;           ///< refuses_what_works: the first choice of that cell became a plan
 };
 
 class Audit {
  public:
-  /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
-  void add(const Result& result);
+  /// `targets`: those of the cells, in the order in which rows name them.
+  explicit Audit(const std::vector<gpu::Target>& targets);
 
-  /// After the last cell: compiles the first choice of each refuses_what_works row's smallest cell and drops the rows
-  /// whose does not compile; every row's command asks for its own framework alone.
+  /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
+  /// `index`: the cell's place among all, whenever it is told.
+  void add(const Result& result, size_t index);
+
+  /// After the last cell: compiles the first choice of each refuses_what_works row's smallest cell, drops the rows whose
+  /// does not compile, and asks the other cuDNN versions of this machine since when it is taken; every row's command asks
+  /// for its own framework alone.
   void prove(const CampaignOptions& options);
 
-  /// By framework, kind and rule.
+  /// By framework and kind, the smallest first.
   const std::vector<AuditRow>& rows() const { return rows_; }
   int64_t cells() const { return cells_; }
   int64_t dropped() const { return dropped_; }  ///< rows whose smallest cell did not compile
 
  private:
-  using Range = std::pair<double, double>;  // least and most
-  /// By key of the problem and direction ("head_dim_qk", "forward"), then by target.
-  using Ranges = std::map<std::pair<std::string, std::string>, std::map<std::string, Range>>;
-  void add_row(const AuditRow& row, const Result& result);
+  void add_row(const AuditRow& row, const Result& result, size_t index);
+  void add_values(AuditRow& row) const;
 
   std::vector<AuditRow> rows_;
   int64_t cells_ = 0, dropped_ = 0;
-  std::map<std::string, size_t> places_;  // in rows_, by what makes a row
-  std::vector<Ranges> ranges_;            // of each row
+  std::map<std::string, size_t> places_, target_order_;  // in rows_, by what makes a row; of targets, by id
+  std::map<std::string, RuleValues> values_;             // by what makes a row, whether there is one or not
 };
 
 /// The configs that are asked where none are given: each feature over the values at which gates and engines differ.

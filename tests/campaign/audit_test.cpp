@@ -35,6 +35,14 @@ TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's plac
   CHECK(contains(row["source"], "check_cudnn_tensor_shapes"));
   CHECK(row["cells"] == 2);
   CHECK(contains(row["taken_values"].dump(), "head_dim_qk 192 to 256 forward on rtx4090"));
+  // The rule is one number, and could be another one; since when is asked of the other versions, where there are some.
+  REQUIRE(row["proposed_rule"].size() == 1);
+  CHECK(row["proposed_rule"][0]["keys"] == Json{"head_dim_qk", "head_dim_v"});
+  CHECK(row["proposed_rule"][0]["now"] == "above 128");
+  CHECK(row["proposed_rule"][0]["limit"] == 256);
+  CHECK(row["proposed_rule"][0]["end_found"] == false);
+  CHECK(row["proposed_rule"][0]["targets"] == Json{"rtx4090"});
+  CHECK((row["since"] == "" || contains(row["since"], "from cuDNN 9.")));
   // The smallest is 192, its first choice was compiled, and its command says the same again.
   CHECK(row["smallest"]["config"]["head_dim_qk"] == 192);
   CHECK(row["smallest"]["compiled"] == true);
@@ -43,6 +51,43 @@ TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's plac
   CHECK(again.exit_code == 0);
   CHECK(again.json()["results"][0]["verdict"] == "supported");
   CHECK(again.json()["results"][0]["but"][0]["kind"] == "framework");
+}
+
+TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuDNN refuses between", "[audit]") {
+  const auto& gates = rules::framework_gates();
+  const auto torch =
+      std::find_if(gates.begin(), gates.end(), [](const auto& gate) { return gate.framework == "torch"; });
+  const auto rule =
+      std::find_if(torch->rules.begin(), torch->rules.end(), [](const auto& known) { return known.id == "head_dim"; });
+  REQUIRE(rule != torch->rules.end());
+  const auto at = [](int64_t head_dim) {
+    campaign::Result result;
+    result.config.spec.head_dim_qk = result.config.spec.head_dim_v = head_dim;
+    result.cudnn_version = {9, 19, 0};
+    result.target.id = "rtx4090";
+    result.target.sm = 89;
+    return result;
+  };
+  campaign::RuleValues values;
+  values.add(*rule, at(192), true);
+  values.add(*rule, at(256), true);
+  auto too_large = at(264);
+  too_large.root_cause.emplace().category = diagnose::Category::head_dim;
+  values.add(*rule, too_large, false);
+  const auto proposals = values.proposals(*rule);
+  REQUIRE(proposals.size() == 1);
+  CHECK(
+      text_of(proposals[0]) ==
+      "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond it");
+  CHECK(values.taken().front() == "head_dim_qk 192 to 256 forward on rtx4090");
+  // A feature that cuDNN does not have says nothing of the number.
+  auto no_fp8 = at(200);
+  no_fp8.root_cause.emplace().category = diagnose::Category::data_type;
+  values.add(*rule, no_fp8, false);
+  CHECK(values.proposals(*rule).size() == 1);
+  no_fp8.root_cause->category = diagnose::Category::head_dim;
+  values.add(*rule, no_fp8, false);
+  CHECK(values.proposals(*rule).empty());
 }
 
 TEST_CASE("an audit finds what a gate lets through and cudnn-frontend refuses", "[audit][cli]") {

@@ -45,7 +45,7 @@ std::string where(const AuditRow& row) {
 
 std::string proof(const AuditRow& row) {
   if (row.kind != AuditKind::refuses_what_works) return "";
-  return fmt::format("{} on {} compiled", row.engine, row.target.id);
+  return fmt::format("{} on {} compiled{}", row.engine, row.target.id, row.since.empty() ? "" : "; " + row.since);
 }
 
 std::vector<const AuditRow*> rows_of(const campaign::Audit& audit, const std::string& framework, AuditKind kind) {
@@ -96,6 +96,8 @@ std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
         text += wrapped(where(*row), 4, style.width);
         if (!row->taken_values.empty())
           text += wrapped(fmt::format("cuDNN takes {}", fmt::join(row->taken_values, ", ")), 4, style.width);
+        for (const auto& proposal : row->proposals)
+          text += wrapped("the rule could refuse " + text_of(proposal), 4, style.width);
         if (!proof(*row).empty()) text += wrapped(proof(*row), 4, style.width);
         if (!row->source.empty()) text += wrapped(row->source, 4, style.width);
         text += "    " + row->reproduce + "\n";
@@ -121,6 +123,7 @@ std::string audit_markdown(const campaign::Audit& audit, const std::string& comm
         std::string what = markdown_text(row->what);
         if (!row->rule.empty()) what += " (" + markdown_code(row->rule) + ")";
         if (!row->taken_values.empty()) what += fmt::format("; cuDNN takes {}", fmt::join(row->taken_values, ", "));
+        for (const auto& proposal : row->proposals) what += "; the rule could refuse " + text_of(proposal);
         text += fmt::format("| {} | {} | {} | {}{} |\n", what, where(*row), markdown_text(row->source),
                             proof(*row).empty() ? "" : proof(*row) + ": ", markdown_code(row->reproduce));
       }
