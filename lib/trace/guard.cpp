@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include "base/error.hpp"
 #include "trace/growing_log.hpp"
 #include "trace/log_folder.hpp"
+#include "trace/running.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -25,10 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr pid_t end_message = -1;  // else the traced program's process id
-
-bool is_alive(int64_t pid) {
-  return pid > 0 && (kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
-}
 
 // Of "cudnn-PID.log"; 0 for another name.
 int64_t writer_of_log(const std::string& name) {
@@ -43,11 +41,11 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   constexpr timespec pause{0, 200'000'000};
   setsid();
   for (bool any = !keeps_folder; any; nanosleep(&pause, nullptr)) {
-    any = is_alive(program);
+    any = is_running(program);
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
       give_back_all(entry.path());
-      any = any || is_alive(writer_of_log(entry.path().filename()));
+      any = any || is_running(writer_of_log(entry.path().filename()));
     }
   }
   if (!keeps_folder) remove_log_folder(folder);
@@ -64,6 +62,7 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   if (low > 3) close_range(3, static_cast<unsigned>(low) - 1, 0);
   if (high > low + 1) close_range(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1, 0);
   close_range(static_cast<unsigned>(high) + 1, ~0U, 0);
+  flock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), LOCK_EX);  // to its end: the folder is in use
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);

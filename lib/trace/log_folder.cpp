@@ -1,12 +1,13 @@
 #include "trace/log_folder.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -14,7 +15,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "base/file_descriptor.hpp"
+#include "trace/running.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -57,7 +59,9 @@ void remove_left_behind(const fs::path& place) {
     struct stat status {};
     if (owner <= 0 || lstat(entry.path().c_str(), &status) != 0) continue;
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
-    if (kill(static_cast<pid_t>(owner), 0) != 0 && errno == ESRCH) remove_log_folder(entry.path());
+    const FileDescriptor folder(open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    // The guard of a trace that was killed holds the lock as long as programs write there.
+    if (!is_running(owner) && folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_log_folder(entry.path());
   }
 }
 
@@ -70,11 +74,13 @@ LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
   }
   std::error_code error;
   const fs::path absolute = fs::absolute(keep, error);
-  const bool is_new = mkdir(absolute.c_str(), 0700) == 0;
-  if (!is_new && (errno != EEXIST || !fs::is_empty(absolute, error) || error || chmod(absolute.c_str(), 0700) != 0))
+  int problem = mkdir(absolute.c_str(), 0700) == 0 ? 0 : errno;
+  if (problem == EEXIST && fs::is_empty(absolute, error) && !error)
+    problem = chmod(absolute.c_str(), 0700) == 0 ? 0 : errno;
+  if (problem != 0)
     throw Error(ErrorKind::usage,
                 fmt::format("--keep-logs {}: {}; allowed: a folder that is not there yet, or is empty", keep.string(),
-                            errno == EEXIST || errno == 0 ? "it is not an empty folder" : std::strerror(errno)));
+                            problem == EEXIST ? "it is not an empty folder" : std::strerror(problem)));
   path_ = absolute;
   after_ = AfterReading::keep;
 }

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <csignal>
 #include <optional>
 
 #include "base/error.hpp"
+#include "trace/running.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -35,10 +35,6 @@ std::optional<int64_t> pid_of_log(std::string_view name) {
   int64_t pid = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
   return error == std::errc() && end == name.data() + name.size() ? std::optional<int64_t>(pid) : std::nullopt;
-}
-
-bool process_runs(int64_t pid) {
-  return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
 }
 
 void add_libraries(TracedProcess& process, campaign::ProcessLibraries&& found) {
@@ -85,7 +81,7 @@ bool Observer::look() {
     look_at_process(log);
     if (on_graph_) tell_news(log);
     const bool is_silent = Clock::now() - log.last_growth > silence;
-    if (is_silent && !process_runs(log.process.pid)) {
+    if (is_silent && !is_running(log.process.pid)) {
       end_log(log);
       next = logs_.erase(next);
     } else {
@@ -183,7 +179,7 @@ void Observer::end_log(ProcessLog& log) {
   log.process.graphs = static_cast<int64_t>(history.graphs.size());
   log.process.log_bytes = log.log.bytes_read() + log.log.bytes_passed_over();
   log.process.problems = campaign::problems_of(log.process.libraries);
-  log.process.still_runs = process_runs(log.process.pid);
+  log.process.still_runs = is_running(log.process.pid);
   bytes_read_ += log.log.bytes_read();
   passed_over_ += log.log.bytes_passed_over();
   merged_.add(std::move(history), log.process.pid);

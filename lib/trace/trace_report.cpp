@@ -78,10 +78,9 @@ std::string processes_text(const TraceFindings& findings, const TextStyle& style
     for (size_t i = 0; i < processes.size() && i < most_named; ++i)
       pids += fmt::format("{}{}", i == 0 ? "" : ", ", processes[i]->pid);
     if (processes.size() > most_named) pids += fmt::format(" and {} more", processes.size() - most_named);
-    out += wrapped(
-        fmt::format("{} in {} {}", library.empty() ? "cuDNN of unknown place (too short to be looked at)" : library,
-                    processes.size() == 1 ? "process" : "processes", pids),
-        2, style.width);
+    out += wrapped(fmt::format("{} in {} {}", library.empty() ? "cuDNN, its file not seen," : library,
+                               processes.size() == 1 ? "process" : "processes", pids),
+                   2, style.width);
   }
   std::set<std::string> said;
   for (const auto& process : findings.processes)
