@@ -41,6 +41,18 @@ std::vector<std::string> with_default_command(int argc, char** argv) {
   return words;
 }
 
+// What stands behind "--" of trace is another program's command line: CLI11 takes "[1,2]" in it for a list of its own.
+std::vector<std::string> words_of_program(int* argc, char** argv) {
+  std::vector<std::string> words;
+  if (*argc < 2 || std::string_view(argv[1]) != "trace") return words;
+  char** const end = argv + *argc;
+  char** const separator = std::find(argv, end, std::string_view("--"));
+  if (separator == end) return words;
+  words.assign(separator + 1, end);
+  *argc = static_cast<int>(separator - argv);
+  return words;
+}
+
 void check_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -80,6 +92,7 @@ int run_command_line(int argc, char** argv) {
       "Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks something or\n"
       "takes no output (disk full), 4 a probe crashed or timed out, 5 a wrong result, 130 stopped by Ctrl-C or SIGTERM.");
   Run run;
+  const std::vector<std::string> program = words_of_program(&argc, argv);
   add_probe(app, run);
   add_replay(app, run);
   add_explain(app, run);
@@ -88,6 +101,7 @@ int run_command_line(int argc, char** argv) {
   add_diff(app, run);
   add_cache(app, run);
   add_audit(app, run);
+  add_trace(app, run, program);
   add_targets(app, run);
   add_selftest(app, run);
   add_doctor(app, run);

@@ -27,7 +27,15 @@ namespace fs = std::filesystem;
 
 constexpr const char* standard_output = "standard output";
 
-bool broken_pipe_is_ignored = false;
+bool broken_pipe_is_ignored = false, file_size_is_ignored = false;
+
+// Whether it was ignored before.
+bool ignore_signal(int number) {
+  struct sigaction before {};
+  sigaction(number, nullptr, &before);
+  signal(number, SIG_IGN);
+  return before.sa_handler == SIG_IGN;
+}
 
 // "attnprobe: error: …". Further lines are set in, so that none of them can pass for a message of its own.
 class StandardError : public spdlog::sinks::base_sink<std::mutex> {
@@ -52,11 +60,11 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
 };
 
 // In the mode that its use does not have: reading a closed input and writing a closed output stay errors; what is said
-// to a closed standard error is lost, as it should be.
+// to a closed standard error is lost, as it should be. A program that is started finds them closed as they were.
 void open_closed_streams() {
   constexpr int flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int number = 0; number < 3; ++number)
-    if (fcntl(number, F_GETFD) < 0 && open("/dev/null", flags[number]) < 0) std::_Exit(environment_lacks);
+    if (fcntl(number, F_GETFD) < 0 && open("/dev/null", flags[number] | O_CLOEXEC) < 0) std::_Exit(environment_lacks);
 }
 
 // What two names of one file have in common.
@@ -103,12 +111,16 @@ std::vector<std::optional<Identity>> identities_of_input(const fs::path& path) {
 
 void prepare_streams() {
   open_closed_streams();
-  struct sigaction before {};
-  sigaction(SIGPIPE, nullptr, &before);
-  broken_pipe_is_ignored = before.sa_handler == SIG_IGN;
-  signal(SIGPIPE, SIG_IGN);
-  signal(SIGXFSZ, SIG_IGN);
+  broken_pipe_is_ignored = ignore_signal(SIGPIPE);
+  file_size_is_ignored = ignore_signal(SIGXFSZ);
   spdlog::set_default_logger(std::make_shared<spdlog::logger>("attnprobe", std::make_shared<StandardError>()));
+}
+
+std::vector<int> signals_for_programs() {
+  std::vector<int> signals;
+  if (!broken_pipe_is_ignored) signals.push_back(SIGPIPE);
+  if (!file_size_is_ignored) signals.push_back(SIGXFSZ);
+  return signals;
 }
 
 void print_data(std::string_view data) {

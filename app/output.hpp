@@ -16,6 +16,9 @@ namespace attnprobe::app {
 /// stream may be full or closed.
 void prepare_streams();
 
+/// The signals that prepare_streams() made this process ignore, and a program that it starts should not.
+std::vector<int> signals_for_programs();
+
 /// To standard output: text for people, made printable(); data for programs as it is. Throws Error(environment) if it
 /// cannot be written, BrokenPipe if nobody reads it.
 void print_text(std::string_view text);

@@ -40,6 +40,8 @@ class LogReader::State {
 
   void feed(std::string_view bytes) { splitter_.feed(bytes); }
 
+  const LogHistory& so_far() const { return history_; }
+
   LogHistory finish() {
     splitter_.finish();
     take_loose();
@@ -462,6 +464,10 @@ LogReader& LogReader::operator=(LogReader&&) noexcept = default;
 
 void LogReader::feed(std::string_view bytes) {
   state_->feed(bytes);
+}
+
+const LogHistory& LogReader::so_far() const {
+  return state_->so_far();
 }
 
 LogHistory LogReader::finish() {

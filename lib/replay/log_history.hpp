@@ -78,6 +78,8 @@ class LogReader {
   LogReader& operator=(const LogReader&) = delete;
 
   void feed(std::string_view bytes);
+  /// What was read so far, for a log that is still being written. Valid until feed() or finish() is called.
+  const LogHistory& so_far() const;
   LogHistory finish();
 
  private:

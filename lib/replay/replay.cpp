@@ -222,6 +222,14 @@ Replay read_replay_of(const std::string& name, const GiveText& give) {
   return replay;
 }
 
+Replay replay_of(const std::string& name, LogHistory history) {
+  Replay replay;
+  replay.file = name;
+  replay.history = std::move(history);
+  recognise_all(replay);
+  return replay;
+}
+
 void require_graphs(const Replay& replay) {
   const replay::LogHistory& history = replay.history;
   const bool shows_any = std::any_of(replay.graphs.begin(), replay.graphs.end(),

@@ -40,6 +40,9 @@ using GiveText = std::function<void(const std::function<void(std::string_view)>&
 /// The same of a text from elsewhere; `name` is how messages call it.
 Replay read_replay_of(const std::string& name, const GiveText& give);
 
+/// A history that was read elsewhere; `name` likewise.
+Replay replay_of(const std::string& name, LogHistory history);
+
 /// Throws Error(usage) that says what the file is and how to get a log with graphs, if it has none.
 void require_graphs(const Replay& replay);
 

@@ -219,6 +219,12 @@ std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswe
   return out + "\n" + wrapped(next, 0, style.width);
 }
 
+std::string explained_graph_text(const ReplayedGraph& graph, const TextStyle& style) {
+  std::string out;
+  add_graph(out, graph, style);
+  return out.substr(1);
+}
+
 Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text) {
   Json json = {{"schema", "attnprobe/explain/1"},
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},

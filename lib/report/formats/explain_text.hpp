@@ -12,6 +12,9 @@ namespace attnprobe::report {
 /// text's sentences. Graphs that work are one line each. The last line is the one thing to do next.
 std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& text, const TextStyle& style);
 
+/// One graph of it: "3. DESCRIPTION", what became of it, and why.
+std::string explained_graph_text(const replay::ReplayedGraph& graph, const TextStyle& style);
+
 /// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice",
 /// "refusals": [{"id", "layer", "who", "headline", …}], "callers", "told", "next"}.
 Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text);

@@ -1,0 +1,122 @@
+#include "trace/log_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "trace/running.hpp"
+
+namespace attnprobe::trace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view folder_prefix = "attnprobe-trace-";  // then the process' id, "-" and six random letters
+
+std::vector<fs::path> places() {
+  std::vector<fs::path> list;
+  const auto add = [&](const char* folder) {
+    if (folder != nullptr && fs::path(folder).is_absolute()) list.emplace_back(folder);
+  };
+  add(std::getenv("TMPDIR"));
+  add("/tmp");
+  add(std::getenv("XDG_RUNTIME_DIR"));
+  add("/dev/shm");
+  return list;
+}
+
+std::optional<fs::path> new_folder_in(const fs::path& place) {
+  std::string name = (place / fmt::format("{}{}-XXXXXX", folder_prefix, getpid())).string();
+  if (mkdtemp(name.data()) == nullptr) return std::nullopt;
+  return fs::path(name);
+}
+
+// The process whose folder it is; 0 for another name.
+int64_t owner_of(const std::string& name) {
+  int64_t pid = 0;
+  if (!std::string_view(name).starts_with(folder_prefix)) return 0;
+  const char* begin = name.data() + folder_prefix.size();
+  const auto [end, error] = std::from_chars(begin, name.data() + name.size(), pid);
+  return error == std::errc() && *end == '-' ? pid : 0;
+}
+
+void remove_left_behind(const fs::path& place) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(place, fs::directory_options::skip_permission_denied, error)) {
+    const int64_t owner = owner_of(entry.path().filename());
+    struct stat status {};
+    if (owner <= 0 || lstat(entry.path().c_str(), &status) != 0) continue;
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
+    const FileDescriptor folder(open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    // The guard of a trace that was killed holds the lock as long as programs write there.
+    if (!is_running(owner) && folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_log_folder(entry.path());
+  }
+}
+
+}  // namespace
+
+LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
+  if (!is_kept_) {
+    make_private();
+    return;
+  }
+  std::error_code error;
+  const fs::path absolute = fs::absolute(keep, error);
+  int problem = mkdir(absolute.c_str(), 0700) == 0 ? 0 : errno;
+  if (problem == EEXIST && fs::is_empty(absolute, error) && !error)
+    problem = chmod(absolute.c_str(), 0700) == 0 ? 0 : errno;
+  if (problem != 0)
+    throw Error(ErrorKind::usage,
+                fmt::format("--keep-logs {}: {}; allowed: a folder that is not there yet, or is empty", keep.string(),
+                            problem == EEXIST ? "it is not an empty folder" : std::strerror(problem)));
+  path_ = absolute;
+  after_ = AfterReading::keep;
+}
+
+void LogFolder::make_private() {
+  std::optional<fs::path> second_best;
+  for (const auto& place : places()) {
+    remove_left_behind(place);
+    auto folder = new_folder_in(place);
+    if (!folder) continue;
+    if (can_punch(*folder)) {
+      if (second_best) remove_log_folder(*second_best);
+      path_ = *folder;
+      return;
+    }
+    if (!second_best)
+      second_best = std::move(folder);
+    else
+      remove_log_folder(*folder);
+  }
+  if (!second_best)
+    throw Error(ErrorKind::environment,
+                "no folder for the logs: none of $TMPDIR, /tmp, $XDG_RUNTIME_DIR and /dev/shm can be written");
+  path_ = *second_best;
+  after_ = AfterReading::keep;
+  problem_ = fmt::format("the file system of {} cannot give back what was read: the logs grow until the end",
+                         path_.parent_path().string());
+}
+
+LogFolder::~LogFolder() {
+  if (!is_kept_ && !is_left_behind_ && !path_.empty()) remove_log_folder(path_);
+}
+
+void remove_log_folder(const fs::path& folder) noexcept {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+}
+
+}  // namespace attnprobe::trace

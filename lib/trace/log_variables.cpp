@@ -1,0 +1,44 @@
+#include "trace/log_variables.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+namespace attnprobe::trace {
+namespace {
+
+struct LogVariable {
+  const char* name;
+  std::string value;
+  const char* without;  // what is missed where the user's own value stands
+};
+
+}  // namespace
+
+LogVariables log_variables(const LogFolder& folder, bool reads_stderr, const GetVariable& get) {
+  std::vector<LogVariable> wanted = {
+      {"CUDNN_LOGLEVEL_DBG", "3", "graphs are seen at level 3 alone"},
+      {"CUDNN_LOGDEST_DBG", folder.cudnn_pattern(), "cuDNN's log goes there, and is not read"},
+      {"CUDNN_FRONTEND_LOG_INFO", "1", "cudnn-frontend's own refusals are seen at level 1"},
+      {"CUDNN_FRONTEND_LOG_FILE", folder.frontend_file(), "cudnn-frontend's log goes there, and is not read"}};
+  if (reads_stderr) {
+    wanted.push_back({"NVTE_DEBUG", "1", "Transformer Engine says why it leaves cuDNN aside at 1"});
+    wanted.push_back({"NVTE_DEBUG_LEVEL", "2", "Transformer Engine says why it leaves cuDNN aside at 2"});
+  }
+  LogVariables variables;
+  for (const auto& [name, value, without] : wanted) {
+    const auto own = get(name);
+    if (!own)
+      variables.set.emplace_back(name, value);
+    else if (*own != value)
+      variables.kept.push_back(fmt::format("{}={} is set and stays: {}; unset {} for it", name, *own, without, name));
+  }
+  return variables;
+}
+
+std::optional<std::string> own_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+}  // namespace attnprobe::trace

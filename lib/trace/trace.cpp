@@ -1,0 +1,92 @@
+#include "trace/trace.hpp"
+
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "trace/engine_lines.hpp"
+#include "trace/log_variables.hpp"
+
+namespace attnprobe::trace {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int between_looks_ms = 50;
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// Until the program has ended.
+worker::ProcessEnd follow_program(TracedProgram& program, const Guard& guard, const CaughtSignals& signals,
+                                  Observer& observer, const std::function<bool()>& take_stderr) {
+  bool more = false;
+  while (true) {
+    std::array<pollfd, 3> ready{{{signals.descriptor(), POLLIN, 0},
+                                 {observer.descriptor(), POLLIN, 0},
+                                 {program.stderr_descriptor(), POLLIN, 0}}};
+    poll(ready.data(), ready.size(), more ? 0 : between_looks_ms);
+    if (ready[2].revents != 0) take_stderr();
+    if (ready[0].revents != 0)
+      if (const auto end = program.take_signals(guard)) return *end;
+    more = observer.look();
+  }
+}
+
+}  // namespace
+
+Trace run_trace(const TraceOptions& options) {
+  LogFolder folder(options.keep_logs);
+  const LogVariables variables = log_variables(folder, options.reads_stderr, own_variable);
+  Guard guard(folder.path(), folder.is_kept());
+  Observer observer(folder, options.on_graph);
+  const CaughtSignals signals;
+  ProgramStart start;
+  start.words = options.words;
+  start.environment = variables.set;
+  start.default_signals = options.default_signals;
+  start.reads_stderr = options.reads_stderr;
+  const double cpu_before = own_cpu_seconds();
+  const auto begun = Clock::now();
+  TracedProgram program(start, signals);
+  Trace trace;
+  trace.start_error = program.start_error();
+  if (trace.start_error != 0) return trace;
+  guard.watch(program.pid());
+
+  EngineLines engine_lines(own_variable("NVTE_DEBUG").has_value());
+  // Whether anything came.
+  const auto take_stderr = [&] {
+    const std::string text = program.read_stderr();
+    observer.take_stderr(text);
+    if (const std::string own = engine_lines.without(text); !own.empty()) options.pass_on_stderr(own);
+    return !text.empty();
+  };
+  trace.end = follow_program(program, guard, signals, observer, take_stderr);
+  trace.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
+  while (program.stderr_descriptor() >= 0 && take_stderr()) {
+  }
+  if (const std::string rest = engine_lines.rest(); !rest.empty()) options.pass_on_stderr(rest);
+  trace.findings = observer.finish();
+  auto& notes = trace.findings.notes;
+  notes.insert(notes.begin(), variables.kept.begin(), variables.kept.end());
+  if (!folder.problem().empty()) notes.push_back(folder.problem());
+  trace.findings.reading_cpu_seconds = own_cpu_seconds() - cpu_before;
+  const auto& processes = trace.findings.processes;
+  if (std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.still_runs; })) {
+    guard.leave_behind();
+    folder.leave_behind();
+  }
+  return trace;
+}
+
+}  // namespace attnprobe::trace

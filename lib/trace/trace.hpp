@@ -1,0 +1,32 @@
+// `attnprobe trace`: a program run with its logs on, and what they tell.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trace/observer.hpp"
+#include "trace/traced_program.hpp"
+
+namespace attnprobe::trace {
+
+struct TraceOptions {
+  std::vector<std::string> words;  ///< the program and its arguments
+  std::string keep_logs;           ///< a folder for the logs; "": they are removed
+  bool reads_stderr = false;       ///< the program's standard error goes through the trace
+  std::vector<int> default_signals;
+  OnGraph on_graph;                                      ///< may be empty
+  std::function<void(std::string_view)> pass_on_stderr;  ///< with reads_stderr: where the program's lines go
+};
+
+struct Trace {
+  int start_error = 0;  ///< errno where the program could not be started; the rest is empty then
+  worker::ProcessEnd end;
+  double seconds = 0;  ///< from start to end of the program
+  TraceFindings findings;
+};
+
+/// Runs the program to its end. Throws Error(usage, environment) before it has started, never later.
+Trace run_trace(const TraceOptions& options);
+
+}  // namespace attnprobe::trace

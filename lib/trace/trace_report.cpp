@@ -1,0 +1,290 @@
+#include "trace/trace_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "attention/fields.hpp"
+#include "base/text.hpp"
+#include "probe/walk_difference.hpp"
+#include "replay/explanation.hpp"
+#include "report/formats/explain_text.hpp"
+#include "report/formats/refusal_text.hpp"
+#include "report/formats/replay_text.hpp"
+
+namespace attnprobe::trace {
+namespace {
+
+using replay::LoggedGraph;
+using replay::ReplayedGraph;
+using report::TextStyle;
+using report::wrapped;
+
+std::string count_of(int64_t count, const std::string& what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string as_often(int64_t count) {
+  return count == 1 ? "once" : fmt::format("{} times", count);
+}
+
+bool is_attention(const ReplayedGraph& graph) {
+  return graph.recognised.spec.has_value();
+}
+
+const char* direction_of(const ReplayedGraph& graph) {
+  return graph.recognised.spec->pass == attention::Pass::bprop ? "backward" : "forward";
+}
+
+int64_t executions_of(const LoggedGraph& logged) {
+  int64_t times = 0;
+  for (const auto& run : logged.executed) times += run.times;
+  return times;
+}
+
+std::string megabytes(int64_t bytes) {
+  constexpr double mega = 1e6;
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / mega);
+}
+
+std::string command_of(const std::vector<std::string>& words) {
+  std::string command;
+  for (const auto& word : words) command += (command.empty() ? "" : " ") + shell_word(word);
+  return cut(command);
+}
+
+// "libcudnn.so.9" of a process; nullptr where it was not seen.
+const campaign::MappedLibrary* cudnn_of(const TracedProcess& process) {
+  for (const auto& library : process.libraries)
+    if (library.name.starts_with("libcudnn.so")) return &library;
+  return nullptr;
+}
+
+// Processes that loaded the same cuDNN stand in one line.
+std::string processes_text(const TraceFindings& findings, const TextStyle& style) {
+  std::map<std::string, std::vector<const TracedProcess*>> by_library;
+  for (const auto& process : findings.processes) {
+    const auto* library = cudnn_of(process);
+    by_library[library == nullptr
+                   ? ""
+                   : fmt::format("cuDNN {}{}{}", library->version, library->version.empty() ? "" : ", ", library->path)]
+        .push_back(&process);
+  }
+  std::string out;
+  for (const auto& [library, processes] : by_library) {
+    constexpr size_t most_named = 8;
+    std::string pids;
+    for (size_t i = 0; i < processes.size() && i < most_named; ++i)
+      pids += fmt::format("{}{}", i == 0 ? "" : ", ", processes[i]->pid);
+    if (processes.size() > most_named) pids += fmt::format(" and {} more", processes.size() - most_named);
+    out += wrapped(fmt::format("{} in {} {}", library.empty() ? "cuDNN, its file not seen," : library,
+                               processes.size() == 1 ? "process" : "processes", pids),
+                   2, style.width);
+  }
+  std::set<std::string> said;
+  for (const auto& process : findings.processes)
+    for (const auto& problem : process.problems)
+      if (said.insert(problem.what).second)
+        out += wrapped(fmt::format("problem: {}; {}", problem.what, problem.cure), 2, style.width);
+  return out;
+}
+
+// What became of a graph that works: engines, runs, what was rejected on the way.
+std::string engines_text(const ReplayedGraph& graph, const TextStyle& style) {
+  const LoggedGraph& logged = graph.logged;
+  std::string out;
+  int64_t rejected = 0;
+  std::vector<std::string> failed;
+  for (const auto& config : logged.findings.engine_configs) {
+    if (!config.check.supported) ++rejected;
+    if (config.check.supported && config.plan && !probe::is_built(config))
+      failed.push_back(
+          fmt::format("{}: its plan failed: {}", probe::config_name(config.engine, config.knobs), config.plan->status));
+    const bool is_run = std::any_of(logged.executed.begin(), logged.executed.end(), [&](const auto& run) {
+      return run.engine == config.engine && run.knobs == config.knobs;
+    });
+    if (config.plan && probe::is_built(config) && !is_run)
+      out += fmt::format("   {}: plan built\n", probe::config_name(config.engine, config.knobs));
+  }
+  for (const auto& run : logged.executed)
+    out += fmt::format("   {}: executed {}\n", probe::config_name(run.engine, run.knobs), as_often(run.times));
+  for (const auto& line : failed) out += wrapped(line, 3, style.width);
+  if (rejected > 0) out += fmt::format("   {} rejected before\n", count_of(rejected, "engine config"));
+  return out;
+}
+
+std::string worked_text(const ReplayedGraph& graph, size_t processes, const TextStyle& style) {
+  const LoggedGraph& logged = graph.logged;
+  const replay::Explanation explanation = replay::explain(logged, graph.recognised);
+  std::string out = fmt::format("{}. {}\n", graph.number, graph.recognised.description);
+  std::string line = direction_of(graph);
+  line += fmt::format("; built {}, {}", as_often(logged.finalized),
+                      logged.executed.empty() ? "not seen executed" : "executed " + as_often(executions_of(logged)));
+  if (processes > 1) line += fmt::format(", in {} processes", processes);
+  line += fmt::format("; cuDNN {}", logged.cudnn_version.text());
+  if (!logged.device.empty() || logged.sm != 0)
+    line += fmt::format(" on {}", logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
+  if (!explanation.works) line += "; the log does not show that an engine was asked for";
+  out += wrapped(line, 3, style.width) + engines_text(graph, style);
+  for (const auto& bug : explanation.known_bugs)
+    out +=
+        wrapped(fmt::format("known bug, by rule: {} {} ({})", bug.what, bug.advice, bug.source.text), 3, style.width);
+  if (!graph.recognised.exact)
+    for (const auto& note : graph.notes) out += wrapped("- " + note, 3, style.width);
+  return out;
+}
+
+std::string end_text(const Trace& trace) {
+  return fmt::format("{} after {:.1f} s", trace.end.text(), trace.seconds);
+}
+
+// Why there may be nothing to say.
+std::string nothing_text(const TraceFindings& findings) {
+  if (findings.processes.empty())
+    return "no process wrote a log of cuDNN: none loaded it, or each asked it nothing. A framework that keeps a call "
+           "from cuDNN says so in a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+  return "cuDNN was loaded, and none of the graphs that it got is attention. A framework that keeps a call from cuDNN "
+         "says so in a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+}
+
+std::string others_text(const TraceFindings& findings) {
+  int64_t others = 0, runs = 0, refused = 0;
+  for (const auto& graph : findings.replay.graphs) {
+    if (is_attention(graph)) continue;
+    ++others;
+    runs += executions_of(graph.logged);
+    refused += graph.logged.refused() ? 1 : 0;
+  }
+  if (others == 0) return "";
+  return fmt::format("besides: {} that {} no attention, executed {}{}\n", count_of(others, "graph"),
+                     others == 1 ? "is" : "are", as_often(runs),
+                     refused == 0 ? "" : fmt::format(", {} refused", refused));
+}
+
+std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
+  if (answer.refusals.empty()) return "";
+  return fmt::format("\n{}\n", head) + report::other_refusals_text(answer, 0, style);
+}
+
+}  // namespace
+
+std::string trace_text(const Trace& trace, const TraceOptions& options, const TextStyle& style) {
+  const TraceFindings& findings = trace.findings;
+  const auto& graphs = findings.replay.graphs;
+  int64_t attention = 0, refused = 0;
+  for (const auto& graph : graphs) {
+    attention += is_attention(graph) ? 1 : 0;
+    refused += is_attention(graph) && graph.logged.refused() ? 1 : 0;
+  }
+  std::string out =
+      wrapped(fmt::format("attnprobe trace: {}: {}", command_of(options.words), end_text(trace)), 0, style.width);
+  out += fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused\n", attention,
+                     attention == 1 ? "" : "s", refused);
+  out += processes_text(findings, style);
+  for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
+  if (attention == 0) out += wrapped(nothing_text(findings), 2, style.width);
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    if (!is_attention(graphs[i])) continue;
+    out += "\n";
+    out += graphs[i].logged.refused()
+               ? report::explained_graph_text(graphs[i], style)
+               : worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
+  }
+  if (attention > 0) out += "\n";
+  out += others_text(findings);
+  out += answers_text("cudnn-frontend's log says", findings.frontend, style);
+  out += answers_text("the program's standard error says", findings.program_stderr, style);
+  out += fmt::format(
+      "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,
+      findings.bytes_passed_over == 0
+          ? ""
+          : fmt::format("; {} not read, written faster than that", megabytes(findings.bytes_passed_over)));
+  return out;
+}
+
+Json trace_json(const Trace& trace, const TraceOptions& options) {
+  const TraceFindings& findings = trace.findings;
+  std::vector<const ReplayedGraph*> graphs;
+  for (const auto& graph : findings.replay.graphs) graphs.push_back(&graph);
+  Json replayed = report::replay_json(findings.replay, graphs, {});
+  Json listed = Json::array();
+  for (size_t i = 0; i < graphs.size(); ++i) {
+    Json json = std::move(replayed["graphs"][i]);
+    json.erase("agreements");
+    json.erase("line");
+    const replay::Explanation explanation = replay::explain(graphs[i]->logged, graphs[i]->recognised);
+    json["attention"] = is_attention(*graphs[i]);
+    json["direction"] = is_attention(*graphs[i]) ? Json(direction_of(*graphs[i])) : Json();
+    json["verdict"] = explanation.works ? Json("works") : explanation.refused ? Json("refused") : Json();
+    json["executions"] = executions_of(graphs[i]->logged);
+    json["root_cause"] = explanation.cause ? Json(*explanation.cause) : Json();
+    json["reasons"] = explanation.reasons;
+    json["requirements"] = explanation.requirements;
+    json["known_bugs"] = explanation.known_bugs;
+    json["processes"] = i < findings.pids.size() ? Json(findings.pids[i]) : Json::array();
+    listed.push_back(std::move(json));
+  }
+  return {{"schema", "attnprobe/trace/1"},
+          {"tool", {{"name", "attnprobe"}, {"version", report::tool_version()}}},
+          {"command", options.words},
+          {"end",
+           {{"exit_status", trace.end.signalled ? Json() : Json(trace.end.code)},
+            {"signal", trace.end.signalled ? Json(trace.end.code) : Json()},
+            {"text", trace.end.text()}}},
+          {"seconds", trace.seconds},
+          {"processes", findings.processes},
+          {"graphs", std::move(listed)},
+          {"frontend", findings.frontend},
+          {"stderr", findings.program_stderr},
+          {"notes", findings.notes},
+          {"problems", findings.replay.history.problems},
+          {"logs",
+           {{"bytes_read", findings.bytes_read},
+            {"bytes_not_read", findings.bytes_passed_over},
+            {"cpu_seconds", findings.reading_cpu_seconds}}}};
+}
+
+Json trace_configs(const Trace& trace, int64_t* left_out) {
+  Json configs = Json::array();
+  std::set<std::string> seen;
+  *left_out = 0;
+  for (const auto& graph : trace.findings.replay.graphs) {
+    if (!is_attention(graph)) continue;
+    if (!graph.recognised.exact) {
+      ++*left_out;
+      continue;
+    }
+    attention::AttentionSpec spec = *graph.recognised.spec;
+    spec.name.clear();
+    if (!seen.insert(to_json(spec).dump()).second) continue;
+    spec.name = fmt::format("attention {}", graph.number);
+    configs.push_back(to_json(spec));
+  }
+  return {{"configs", std::move(configs)}};
+}
+
+std::string news_line(const LoggedGraph& logged) {
+  std::vector<LoggedGraph> one{logged};
+  replay::LogHistory history;
+  history.graphs = std::move(one);
+  const replay::Replay replay = replay::replay_of("the trace", std::move(history));
+  const ReplayedGraph& graph = replay.graphs.front();
+  if (!is_attention(graph)) return "";
+  if (!logged.works()) {
+    const replay::Explanation explanation = replay::explain(graph.logged, graph.recognised);
+    return fmt::format("{}: refused{}", graph.recognised.description,
+                       explanation.cause
+                           ? fmt::format(" ({}): {}", name_of(explanation.cause->category), explanation.cause->reason)
+                           : "");
+  }
+  for (const auto& run : logged.executed)
+    return fmt::format("{}: {} executed", graph.recognised.description, probe::config_name(run.engine, run.knobs));
+  for (const auto& config : logged.findings.engine_configs)
+    if (config.plan && probe::is_built(config))
+      return fmt::format("{}: {}, plan built", graph.recognised.description,
+                         probe::config_name(config.engine, config.knobs));
+  return fmt::format("{}: supported", graph.recognised.description);
+}
+
+}  // namespace attnprobe::trace
