@@ -10,7 +10,9 @@
 #include "log/log_entries.hpp"
 #include "log/log_lines.hpp"
 #include "log/status.hpp"
+#include "replay/graphs_of_log.hpp"
 #include "replay/logged_graph.hpp"
+#include "replay/text_of_others.hpp"
 
 namespace attnprobe::replay {
 namespace {
@@ -28,7 +30,6 @@ using log::value_of;
 
 // Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do (docs/logs.md).
 constexpr CudnnVersion first_with_graph_json{9, 2, 0};
-constexpr size_t most_problems = 20;
 
 }  // namespace
 
@@ -36,7 +37,7 @@ class LogReader::State {
  public:
   State()
       : splitter_([this](LogEntry&& entry) { take(entry); },
-                  [this](std::string_view line, int64_t number) { take_text(line, number); }) {}
+                  [this](std::string_view line, int64_t number) { text_.take(line, number); }) {}
 
   void feed(std::string_view bytes) { splitter_.feed(bytes); }
 
@@ -79,7 +80,7 @@ class LogReader::State {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& e) {
-    problem(line, e.what());
+    note_problem(history_, line, e.what());
   }
 
   void read(const LogEntry& entry) {
@@ -93,7 +94,7 @@ class LogReader::State {
     Thread& thread = threads_[writer_];
     entry_ = &entry;
     if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
-    note_device(entry);
+    graphs_.note_device(entry);
     if (entry.severity != 'I') {
       take_complaint(thread, entry);
     } else if (is_function(entry, "cudnnBackendSetAttribute()")) {
@@ -129,27 +130,7 @@ class LogReader::State {
     try {
       if (auto imported = calls_.read(call)) thread.from_calls = std::move(imported);
     } catch (const Error& e) {
-      problem(e.what());
-    }
-  }
-
-  void problem(const std::string& what) { problem(entry_->first_line, what); }
-
-  void problem(int64_t line, const std::string& what) {
-    if (history_.problems.size() < most_problems) history_.problems.push_back(fmt::format("line {}: {}", line, what));
-  }
-
-  void note_device(const LogEntry& entry) {
-    for (const auto& line : entry.lines) {
-      // The properties stand near the top of the calls that show them.
-      if (&line - entry.lines.data() > 12) break;
-      if (const auto name = value_of(line, "deviceName")) {
-        std::string_view text = *name;
-        if (text.size() > 1 && text.front() == '"') text = text.substr(1, text.size() - 2);
-        device_ = std::string(text);
-      } else if (const auto version = value_of(line, "deviceVer")) {
-        sm_ = static_cast<int>(integer_of(*version).value_or(0) / 10);
-      }
+      note_problem(history_, entry.first_line, e.what());
     }
   }
 
@@ -162,30 +143,12 @@ class LogReader::State {
         if (const auto mode = integer_of(*value)) thread.mode = log::heuristic_mode_name(*mode);
   }
 
-  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one. A graph's
-  // text stands in a log hundreds of times and is read once.
-  std::optional<log::EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
+  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one.
+  std::optional<EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
     constexpr std::string_view engine_key = ",\"engine\":";
     const std::string_view text = json_of(entry);
     const std::string_view graph_text = text.substr(0, text.rfind(engine_key));
-    const auto [place, is_new] = read_graphs_.try_emplace(text_key(graph_text), 0);
-    if (!is_new) {
-      thread.graph = place->second;
-    } else {
-      // Not the strict reader: a log is cut off and mixed up in many ways, and what cannot be read is skipped and noted.
-      const Json json = parse_json_leniently(log::json_object_at_start(text));
-      if (!json.is_object() || !json.contains("operationGraph")) {
-        read_graphs_.erase(place);
-        problem(fmt::format("the JSON of {} is cut off or broken", entry.function));
-        return std::nullopt;
-      }
-      set_graph(thread, json["operationGraph"], entry);
-      if (thread.is_part) {
-        read_graphs_.erase(place);
-        return std::nullopt;
-      }
-      place->second = *thread.graph;
-    }
+    if (!take_graph(thread, graphs_.of_json(graph_text, entry))) return std::nullopt;
     thread.graph_seen = true;
     if (graph_text.size() == text.size()) return std::nullopt;
     auto config = log::parse_engine(
@@ -194,53 +157,16 @@ class LogReader::State {
     return config;
   }
 
-  static std::pair<size_t, size_t> text_key(std::string_view text) {
-    return {text.size(), std::hash<std::string_view>()(text)};
-  }
-
-  void set_graph(Thread& thread, const Json& json, const LogEntry& entry) {
-    LoggedGraph found;
-    try {
-      found.imported = importers::import_backend_json(json);
-      found.hash = hash(found.imported->graph);
-      thread.is_part = importers::is_score_graph(found.imported->graph);
-      if (thread.is_part) return;
-    } catch (const Error& e) {
-      found.problem = e.what();
-      problem(e.what());
-      // Two that cannot be rebuilt are the same if their text is.
-      found.hash = json.contains("nodes") ? json["nodes"].dump() : json.dump();
-    }
-    if (json.is_object() && json.value("finalizeMode", Json()).is_string())
-      found.kind = json["finalizeMode"].get<std::string>();
-    if (found.kind == "INVALID_OPERATION_MODE") found.kind.clear();  // not classified yet
-    thread.graph = add(std::move(found), entry);
-  }
-
-  size_t add(LoggedGraph&& found, const LogEntry& entry) {
-    const auto [place, is_new] = graphs_.try_emplace({found.hash, entry.version}, history_.graphs.size());
-    if (!is_new) {
-      LoggedGraph& known = history_.graphs[place->second];
-      if (known.kind.empty()) known.kind = found.kind;
-      return place->second;
-    }
-    found.cudnn_version = entry.version;
-    found.first_line = entry.first_line;
-    found.device = device_;
-    found.sm = sm_;
-    history_.graphs.push_back(std::move(found));
-    return history_.graphs.size() - 1;
+  // Whether it is a graph of its own.
+  static bool take_graph(Thread& thread, const GraphOfLog& read) {
+    if (read.is_part) thread.is_part = *read.is_part;
+    if (read.place) thread.graph = read.place;
+    return read.place.has_value();
   }
 
   // The thread's graph; one of which nothing is known where the log shows none.
   LoggedGraph& current(Thread& thread, const LogEntry& entry) {
-    if (!thread.graph) {
-      LoggedGraph unknown;
-      unknown.hash = fmt::format("unknown, line {}", entry.first_line);
-      unknown.problem = "the log does not show the operation graph";
-      thread.graph = add(std::move(unknown), entry);
-      history_.graphs[*thread.graph].finalized = 1;
-    }
+    if (!thread.graph) thread.graph = graphs_.unknown(entry);
     return history_.graphs[*thread.graph];
   }
 
@@ -269,7 +195,9 @@ class LogReader::State {
     const std::string what = std::exchange(thread.finalizing, "");
     const bool worked = status == success;
     if (what == "OPERATIONGRAPH") {
-      if (!thread.graph_seen) take_tree(thread, entry);
+      // Where no JSON shows the graph.
+      if (!thread.graph_seen)
+        take_graph(thread, graphs_.of_tree(std::exchange(thread.from_calls, std::nullopt), thread.tree, entry));
       if (std::exchange(thread.is_part, false)) return;
       LoggedGraph& graph = current(thread, entry);
       ++graph.finalized;
@@ -287,24 +215,6 @@ class LogReader::State {
       thread.graph.reset();
     }
     thread.reasons.clear();
-  }
-
-  // Where no JSON shows the graph.
-  void take_tree(Thread& thread, const LogEntry& entry) {
-    LoggedGraph found;
-    found.from_tree = true;
-    try {
-      found.imported =
-          thread.from_calls ? std::exchange(thread.from_calls, std::nullopt) : importers::import_log_tree(thread.tree);
-      found.hash = hash(found.imported->graph);
-      thread.is_part = importers::is_score_graph(found.imported->graph);
-    } catch (const Error& e) {
-      found.imported.reset();
-      found.problem = e.what();
-      found.hash = joined(thread.tree);
-      problem(e.what());
-    }
-    if (!thread.is_part) thread.graph = add(std::move(found), entry);
   }
 
   // ---- heuristics
@@ -399,37 +309,10 @@ class LogReader::State {
   }
 
   // Reasons without an entry's head: pasted, or printed by the program itself.
-  void take_text(std::string_view line, int64_t number) {
-    const std::string_view words = trim(line);
-    if (words.empty()) return;
-    constexpr std::string_view frontend_graph = "{\"context\":";
-    if (const size_t at = words.find(frontend_graph); at != std::string_view::npos) {
-      const std::string_view text = log::json_object_at_start(words.substr(at));
-      if (text.empty())
-        problem(number, "the JSON of cudnn-frontend is cut off or broken");
-      else if (frontend_.insert(text_key(text)).second)
-        history_.frontend.push_back({std::string(text), number});
-      return;
-    }
-    for (const std::string_view sign :
-         {"engineConfig: type=json", "Warning: CUDNN_", "Error: CUDNN_", "=== error stack"})
-      if (words.find(sign) != std::string_view::npos && loose_.size() < most_loose_) {
-        loose_.emplace_back(words.substr(words.find(sign)));
-        return;
-      }
-    for (const std::string_view sign : {"No valid engine configs", "No execution plans support the graph",
-                                        "No valid execution plan", "No viable engine configs", "CUDNN_STATUS_",
-                                        "CUDNN_BACKEND_API_FAILED", "cuDNN Frontend error", "[cudnn_frontend] ERROR"})
-      if (words.find(sign) != std::string_view::npos && history_.exceptions.size() < most_problems) {
-        history_.exceptions.emplace_back(words);
-        return;
-      }
-  }
-
   void take_loose() {
-    if (loose_.empty()) return;
     LogEntry entry;
-    entry.lines = std::move(loose_);
+    entry.lines = text_.take_reasons();
+    if (entry.lines.empty()) return;
     entry_ = &entry;
     Thread thread;
     take_checks(thread, entry);
@@ -441,20 +324,14 @@ class LogReader::State {
     entry_ = nullptr;
   }
 
-  static constexpr size_t most_loose_ = 20'000;
-
   log::LogSplitter splitter_;
   LogHistory history_;
+  GraphsOfLog graphs_{history_};
+  TextOfOthers text_{history_};
+  importers::LogGraphReader calls_;
   std::map<std::pair<int64_t, int64_t>, Thread> threads_;
   std::pair<int64_t, int64_t> writer_;
   const LogEntry* entry_ = nullptr;
-  std::map<std::pair<size_t, size_t>, size_t> read_graphs_;        // by the text of its JSON
-  std::map<std::pair<std::string, CudnnVersion>, size_t> graphs_;  // of the history, by hash
-  std::set<std::pair<size_t, size_t>> frontend_;                   // by text
-  importers::LogGraphReader calls_;
-  std::vector<std::string> loose_;
-  std::string device_;
-  int sm_ = 0;
 };
 
 LogReader::LogReader() : state_(std::make_unique<State>()) {}

@@ -19,6 +19,14 @@ bool LoggedGraph::refused() const {
   return !works() && (findings.failure || !findings.modes.empty() || !findings.engine_configs.empty());
 }
 
+void note_problem(LogHistory& history, int64_t line, const std::string& what) {
+  if (history.problems.size() < most_problems) history.problems.push_back(fmt::format("line {}: {}", line, what));
+}
+
+std::pair<size_t, size_t> text_key(std::string_view text) {
+  return {text.size(), std::hash<std::string_view>()(text)};
+}
+
 probe::EngineConfigFindings& engine_config(LoggedGraph& graph, const log::EngineConfigLog& logged) {
   probe::EngineConfigFindings config;
   config.engine = logged.engine;

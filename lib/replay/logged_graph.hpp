@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "log/log_parse.hpp"
@@ -10,6 +12,13 @@
 namespace attnprobe::replay {
 
 constexpr std::string_view success = "CUDNN_STATUS_SUCCESS";
+constexpr size_t most_problems = 20;  // and as many exceptions
+
+/// "line 12: …", of the first of them.
+void note_problem(LogHistory& history, int64_t line, const std::string& what);
+
+/// Equal for equal texts, and hardly ever for others.
+std::pair<size_t, size_t> text_key(std::string_view text);
 
 /// The graph's engine config of that engine and those knobs, new if need be.
 probe::EngineConfigFindings& engine_config(LoggedGraph& graph, const log::EngineConfigLog& logged);

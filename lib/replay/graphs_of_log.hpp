@@ -1,0 +1,53 @@
+// The operation graphs that a log shows, each once. Not installed.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "importers/import.hpp"
+#include "log/log_entries.hpp"
+#include "replay/log_history.hpp"
+
+namespace attnprobe::replay {
+
+struct GraphOfLog {
+  std::optional<size_t>
+      place;  ///< in LogHistory::graphs; none where it cannot be read, and for a part of another graph
+  std::optional<bool>
+      is_part;  ///< whether it is the graph of the scores inside a unified SDPA operation; none: not looked at
+};
+
+/// Adds to a history what entries show, and notes there what cannot be read.
+class GraphsOfLog {
+ public:
+  explicit GraphsOfLog(LogHistory& history) : history_(history) {}
+
+  /// The GPU of the graphs that follow, where the entry names one.
+  void note_device(const log::LogEntry& entry);
+
+  /// From the JSON of an operation graph. The same text stands in a log hundreds of times and is read once.
+  GraphOfLog of_json(std::string_view text, const log::LogEntry& entry);
+
+  /// From the calls that made it, else from the indented tree of its finalize.
+  GraphOfLog of_tree(std::optional<importers::ImportedGraph> from_calls, const std::vector<std::string>& tree,
+                     const log::LogEntry& entry);
+
+  /// One of which nothing is known but that it was there.
+  size_t unknown(const log::LogEntry& entry);
+
+ private:
+  GraphOfLog import(const Json& json, const log::LogEntry& entry);
+  size_t add(LoggedGraph&& found, const log::LogEntry& entry);
+
+  LogHistory& history_;
+  std::map<std::pair<size_t, size_t>, size_t> read_;               // by the text of its JSON
+  std::map<std::pair<std::string, CudnnVersion>, size_t> places_;  // by hash
+  std::string device_;
+  int sm_ = 0;
+};
+
+}  // namespace attnprobe::replay

@@ -1,0 +1,31 @@
+// Lines of a log that are not cuDNN's entries: what a program above it wrote, and reasons that were pasted. Not installed.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "replay/log_history.hpp"
+
+namespace attnprobe::replay {
+
+/// Adds to a history cudnn-frontend's graphs and the lines in which a program says that it has no engine.
+class TextOfOthers {
+ public:
+  explicit TextOfOthers(LogHistory& history) : history_(history) {}
+
+  void take(std::string_view line, int64_t number);
+
+  /// The lines of cuDNN's reasons without an entry's head, each from where the reason begins.
+  std::vector<std::string> take_reasons() { return std::move(reasons_); }
+
+ private:
+  LogHistory& history_;
+  std::set<std::pair<size_t, size_t>> graphs_;  // of cudnn-frontend, by text
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace attnprobe::replay
