@@ -10,7 +10,6 @@
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
 #include "report/formats/explain_text.hpp"
-#include "report/formats/refusal_text.hpp"
 #include "report/formats/replay_text.hpp"
 
 namespace attnprobe::trace {
@@ -162,9 +161,21 @@ std::string others_text(const TraceFindings& findings) {
                      refused == 0 ? "" : fmt::format(", {} refused", refused));
 }
 
+// Each line that says why something was refused, once, with what it means.
 std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
-  if (answer.refusals.empty()) return "";
-  return fmt::format("\n{}\n", head) + report::other_refusals_text(answer, 0, style);
+  constexpr size_t most_lines = 12;
+  std::set<int64_t> lines;
+  std::string out;
+  for (const auto& refusal : answer.refusals) {
+    if (refusal.kind != diagnose::SentenceKind::refusal || lines.size() == most_lines) continue;
+    if (!lines.insert(refusal.first_line).second) continue;
+    out +=
+        wrapped(fmt::format("- {}{}: {}", refusal.headline,
+                            refusal.times > 1 ? fmt::format(", {} times", refusal.times) : std::string(), refusal.line),
+                2, style.width);
+    out += wrapped(refusal.means, 4, style.width);
+  }
+  return out.empty() ? "" : fmt::format("\n{}\n", head) + out;
 }
 
 }  // namespace
