@@ -210,7 +210,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
       "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,
       findings.bytes_passed_over == 0
           ? ""
-          : fmt::format("; {} not read, written faster than that", megabytes(findings.bytes_passed_over)));
+          : fmt::format("; {} not read, written faster than that: counts are too low", megabytes(findings.bytes_passed_over)));
   return out;
 }
 
