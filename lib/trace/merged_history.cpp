@@ -54,6 +54,7 @@ void merge(replay::LoggedGraph& into, const replay::LoggedGraph& from) {
 
 void MergedHistory::add(replay::LogHistory&& from, int64_t pid) {
   for (auto& graph : from.graphs) {
+    graph.first_line = 0;  // of a file that will be gone
     const auto [place, is_new] =
         places_.try_emplace({graph.hash, graph.cudnn_version, graph.device, graph.sm}, history.graphs.size());
     if (!is_new) {

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.hpp"
+#include "log/log_entries.hpp"
 #include "trace/running.hpp"
 
 namespace attnprobe::trace {
@@ -136,18 +137,20 @@ bool Observer::read_piece(ProcessLog& log) {
   return true;
 }
 
-// Whole lines of each, since all go to one finder.
 void Observer::read_frontend_logs() {
-  for (auto& [log, partial] : frontend_logs_)
+  for (size_t file = 0; file < frontend_logs_.size(); ++file) {
+    auto& [growing, partial] = frontend_logs_[file];
     for (int i = 0; i < pieces_a_look; ++i) {
-      const std::string_view text = log.read();
+      const std::string_view text = growing.read();
       if (text.empty()) break;
       partial += text;
-      const size_t end = partial.rfind('\n') + 1;
-      frontend_finder_.feed(std::string_view(partial).substr(0, end));
-      partial.erase(0, end);
-      if (partial.size() > GrowingLog::piece) partial.clear();
+      size_t begin = 0;
+      for (size_t end = 0; (end = partial.find('\n', begin)) != std::string::npos; begin = end + 1)
+        frontend_reader_.line(file, std::string_view(partial).substr(begin, end - begin));
+      partial.erase(0, begin);
+      if (partial.size() > log::LogSplitter::longest_line) partial.clear();
     }
+  }
 }
 
 void Observer::look_at_process(ProcessLog& log) {
@@ -203,11 +206,11 @@ TraceFindings Observer::finish() {
   findings.processes = std::move(processes_);
   processes_.clear();
   for (auto& [log, partial] : frontend_logs_) {
-    frontend_finder_.feed(partial + "\n");
     bytes_read_ += log.bytes_read();
     passed_over_ += log.bytes_passed_over();
   }
-  findings.frontend = diagnose::answer_of(frontend_finder_.finish(), true);
+  findings.frontend_refusals = frontend_reader_.refusals();
+  findings.frontend = diagnose::answer_of(frontend_reader_.finish(), true);
   findings.program_stderr = diagnose::answer_of(stderr_finder_.finish(), true);
   findings.bytes_read = bytes_read_;
   findings.bytes_passed_over = passed_over_;

@@ -13,6 +13,7 @@
 
 #include "diagnose/sentence_finder.hpp"
 #include "replay/log_history.hpp"
+#include "trace/frontend_log.hpp"
 #include "trace/growing_log.hpp"
 #include "trace/log_folder.hpp"
 #include "trace/merged_history.hpp"
@@ -63,7 +64,8 @@ class Observer {
     std::string partial;
   };
   std::vector<FrontendLog> frontend_logs_;
-  diagnose::SentenceFinder frontend_finder_, stderr_finder_;
+  FrontendLogReader frontend_reader_;
+  diagnose::SentenceFinder stderr_finder_;
   int64_t bytes_read_ = 0, passed_over_ = 0;
   std::set<std::string> problems_;
 };

@@ -10,7 +10,6 @@
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
 #include "report/formats/explain_text.hpp"
-#include "report/formats/refusal_text.hpp"
 #include "report/formats/replay_text.hpp"
 
 namespace attnprobe::trace {
@@ -61,15 +60,22 @@ const campaign::MappedLibrary* cudnn_of(const TracedProcess& process) {
   return nullptr;
 }
 
+// " 9.19.1": of the file, where its name tells it, else of the logs, where all are of one.
+std::string version_text(const std::string& of_file, const std::set<CudnnVersion>& of_logs) {
+  if (!of_file.empty()) return " " + of_file;
+  return of_logs.size() == 1 ? " " + of_logs.begin()->text() : "";
+}
+
 // Processes that loaded the same cuDNN stand in one line.
 std::string processes_text(const TraceFindings& findings, const TextStyle& style) {
   std::map<std::string, std::vector<const TracedProcess*>> by_library;
   for (const auto& process : findings.processes) {
     const auto* library = cudnn_of(process);
-    by_library[library == nullptr
-                   ? ""
-                   : fmt::format("cuDNN {}{}{}", library->version, library->version.empty() ? "" : ", ", library->path)]
-        .push_back(&process);
+    std::string name;
+    if (library != nullptr)
+      name =
+          fmt::format("cuDNN{}, {}", version_text(library->version, findings.replay.history.versions), library->path);
+    by_library[name].push_back(&process);
   }
   std::string out;
   for (const auto& [library, processes] : by_library) {
@@ -162,9 +168,31 @@ std::string others_text(const TraceFindings& findings) {
                      refused == 0 ? "" : fmt::format(", {} refused", refused));
 }
 
+std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const TextStyle& style) {
+  if (refusals.empty()) return "";
+  std::string out = "\nrefused by cudnn-frontend itself, and never brought to cuDNN\n";
+  for (const auto& refusal : refusals) {
+    out += wrapped(fmt::format("- {}, {}", describe(refusal.spec), as_often(refusal.times)), 2, style.width);
+    out += wrapped(refusal.message, 4, style.width) + wrapped(refusal.meaning, 4, style.width);
+  }
+  return out;
+}
+
+// Each line that says why something was refused, once, with what it means.
 std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
-  if (answer.refusals.empty()) return "";
-  return fmt::format("\n{}\n", head) + report::other_refusals_text(answer, 0, style);
+  constexpr size_t most_lines = 12;
+  std::set<int64_t> lines;
+  std::string out;
+  for (const auto& refusal : answer.refusals) {
+    if (refusal.kind != diagnose::SentenceKind::refusal || lines.size() == most_lines) continue;
+    if (!lines.insert(refusal.first_line).second) continue;
+    out +=
+        wrapped(fmt::format("- {}{}: {}", refusal.headline,
+                            refusal.times > 1 ? fmt::format(", {} times", refusal.times) : std::string(), refusal.line),
+                2, style.width);
+    out += wrapped(refusal.means, 4, style.width);
+  }
+  return out.empty() ? "" : fmt::format("\n{}\n", head) + out;
 }
 
 }  // namespace
@@ -193,13 +221,14 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   }
   if (attention > 0) out += "\n";
   out += others_text(findings);
+  out += frontend_text(findings.frontend_refusals, style);
   out += answers_text("cudnn-frontend's log says", findings.frontend, style);
   out += answers_text("the program's standard error says", findings.program_stderr, style);
   out += fmt::format(
       "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,
-      findings.bytes_passed_over == 0
-          ? ""
-          : fmt::format("; {} not read, written faster than that", megabytes(findings.bytes_passed_over)));
+      findings.bytes_passed_over == 0 ? ""
+                                      : fmt::format("; {} not read, written faster than that: counts are too low",
+                                                    megabytes(findings.bytes_passed_over)));
   return out;
 }
 
@@ -225,6 +254,13 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
     json["processes"] = i < findings.pids.size() ? Json(findings.pids[i]) : Json::array();
     listed.push_back(std::move(json));
   }
+  Json refused_before = Json::array();
+  for (const auto& refusal : findings.frontend_refusals)
+    refused_before.push_back({{"description", describe(refusal.spec)},
+                              {"config", to_json(refusal.spec)},
+                              {"message", refusal.message},
+                              {"meaning", refusal.meaning},
+                              {"times", refusal.times}});
   return {{"schema", "attnprobe/trace/1"},
           {"tool", {{"name", "attnprobe"}, {"version", report::tool_version()}}},
           {"command", options.words},
@@ -235,6 +271,7 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
           {"seconds", trace.seconds},
           {"processes", findings.processes},
           {"graphs", std::move(listed)},
+          {"frontend_refusals", std::move(refused_before)},
           {"frontend", findings.frontend},
           {"stderr", findings.program_stderr},
           {"notes", findings.notes},
@@ -248,19 +285,23 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
 Json trace_configs(const Trace& trace, int64_t* left_out) {
   Json configs = Json::array();
   std::set<std::string> seen;
+  const auto add = [&](attention::AttentionSpec spec, const std::string& name) {
+    spec.name.clear();
+    if (!seen.insert(to_json(spec).dump()).second) return;
+    spec.name = name;
+    configs.push_back(to_json(spec));
+  };
   *left_out = 0;
   for (const auto& graph : trace.findings.replay.graphs) {
     if (!is_attention(graph)) continue;
-    if (!graph.recognised.exact) {
+    if (graph.recognised.exact)
+      add(*graph.recognised.spec, fmt::format("attention {}", graph.number));
+    else
       ++*left_out;
-      continue;
-    }
-    attention::AttentionSpec spec = *graph.recognised.spec;
-    spec.name.clear();
-    if (!seen.insert(to_json(spec).dump()).second) continue;
-    spec.name = fmt::format("attention {}", graph.number);
-    configs.push_back(to_json(spec));
   }
+  const auto& refusals = trace.findings.frontend_refusals;
+  for (size_t i = 0; i < refusals.size(); ++i)
+    add(refusals[i].spec, fmt::format("refused by cudnn-frontend {}", i + 1));
   return {{"configs", std::move(configs)}};
 }
 

@@ -15,7 +15,8 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const re
 /// Schema "attnprobe/trace/1" (docs/trace.md).
 Json trace_json(const Trace& trace, const TraceOptions& options);
 
-/// A config document of every distinct attention, each once, whatever it ran on: "attention 1" is the report's graph 1.
+/// A config document of every distinct attention, each once, whatever it ran on: "attention 1" is the report's graph 1;
+/// then those that cudnn-frontend refused.
 /// Graphs that no config builds are not in it; `left_out` counts them.
 Json trace_configs(const Trace& trace, int64_t* left_out);
 

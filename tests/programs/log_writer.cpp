@@ -1,11 +1,12 @@
 // Makes cuDNN write its level-3 log of operation graphs, as a user's program does:
-//   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] LIBCUDNN.so.9
+//   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] [--plans] LIBCUDNN.so.9
 //     OUT.jsonl CONFIGS.json…
 // Builds and finalizes the graph of every config, and, where it finalizes, asks the heuristic modes A, B and FALLBACK
-// about a GPU that is not there (an H200 unless --target says another). OUT gets one line a graph, in the order of the
+// about a GPU that is not there (an H200 unless --target says another); with --plans the plans of mode A are compiled. OUT gets one line a graph, in the order of the
 // log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test program itself cannot do this: it
 // installs a log callback, which is one for the process.
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ namespace {
 
 using namespace attnprobe;
 
+bool with_plans = false;
+
 void ask(const cudnn::Library& library, const cudnn::LoweredGraph& graph, cudnnBackendHeurMode_t mode,
          const cudnn::DeviceContext& device) {
   cudnn::Descriptor heuristics(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
@@ -31,7 +34,15 @@ void ask(const cudnn::Library& library, const cudnn::LoweredGraph& graph, cudnnB
   device.apply(heuristics, ATTNPROBE_ATTRIBUTE(ENGINEHEUR_DEVICEPROP));
   heuristics.finalize();
   const auto count = heuristics.count(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_TYPE_BACKEND_DESCRIPTOR);
-  heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
+  const auto configs =
+      heuristics.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINEHEUR_RESULTS), CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, count);
+  if (!with_plans || mode != CUDNN_HEUR_MODE_A) return;
+  for (const auto& config : configs) {
+    cudnn::Descriptor plan(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+    plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), config);
+    device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
+    plan.try_finalize();
+  }
 }
 
 // "finalized", or what cuDNN said against the graph.
@@ -62,16 +73,23 @@ int main(int argc, char** argv) {
     gpu = words[1];
     words.erase(words.begin(), words.begin() + 2);
   }
+  if (!words.empty() && words[0] == "--plans") {
+    with_plans = true;
+    words.erase(words.begin());
+  }
   const gpu::Target* target = gpu.empty() ? nullptr : gpu::find(gpu);
   if (words.size() < 3 || (target == nullptr && !gpu.empty())) {
-    std::fprintf(stderr, "usage: log_writer [--target ID | --no-heuristics] LIBCUDNN.so.9 OUT.jsonl CONFIGS.json...\n");
+    std::fprintf(
+        stderr,
+        "usage: log_writer [--target ID | --no-heuristics] [--plans] LIBCUDNN.so.9 OUT.jsonl CONFIGS.json...\n");
     return 2;
   }
   try {
     gpu::load_null_driver();
     const auto library = cudnn::Library::load(words[0]);
-    // Gives messages back to the log that the environment asks for (cudnnSetCallback's documentation).
-    library->api().cudnnSetCallback(CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN, nullptr, nullptr);
+    // Gives messages back to the log that the environment asks for (cudnnSetCallback's documentation), if it does.
+    if (std::getenv("CUDNN_LOGLEVEL_DBG") != nullptr)
+      library->api().cudnnSetCallback(CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN, nullptr, nullptr);
     std::optional<cudnn::DeviceContext> device;
     if (target != nullptr) device.emplace(cudnn::DeviceContext::simulated(*library, target->properties.dump()));
     std::ofstream out(words[1]);

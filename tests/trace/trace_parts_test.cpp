@@ -1,0 +1,129 @@
+// What a trace is made of, each by itself: variables, several logs as one, Transformer Engine's lines.
+#include <fmt/format.h>
+
+#include "catch.hpp"
+#include "replay/log_history.hpp"
+#include "replay/logged_graph.hpp"
+#include "trace/engine_lines.hpp"
+#include "trace/log_variables.hpp"
+#include "trace/merged_history.hpp"
+#include "trace/running.hpp"
+
+namespace attnprobe::test::trace_parts_test {
+
+using namespace attnprobe::trace;
+
+namespace {
+
+GetVariable variables_of(std::map<std::string, std::string> values) {
+  return [values = std::move(values)](const std::string& name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::nullopt : std::optional<std::string>(found->second);
+  };
+}
+
+std::map<std::string, std::string> as_map(const LogVariables& variables) {
+  return {variables.set.begin(), variables.set.end()};
+}
+
+replay::LogHistory history_of(const std::string& fixture) {
+  replay::LogReader reader;
+  reader.feed(unpacked_fixture("logs/frameworks/" + fixture));
+  return reader.finish();
+}
+
+}  // namespace
+
+TEST_CASE("the program gets the variables of cuDNN and cudnn-frontend, and Transformer Engine's only with --stderr",
+          "[trace]") {
+  const LogFolder folder("");
+  const auto plain = as_map(log_variables(folder, false, variables_of({})));
+  CHECK(plain ==
+        std::map<std::string, std::string>{{"CUDNN_LOGLEVEL_DBG", "3"},
+                                           {"CUDNN_LOGDEST_DBG", (folder.path() / "cudnn-%i.log").string()},
+                                           {"CUDNN_FRONTEND_LOG_INFO", "1"},
+                                           {"CUDNN_FRONTEND_LOG_FILE", (folder.path() / "frontend.log").string()}});
+  const auto with_stderr = as_map(log_variables(folder, true, variables_of({})));
+  CHECK(with_stderr.at("NVTE_DEBUG") == "1");
+  CHECK(with_stderr.at("NVTE_DEBUG_LEVEL") == "2");
+}
+
+TEST_CASE("a variable that the user has set stays, and what is missed for it is said", "[trace]") {
+  const LogFolder folder("");
+  const LogVariables variables =
+      log_variables(folder, false, variables_of({{"CUDNN_LOGLEVEL_DBG", "1"}, {"CUDNN_FRONTEND_LOG_INFO", "1"}}));
+  CHECK(as_map(variables).count("CUDNN_LOGLEVEL_DBG") == 0);
+  CHECK(as_map(variables).count("CUDNN_LOGDEST_DBG") == 1);
+  REQUIRE(variables.kept.size() == 1);  // 1 is what cudnn-frontend would have got
+  CHECK(variables.kept[0] ==
+        "CUDNN_LOGLEVEL_DBG=1 is set and stays: graphs are seen at level 3 alone; unset CUDNN_LOGLEVEL_DBG for it");
+}
+
+TEST_CASE("a log gives its graphs before its end", "[trace]") {
+  const std::string text = unpacked_fixture("logs/frameworks/pytorch-train-gqa-bf16.log.xz");
+  replay::LogReader reader;
+  CHECK(reader.so_far().graphs.empty());
+  // Up to the first execution: what was built is known, what comes is not.
+  const size_t executed = text.find("function cudnnBackendExecute()");
+  REQUIRE(executed != std::string::npos);
+  reader.feed(text.substr(0, executed));
+  REQUIRE(reader.so_far().graphs.size() >= 1);
+  CHECK(reader.so_far().graphs[0].works());
+  CHECK(reader.so_far().graphs[0].executed.empty());
+  reader.feed(text.substr(executed));
+  CHECK(reader.finish().graphs.size() == 2);
+}
+
+TEST_CASE("the same graphs of two processes are one, their counts added up", "[trace]") {
+  MergedHistory merged;
+  merged.add(history_of("pytorch-train-gqa-bf16.log.xz"), 11);
+  merged.add(history_of("pytorch-train-dropout-bf16.log.xz"), 12);
+  merged.add(history_of("pytorch-train-gqa-bf16.log.xz"), 13);
+  REQUIRE(merged.history.graphs.size() == 4);
+  const auto& graph = merged.history.graphs[0];
+  CHECK(graph.finalized == 2);
+  REQUIRE(graph.executed.size() == 1);
+  CHECK(graph.executed[0].times == 2);
+  CHECK(merged.pids[0] == std::vector<int64_t>{11, 13});
+  CHECK(merged.pids[2] == std::vector<int64_t>{12});
+  // Nothing of the walk is there twice.
+  CHECK(graph.findings.engine_configs.size() ==
+        history_of("pytorch-train-gqa-bf16.log.xz").graphs[0].findings.engine_configs.size());
+}
+
+TEST_CASE("an engine config that one process had rejected and another got is one that works", "[trace]") {
+  const log::EngineConfigLog config{4, 900, {{"KERNEL_CFG", 7}}, {}};
+  replay::LoggedGraph refused, works;
+  replay::note_check(refused, config, "CUDNN_STATUS_NOT_SUPPORTED", {{"CUDNN_STATUS_NOT_SUPPORTED", "too long"}});
+  replay::note_check(works, config, "CUDNN_STATUS_SUCCESS", {});
+  replay::note_plan(works, config, "CUDNN_STATUS_SUCCESS", {});
+  replay::LoggedGraph both = refused;
+  merge(both, works);
+  CHECK(both.works());
+  REQUIRE(both.findings.engine_configs.size() == 1);
+  CHECK(both.findings.engine_configs[0].check.supported);
+}
+
+TEST_CASE("Transformer Engine's debug lines are taken out, and nothing else waits", "[trace]") {
+  EngineLines lines(false);
+  CHECK(lines.without("loss 3.2 [") == "loss 3.2 [");
+  CHECK(lines.without("DEBUG    | DotProductAttention]: in the middle\n") ==
+        "DEBUG    | DotProductAttention]: in the middle\n");
+  CHECK(lines.without("[DEBUG    | DotProductAttention]: Disabling FusedAttention for ") == "");
+  CHECK(lines.without("determinism reasons\n[WARNING  | x]: kept\n") == "[WARNING  | x]: kept\n");
+  // What may become one waits, and is given where it does not.
+  CHECK(lines.without("[DEB") == "");
+  CHECK(lines.without("RIS] 5\n") == "[DEBRIS] 5\n");
+  CHECK(lines.without("[INFO  ") == "");
+  CHECK(lines.rest() == "[INFO  ");
+  EngineLines all(true);
+  CHECK(all.without("[DEBUG    | DotProductAttention]: x\n") == "[DEBUG    | DotProductAttention]: x\n");
+}
+
+TEST_CASE("a process runs until it ends", "[trace]") {
+  CHECK(is_running(getpid()));
+  CHECK(!is_running(0));
+  CHECK(!is_running(1 << 30));
+}
+
+}  // namespace attnprobe::test::trace_parts_test

@@ -1,0 +1,248 @@
+// `attnprobe trace` as a user runs it: what changes of the program (nothing), and what is said of it.
+#include <fmt/format.h>
+
+#include "catch.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::trace_test {
+
+namespace {
+
+// A folder with programs that write cuDNN's log as cuDNN would: real logs of PyTorch and JAX on an H200.
+class Programs {
+ public:
+  /// Shell words that put one of the frameworks' logs where cuDNN would.
+  std::string log(const std::string& name) {
+    const auto file = folder_.file(name, unpacked_fixture("logs/frameworks/" + name + ".log.xz"));
+    return fmt::format("cat {} > \"$(printf %s \"$CUDNN_LOGDEST_DBG\" | sed s/%i/$$/)\";", file.string());
+  }
+  /// A shell script; gives the words that run it.
+  std::string script(const std::string& name, const std::string& text) {
+    return "sh " + folder_.file(name, text).string();
+  }
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+std::string traced(const std::string& options, const std::string& program) {
+  return fmt::format("trace {} -- {}", options, program);
+}
+
+}  // namespace
+
+TEST_CASE("trace: output and exit status are the program's, the report goes to standard error", "[trace]") {
+  const Run run = run_attnprobe(traced("", "sh -c 'cat; echo out; echo err >&2; exit 3'"), {}, "in\n");
+  CHECK(run.exit_code == 3);
+  CHECK(run.out == "in\nout\n");
+  CHECK_THAT(run.err, StartsWith("err\nattnprobe trace: sh -c "));
+  CHECK_THAT(run.err, ContainsSubstring("exit status 3 after "));
+  CHECK_THAT(run.err, ContainsSubstring("no process wrote a log of cuDNN"));
+}
+
+TEST_CASE("trace: a signal that ends the program ends the trace", "[trace]") {
+  const Run run = shell(fmt::format("{} trace -- sh -c 'kill -ABRT $$'; echo $?", program()));
+  CHECK(run.out == "134\n");
+  CHECK_THAT(run.err, ContainsSubstring("signal 6 (SIGABRT, Aborted)"));
+}
+
+TEST_CASE("trace: a program that cannot be started ends it as it ends a shell", "[trace]") {
+  const Run missing = run_attnprobe(traced("", "no-such-program"));
+  CHECK(missing.exit_code == 127);
+  CHECK_THAT(
+      missing.err,
+      ContainsSubstring("\"no-such-program\" cannot be started: No such file or directory in the folders of PATH"));
+  const Run denied = run_attnprobe(traced("", "./README.md"));
+  CHECK(denied.exit_code == 126);
+  CHECK_THAT(denied.err, ContainsSubstring("\"./README.md\" cannot be started: Permission denied"));
+}
+
+TEST_CASE("trace: the program stands behind --, and its words are its own", "[trace]") {
+  const Run words = run_attnprobe(traced("", "printf '<%s>' '[1,2]' --format '%%' --"));
+  CHECK(words.out == "<[1,2]><--format><%%><-->");
+  const Run none = run_attnprobe("trace");
+  CHECK(none.exit_code == 2);
+  CHECK_THAT(none.err, ContainsSubstring("trace: there is no program; the program stands behind --"));
+  const Run before = run_attnprobe("trace true");
+  CHECK(before.exit_code == 2);
+  CHECK_THAT(before.err, ContainsSubstring("trace: \"true\" is no option; the program stands behind --"));
+  CHECK(run_attnprobe("trace -o /nowhere/c.json -- true").exit_code == 2);
+}
+
+TEST_CASE("trace: attention of several processes, forward and backward, with engines and counts", "[trace]") {
+  Programs programs;
+  const std::string gqa = programs.script("gqa.sh", programs.log("pytorch-train-gqa-bf16"));
+  const std::string all =
+      programs.script("all.sh", gqa + "\n" + gqa + "\n" + programs.log("pytorch-train-dropout-bf16") + "\necho done");
+  const std::string report = programs.path("report.json"), configs = programs.path("configs.json");
+  const Run run = run_attnprobe(traced(fmt::format("--format json --report {} -o {}", report, configs), all));
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(run.out == "done\n");
+  CHECK(run.err == "");
+  const Json found = Json::parse(read_text(report));
+  CHECK(found["schema"] == "attnprobe/trace/1");
+  CHECK(found["end"]["exit_status"] == 0);
+  CHECK(found["processes"].size() == 3);
+  REQUIRE(found["graphs"].size() == 4);
+  for (const Json& graph : found["graphs"]) {
+    const bool is_gqa = graph["description"].get<std::string>().find("h16/4") != std::string::npos;
+    CHECK(graph["attention"] == true);
+    CHECK(graph["verdict"] == "works");
+    CHECK(graph["device"] == "NVIDIA H200");
+    CHECK(graph["finalized"] == (is_gqa ? 2 : 1));
+    CHECK(graph["executions"] == (is_gqa ? 2 : 1));
+    CHECK(graph["processes"].size() == (is_gqa ? 2 : 1));
+    CHECK(graph["executed"][0]["engine"] == (graph["direction"] == "backward" ? 6 : 2));
+  }
+  // The configs ask about the same elsewhere.
+  const Run asked = run_attnprobe(fmt::format("--config {} --target a100 --quick --plans none --format json", configs));
+  REQUIRE(asked.exit_code == 0);
+  CHECK(asked.json()["results"].size() == 4);
+  const Run matrix = run_attnprobe(
+      fmt::format("matrix {} --target h200 --quick --plans none --out {}", configs, programs.path("matrix")));
+  CHECK(matrix.exit_code == 0);
+}
+
+TEST_CASE("trace: the report for people", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script("p.sh", programs.log("pytorch-train-dropout-bf16") + "\nexit 1");
+  const Run run = run_attnprobe(traced("--follow", script));
+  CHECK(run.exit_code == 1);
+  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs came to cuDNN, 0 refused"));
+  CHECK_THAT(run.err, ContainsSubstring("\n2. sdpa_composite bprop b2 h8 s512 d128 bf16 bshd dropout\n"
+                                        "   backward; built once, executed once; cuDNN 9.19.0 on NVIDIA H200\n"
+                                        "   engine 6 KERNEL_CFG=26: executed once\n"));
+  CHECK_THAT(run.err, ContainsSubstring("known bug, by rule: cuDNN draws its dropout mask with a resolution of 1/16"));
+  CHECK_THAT(run.err, ContainsSubstring("bf16 bshd dropout: engine 2 KERNEL_CFG=7 executed\n"));  // --follow
+}
+
+TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it refuses and the library's file",
+          "[trace]") {
+  Programs programs;
+  const std::string report = programs.path("report.json");
+  const std::string config = programs.path("c.json");
+  std::ofstream(config)
+      << R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 128, "head_dim": 192, "pass": "bprop"}])";
+  const std::string program = fmt::format("{} --target a100 {} {} {}", ATTNPROBE_TEST_LOG_WRITER, cudnn_path(),
+                                          programs.path("out.jsonl"), config);
+  const Run run = run_attnprobe(traced("--format json --report " + report, program));
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const Json found = Json::parse(read_text(report));
+  REQUIRE(found["processes"].size() == 1);
+  const auto& libraries = found["processes"][0]["libraries"];
+  CHECK(std::any_of(libraries.begin(), libraries.end(), [](const Json& library) {
+    return library["path"].get<std::string>().find("libcudnn.so.9") != std::string::npos;
+  }));
+  REQUIRE(found["graphs"].size() == 2);
+  CHECK(found["graphs"][0]["verdict"] == "works");
+  CHECK(found["graphs"][0]["config"]["head_dim_qk"] == 64);
+  CHECK(found["graphs"][1]["verdict"] == "refused");
+  CHECK(found["graphs"][1]["root_cause"]["category"] == "head_dim");
+  CHECK(found["notes"].empty());
+}
+
+TEST_CASE("trace: a program that is interrupted with its group ends by that signal, reported", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh", programs.log("pytorch-train-gqa-bf16") + "\ntouch " + programs.path("ready") + "\nsleep 20\n");
+  // A shell without job control lets background jobs ignore SIGINT; setsid makes a group of its own, with its leader's number.
+  const Run run = shell(fmt::format(
+      "env --default-signal=INT setsid {} trace -- {} & until test -e {}; do sleep 0.05; done; sleep 0.3; kill -INT -$!; wait $!; echo $?",
+      program(), script, programs.path("ready")));
+  CHECK(run.out == "130\n");
+  CHECK_THAT(run.err, ContainsSubstring("signal 2 (SIGINT, Interrupt)"));
+  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs came to cuDNN"));
+}
+
+TEST_CASE("trace: a signal reaches the program once, sent to the trace alone or to the group", "[trace]") {
+  Programs programs;
+  const std::string counter = programs.script("count.sh", "trap 'echo term' TERM\ntouch " + programs.path("ready") +
+                                                              "\nfor i in 1 2 3 4 5 6 7 8; do sleep 0.2; done\n");
+  for (const char* whom : {"$!", "-$!"}) {
+    std::filesystem::remove(programs.path("ready"));
+    const Run run = shell(
+        fmt::format("setsid {} trace -- {} & until test -e {}; do sleep 0.05; done; kill -TERM {}; wait $!; echo $?",
+                    program(), counter, programs.path("ready"), whom));
+    INFO(whom << "\n" << run.err);
+    CHECK(run.out == "term\n0\n");
+  }
+}
+
+TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is left behind", "[trace]") {
+  Programs programs;
+  const std::string once = programs.log("pytorch-train-gqa-bf16");
+  // 20 times 4 MB, in one file that stays open.
+  const std::string script = programs.script(
+      "p.sh",
+      fmt::format("exec 9> \"$(printf %s \"$CUDNN_LOGDEST_DBG\" | sed s/%i/$$/)\"\n"
+                  "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat {} >&9; sleep 0.15; done\n"
+                  "sleep 0.5\ndu -k \"$(dirname \"$CUDNN_LOGDEST_DBG\")\" | cut -f 1\ndirname \"$CUDNN_LOGDEST_DBG\"",
+                  programs.path("pytorch-train-gqa-bf16")));
+  const std::string report = programs.path("report.json");
+  const Run run = run_attnprobe(traced("--format json --report " + report, script));
+  REQUIRE(run.exit_code == 0);
+  const size_t end = run.out.find('\n');
+  CHECK(std::stoi(run.out) < 40'000);  // of 85,000
+  CHECK(!std::filesystem::exists(run.out.substr(end + 1, run.out.size() - end - 2)));
+  const Json found = Json::parse(read_text(report));
+  CHECK(found["logs"]["bytes_read"] > 80'000'000);
+  CHECK(found["logs"]["bytes_not_read"] == 0);
+  REQUIRE(found["graphs"].size() == 2);
+  CHECK(found["graphs"][0]["executions"] == 20);
+}
+
+TEST_CASE("trace: the user's own variables stay, and what is missed is said", "[trace]") {
+  Programs programs;
+  const std::string own = programs.path("own.log");
+  const Run run = run_attnprobe(traced("", "sh -c 'echo $CUDNN_LOGDEST_DBG'"), {{"CUDNN_LOGDEST_DBG", own}});
+  CHECK(run.out == own + "\n");
+  CHECK_THAT(run.err, ContainsSubstring(fmt::format("CUDNN_LOGDEST_DBG={} is set and stays", own)));
+}
+
+TEST_CASE("trace: standard error is read where it is asked for, and passed on as it was", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh",
+      "echo before >&2\n"
+      "echo NVTE_DEBUG=$NVTE_DEBUG\n"
+      "echo '[DEBUG    | DotProductAttention]: Disabling FusedAttention as it does not support softcap' >&2\n"
+      "printf 'no end of line' >&2\n");
+  const std::string report = programs.path("report.json");
+  const Run run = run_attnprobe(traced("--stderr --format json --report " + report, script));
+  CHECK(run.exit_code == 0);
+  CHECK(run.out == "NVTE_DEBUG=1\n");
+  CHECK(run.err == "before\nno end of line");
+  const Json found = Json::parse(read_text(report));
+  REQUIRE(!found["stderr"]["refusals"].empty());
+  CHECK(found["stderr"]["refusals"][0]["who"] == "Transformer Engine");
+  CHECK_THAT(found["stderr"]["refusals"][0]["line"].get<std::string>(), ContainsSubstring("does not support softcap"));
+  // Without it standard error is the program's alone.
+  CHECK(run_attnprobe(traced("--report " + report, script)).err.find("softcap") != std::string::npos);
+}
+
+TEST_CASE("trace: what cudnn-frontend refused stands in its log", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh",
+      "echo '[cudnn_frontend] ERROR: hidden_dim should be multiple of 8 because (d_qk % 8 != 0)' > \"$CUDNN_FRONTEND_LOG_FILE\"\n"
+      "sleep 0.3\n");
+  const Run run = run_attnprobe(traced("", script));
+  CHECK_THAT(run.err, ContainsSubstring("cudnn-frontend's log says"));
+  CHECK_THAT(run.err, ContainsSubstring("hidden_dim should be multiple of 8"));
+}
+
+TEST_CASE("trace: logs are kept where they are asked for", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script("p.sh", programs.log("pytorch-train-gqa-bf16"));
+  const std::string kept = programs.path("kept");
+  REQUIRE(run_attnprobe(traced("--keep-logs " + kept, script)).exit_code == 0);
+  int logs = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(kept))
+    logs += entry.file_size() > 4'000'000 && entry.path().extension() == ".log" ? 1 : 0;
+  CHECK(logs == 1);
+}
+
+}  // namespace attnprobe::test::trace_test
