@@ -291,10 +291,11 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
 void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target) {
   const std::string where = "Where", output = "Output";
   command
-      .add_option("--target", options.target,
-                  "device:0, device:all, ids of `attnprobe targets list`, all, representative, or a .json file; comma "
-                  "list; default: " +
-                      default_target)
+      .add_option(
+          "--target", options.target,
+          "device:0, device:all, ids of `attnprobe targets list`, all, representative, each-sm (one GPU of each "
+          "compute capability), or a .json file; comma list; default: " +
+              default_target)
       ->group(where);
   command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group(where);

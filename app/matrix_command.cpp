@@ -234,8 +234,8 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--target", options->targets,
-          "device:0, device:all, ids, all, representative, or .json files; comma list; default: the files', else "
-          "representative")
+          "device:0, device:all, ids, all, representative, each-sm, or .json files; comma list; default: the files', "
+          "else representative")
       ->group("Where");
   command
       ->add_option(

@@ -19,7 +19,7 @@ std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 gpu::Target measured_device(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
                             double timeout_seconds, const std::string& program = "");
 
-/// Those of a comma list: devices, ids, files, "all", "representative", each once. Throws Error(usage) for what there is
+/// Those of a comma list: devices, ids, files, "all", "representative", "each-sm", each once. Throws Error(usage) for what there is
 /// not and for two that differ under one id, Error(environment) where the machine has no GPU. `timeout_seconds` and
 /// `program` as for inspect_driver().
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,

@@ -54,7 +54,7 @@ std::vector<Target> family(const std::string& word) {
 }
 
 std::vector<std::string> known_names() {
-  std::vector<std::string> names{"all", "representative", "device:0", "device:all"};
+  std::vector<std::string> names{"all", "representative", "each-sm", "device:0", "device:all"};
   for (const auto& t : catalogue()) {
     names.push_back(t.id);
     names.insert(names.end(), t.aliases.begin(), t.aliases.end());
@@ -65,6 +65,19 @@ std::vector<std::string> known_names() {
 bool is_file(const std::string& word) {
   const auto ends = [&](const char* ending) { return word.ends_with(ending); };
   return word.find('/') != std::string::npos || ends(".json") || ends(".json.gz") || ends(".json.xz");
+}
+
+// One of each compute capability: the representative one where there is one, else the first by its id. GPUs of one compute
+// capability differ in few answers or none (docs/usage.md), and what asks all of them pays for each.
+std::vector<Target> one_of_each_sm() {
+  std::vector<Target> some;
+  for (const Target& target : catalogue()) {
+    if (some.empty() || some.back().sm != target.sm)
+      some.push_back(target);
+    else if (target.representative)
+      some.back() = target;
+  }
+  return some;
 }
 
 // As cuDNN and a report see them; where each number comes from does not matter.
@@ -87,13 +100,14 @@ std::vector<Target> selected(const std::string& word) {
                  [](const Target& t) { return t.representative; });
     return some;
   }
+  if (word == "each-sm") return one_of_each_sm();
   if (const Target* known = find(word)) return {*known};
   if (auto members = family(word); !members.empty()) return members;
   throw Error(
       ErrorKind::usage,
       fmt::format(
-          "--target: \"{}\" is not a target{}; allowed: device:0, device:all, all, representative, a GPU of `attnprobe "
-          "targets list`, an architecture or sm_90, or a .json file",
+          "--target: \"{}\" is not a target{}; allowed: device:0, device:all, all, representative, each-sm, a GPU of "
+          "`attnprobe targets list`, an architecture or sm_90, or a .json file",
           word, did_you_mean(word, known_names())));
 }
 
@@ -116,8 +130,10 @@ const std::vector<Target>& catalogue() {
 const Target* find(const std::string& id) {
   for (const auto& t : catalogue())
     if (t.id == id || std::find(t.aliases.begin(), t.aliases.end(), id) != t.aliases.end()) return &t;
-  // As people type it, where only one is meant.
+  // As people type it, where only one is meant; an id before the name of a board that the driver calls the same ("Orin").
   const std::string core = core_of(id);
+  for (const auto& t : catalogue())
+    if (!core.empty() && core_of(t.id) == core) return &t;
   const Target* found = nullptr;
   for (const auto& t : catalogue()) {
     if (core.empty() || !is_called(t, core)) continue;

@@ -25,9 +25,9 @@ std::map<std::string, int> matmul_rates(const std::string& name, int sm);
 /// of both.
 void add_target(std::vector<Target>& targets, Target target);
 
-/// Simulated targets as --target names them: a GPU (find), an architecture or compute capability ("hopper", "sm_90", "9.0"), "all",
-/// "representative", a comma list of these, or a file
-/// of one's own (anything with a "/" or ending in ".json"). Throws Error(usage) with a "did you mean".
+/// Simulated targets as --target names them: a GPU (find), an architecture or compute capability ("hopper", "sm_90",
+/// "9.0"), "all", "representative", "each-sm" (one GPU of each compute capability), a comma list of these, or a file of
+/// one's own (anything with a "/" or ending in ".json"). Throws Error(usage) with a "did you mean".
 std::vector<Target> simulated_targets(const std::string& selection);
 
 }  // namespace attnprobe::gpu

@@ -51,6 +51,60 @@ bool contiguous_head_dim(const AttentionSpec& s) {
   return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
 }
 
+// A tensor's sizes by batch entry, head, token and head dimension, and its strides in the same order.
+struct StridedTensor {
+  attention::Strides sizes, strides;
+  DataType type;
+};
+
+// Q, K, V and O, for bprop dO, dQ, dK and dV besides; a paged K or V is a pool of blocks and is left out.
+std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
+  const attention::Strides q{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
+  const attention::Strides k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
+  const attention::Strides v{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
+  const attention::Strides o{s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
+  std::vector<StridedTensor> tensors{{q, q_strides(s), s.dtype}, {o, o_strides(s), output_type(s)}};
+  if (!s.paged || !s.paged->k) tensors.push_back({k, k_strides(s), s.dtype});
+  if (!s.paged || !s.paged->v) tensors.push_back({v, v_strides(s), s.dtype});
+  if (is_bprop(s)) {
+    tensors.push_back({o, d_o_strides(s), d_output_type(s)});
+    tensors.push_back({q, dq_strides(s), gradient_type(s)});
+    tensors.push_back({k, dk_strides(s), gradient_type(s)});
+    tensors.push_back({v, dv_strides(s), gradient_type(s)});
+  }
+  return tensors;
+}
+
+// Batch, token, head, head dimension, the last of stride 1. An axis of size 1 is anywhere; where sequences are ragged, so is the
+// batch. `compact`: without gaps.
+bool is_bshd(const StridedTensor& tensor, bool ragged, bool compact) {
+  int64_t least = 1;
+  for (const size_t axis : {3, 1, 2, 0}) {
+    if (tensor.sizes[axis] == 1 || (axis == 0 && ragged)) continue;
+    const int64_t stride = tensor.strides[axis];
+    if (axis == 3 || compact ? stride != least : stride < least) return false;
+    least = stride * tensor.sizes[axis];
+  }
+  return true;
+}
+
+bool all_bshd(const AttentionSpec& s, bool compact) {
+  const auto tensors = strided_tensors(s);
+  return std::all_of(tensors.begin(), tensors.end(),
+                     [&](const StridedTensor& tensor) { return is_bshd(tensor, is_ragged(s), compact); });
+}
+
+// Of strides that are stepped over; the innermost one is 1.
+bool strides_of_16_bytes(const AttentionSpec& s) {
+  constexpr int64_t bits = 128;
+  const auto tensors = strided_tensors(s);
+  return std::all_of(tensors.begin(), tensors.end(), [&](const StridedTensor& tensor) {
+    for (const size_t axis : {0, 1, 2})
+      if (tensor.sizes[axis] > 1 && tensor.strides[axis] * bits_of(tensor.type) % bits != 0) return false;
+    return true;
+  });
+}
+
 /// "bhss" to "1111": each axis or 1.
 std::vector<std::string> bias_shapes() {
   std::vector<std::string> shapes{""};
@@ -99,6 +153,13 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
+  all.push_back(boolean("aligned_strides", "every stride but that of the head dimension is a multiple of 16 bytes",
+                        [](const Context& c) { return strides_of_16_bytes(c.spec); }));
+  all.push_back(boolean(
+      "bshd", "every tensor lies as batch, token, head, head dimension; ragged ones as token, head, head dimension",
+      [](const Context& c) { return all_bshd(c.spec, false); }));
+  all.push_back(
+      boolean("compact_bshd", "bshd, and without gaps", [](const Context& c) { return all_bshd(c.spec, true); }));
   all.push_back(boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
   all.push_back(
       text<DataType>("ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
@@ -114,6 +175,8 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
+  all.push_back(number("page_size", "tokens of a page; null where nothing is paged",
+                       [](const Context& c) { return c.spec.paged ? Json(c.spec.paged->block_size) : Json(); }));
   all.push_back(boolean("packed_table", "the page table is ragged",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));
 }
@@ -129,6 +192,10 @@ void add_mask(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.mask.alignment == attention::Alignment::bottom_right; }));
   all.push_back(
       boolean("padding", "sequence lengths vary (padding mask)", [](const Context& c) { return c.spec.mask.padding; }));
+  all.push_back(boolean("empty_kv", "a batch entry has no keys: a length of 0 in seqlens_kv", [](const Context& c) {
+    const auto& lengths = c.spec.mask.seqlens_kv;
+    return std::find(lengths.begin(), lengths.end(), 0) != lengths.end();
+  }));
 }
 
 void add_scores(std::vector<Entry>& all) {

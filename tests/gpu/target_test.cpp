@@ -40,9 +40,12 @@ std::string unknown(const std::string& selection) {
 // ---- the catalogue
 
 TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
-  for (const char* id : {"t4",      "a100-40gb", "a100",         "a10",      "a30",  "rtx3090", "l4",   "l40s",
-                         "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200", "gh200",   "b200", "gb200",
-                         "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin", "thor"}) {
+  for (const char* id :
+       {"t4",      "a100-40gb", "a100",         "a10",      "a30",        "rtx3090", "l4",    "l40s",
+        "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200",       "gh200",   "b200",  "gb200",
+        "b300",    "rtx5090",   "rtx-pro-6000", "gb10",     "orin",       "thor",    "rubin", "b100",
+        "h20",     "h800",      "a800",         "a40",      "l20",        "l40",     "v100",  "orin-nx",
+        "rtx4080", "rtx3080",   "rtx5080",      "rtx5070",  "rtx6000-ada"}) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
     CHECK(find(id)->id == id);
@@ -50,7 +53,7 @@ TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
 }
 
 TEST_CASE("Ids and aliases are unique, lower-case words", "[target]") {
-  std::set<std::string> names{"all", "representative", "device"};
+  std::set<std::string> names{"all", "representative", "each-sm", "device"};
   for (const auto& t : catalogue()) {
     Ids all = t.aliases;
     all.push_back(t.id);
@@ -79,6 +82,23 @@ TEST_CASE("A GPU is found as people type it", "[target]") {
     CHECK(find(word) == find("rtx4090"));
   CHECK(find("L40S") == find("l40s"));
   CHECK(find("NVIDIA H100 80GB HBM3") == find("h100"));
+  for (const auto& [word, id] : std::map<const char*, const char*>{{"RTX 6000 Ada", "rtx6000-ada"},
+                                                                   {"NVIDIA RTX 6000 Ada Generation", "rtx6000-ada"},
+                                                                   {"A6000", "rtx-a6000"},
+                                                                   {"RTX PRO 6000", "rtx-pro-6000"},
+                                                                   {"5070 Ti", "rtx5070ti"},
+                                                                   {"GeForce RTX 5070", "rtx5070"},
+                                                                   {"2080 Ti", "rtx2080ti"},
+                                                                   {"Tesla V100-SXM2-16GB", "v100"},
+                                                                   {"Jetson Orin NX", "orin-nx"},
+                                                                   {"Orin", "orin"},
+                                                                   {"L40", "l40"},
+                                                                   {"VR200", "rubin"},
+                                                                   {"NVIDIA H20", "h20"}}) {
+    INFO(word);
+    REQUIRE(find(word) != nullptr);
+    CHECK(find(word)->id == id);
+  }
   for (const auto& t : catalogue()) {
     INFO(t.id);
     CHECK(find(t.name) == &t);
@@ -88,7 +108,8 @@ TEST_CASE("A GPU is found as people type it", "[target]") {
     for (const auto& t : simulated_targets(selection)) list.push_back(t.id);
     return list;
   };
-  CHECK(ids("sm_89") == std::vector<std::string>{"l4", "l40s", "rtx4090"});
+  CHECK(ids("sm_89") == std::vector<std::string>{"l20", "l4", "l40", "l40s", "rtx4060", "rtx4070", "rtx4080", "rtx4090",
+                                                 "rtx6000-ada"});
   CHECK(ids("8.9") == ids("sm89"));
   CHECK(ids("Ada Lovelace") == ids("sm_89"));
 }
@@ -100,10 +121,11 @@ TEST_CASE("The catalogue is in order of SM, then id", "[target]") {
 }
 
 TEST_CASE("Targets have the compute capabilities of their architectures", "[target]") {
-  const std::map<std::string, int> sm{{"t4", 75},       {"a100", 80},  {"a30", 80},    {"a10", 86},   {"rtx3090", 86},
-                                      {"orin", 87},     {"l4", 89},    {"l40s", 89},   {"h100", 90},  {"h200", 90},
-                                      {"gh200", 90},    {"b200", 100}, {"gb200", 100}, {"b300", 103}, {"thor", 110},
-                                      {"rtx5090", 120}, {"gb10", 121}};
+  const std::map<std::string, int> sm{{"t4", 75},       {"a100", 80},  {"a30", 80},    {"a10", 86},    {"rtx3090", 86},
+                                      {"orin", 87},     {"l4", 89},    {"l40s", 89},   {"h100", 90},   {"h200", 90},
+                                      {"gh200", 90},    {"b200", 100}, {"gb200", 100}, {"b300", 103},  {"thor", 110},
+                                      {"rtx5090", 120}, {"gb10", 121}, {"rubin", 107}, {"v100", 70},   {"h20", 90},
+                                      {"b100", 100},    {"a40", 86},   {"l20", 89},    {"orin-nx", 87}};
   for (const auto& [id, expected] : sm) {
     INFO(id);
     REQUIRE(find(id) != nullptr);
@@ -150,11 +172,17 @@ TEST_CASE("The representative set has one GPU a generation", "[target]") {
   CHECK(ids(simulated_targets("representative")) == Ids{"a100", "l40s", "h200", "b200", "rtx5090"});
 }
 
+TEST_CASE("A GPU of each compute capability, and no more", "[target]") {
+  CHECK(ids(simulated_targets("each-sm")) == Ids{"v100", "rtx2080ti", "a100", "a10", "orin", "l40s", "h200", "b200",
+                                                 "b300", "rubin", "thor", "rtx5090", "gb10"});
+  CHECK(simulated_targets("each-sm,h100").size() == 14);
+}
+
 TEST_CASE("An unknown target is refused with the nearest known one", "[target]") {
   CHECK(unknown("l40ss") ==
         "--target: \"l40ss\" is not a target (did you mean \"l40s\"?); allowed: device:0, device:all, all, "
-        "representative, a GPU of `attnprobe targets list`, an architecture or sm_90, or a .json file");
-  CHECK_THAT(unknown("l40s,h20"), ContainsSubstring("\"h20\" is not a target (did you mean \"h200\"?)"));
+        "representative, each-sm, a GPU of `attnprobe targets list`, an architecture or sm_90, or a .json file");
+  CHECK_THAT(unknown("l40s,h2000"), ContainsSubstring("\"h2000\" is not a target (did you mean \"h200\"?)"));
   CHECK_THAT(unknown("voodoo2"), StartsWith("--target: \"voodoo2\" is not a target; allowed: "));
   CHECK_THAT(unknown(""), StartsWith("--target: \"\" is not a target; allowed: "));
 }

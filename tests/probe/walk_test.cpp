@@ -47,8 +47,8 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {
   // Measured with 9.19: the sm80-style engine 1 everywhere, the family's own beside it, but on sm_121 none.
-  const std::map<int, std::string> engines{{75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
-                                           {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"},
+  const std::map<int, std::string> engines{{70, ""},     {75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
+                                           {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"}, {107, "1 3"},
                                            {110, "1 3"}, {120, "1 4"}, {121, "1"}};
   for (const Result& result : probe_all(causal_d128, "all")) {
     INFO(result.target.id);

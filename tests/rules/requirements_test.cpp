@@ -347,7 +347,7 @@ TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "b200  sm_100  but  known bug: Decode (one query) with fewer than 8 K/V heads"));
   CHECK(contains(run.out, "h200  sm_90   yes  engine "));
-  CHECK(contains(run.out, "what helps, by rule: b200: Compare with a reference"));
+  CHECK(contains(run.out, "what helps, by rule: b200: Use cuDNN 9.25.1 or newer"));
   CHECK(contains(run.out, "PyTorch issue 193893"));
 }
 

@@ -239,8 +239,9 @@ TEST_CASE("Peaks are those of the datasheets", "[work]") {
 TEST_CASE("Each GPU of the catalogue has the rates of its own board", "[work]") {
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4090", 89).at("f16") == 256);
   CHECK(gpu::matmul_rates("NVIDIA L40S", 89).at("f16") == 512);
-  // GeForce boards that are not in the catalogue, of chips with and without one that is.
-  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4080", 89).at("fp8") == 512);
+  // Boards that are not in the catalogue, of chips with one alike and without.
+  CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4070 Ti", 89).at("fp8") == 512);
+  CHECK(gpu::matmul_rates("NVIDIA RTX 5000 Ada Generation", 89).at("fp8") == 1024);
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 2080", 75).at("f16") == 256);
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 2080", 75).at("f32") == 64);
   for (const auto& target : gpu::catalogue())
@@ -252,7 +253,7 @@ TEST_CASE("Each GPU of the catalogue has the rates of its own board", "[work]") 
 }
 
 TEST_CASE("There is no peak for what is unknown or not there", "[work]") {
-  CHECK(peak(70, 80, 1380, DataType::f16) == -1);
+  CHECK(peak(61, 28, 1582, DataType::f16) == -1);
   CHECK(peak(75, 40, 1590, DataType::bf16) == -1);
   CHECK(peak(80, 108, 1410, DataType::fp8_e4m3) == -1);
   CHECK(peak(90, 132, 1830, DataType::i32) == -1);

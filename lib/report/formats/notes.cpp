@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "rules/frontend_engines.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -144,10 +145,21 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   return out;
 }
 
+std::vector<rules::FrontendEngine> frontend_engines_beside(const Result& result) {
+  if (result.verdict != Verdict::unsupported || !result.has_spec() || !result.cudnn_version.is_known()) return {};
+  return rules::frontend_engines(result.config.spec, result.cudnn_version, result.target.sm);
+}
+
 std::string requirement_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> needs, refusals;
-  std::string version;
+  std::vector<Paragraph> needs, refusals, engines;
+  std::string version, engines_of;
   for (const Result* result : results) {
+    for (const auto& engine : frontend_engines_beside(*result)) {
+      engines_of = FrontendVersion::parse(engine.frontend).value_or(FrontendVersion()).short_text();
+      add(engines,
+          rules::text_of(engine) + (style.details ? fmt::format(": {}", source_text(engine.source, style)) : ""),
+          result->target.id);
+    }
     for (const auto& requirement : result->requirements)
       add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)), result->target.id);
     if (!result->frontend || !result->frontend->refuses) continue;
@@ -166,6 +178,11 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
   };
   list("version rules say", needs);
   list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
+  list(fmt::format(
+           "cudnn-frontend {} from Python has an engine of its own, by its rules (C++ programs such as PyTorch,\n"
+           "    Transformer Engine and XLA do not get it)",
+           engines_of),
+       engines);
   return out;
 }
 

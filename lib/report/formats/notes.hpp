@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/formats/report.hpp"
+#include "rules/frontend_engines.hpp"
 
 namespace attnprobe::report {
 
@@ -18,8 +20,11 @@ std::string obstacles_summary(const campaign::Result& result);
 /// obstacles are from. One paragraph each, naming the targets that it concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
 std::string warning_text(const Results& results, const TextStyle& style);
 
-/// What stands beside cuDNN's reason: unmet requirements, and that cudnn-frontend refuses the config too. `results` are
-/// targets on which one config failed alike. "" if there is nothing.
+/// Engines of cudnn-frontend's own that serve what cuDNN refuses; none for any other result.
+std::vector<rules::FrontendEngine> frontend_engines_beside(const campaign::Result& result);
+
+/// What stands beside cuDNN's reason: unmet requirements, that cudnn-frontend refuses the config too, or that it has an
+/// engine of its own. `results` are targets on which one config failed alike. "" if there is nothing.
 std::string requirement_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

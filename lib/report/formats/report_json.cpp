@@ -6,6 +6,7 @@
 #include "attention/fields.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/comparisons.hpp"
+#include "report/formats/notes.hpp"
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
 
@@ -198,6 +199,16 @@ const std::vector<ResultMember>& result_members() {
                           "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
        },
        [](const Result& r, Json& j) { put(j["frontend"], r.frontend); }},
+      {"frontend_engines", true,
+       [] {
+         return described(
+             array_of(reference("frontend_engine")),
+             "where cuDNN refuses: engines of cudnn-frontend's own that serve the config by its rules. Its "
+             "graphs made in Python may get them, C++ programs (PyTorch, Transformer Engine, XLA) do not");
+       },
+       [](const Result& r, Json& j) {
+         if (const auto engines = frontend_engines_beside(r); !engines.empty()) j["frontend_engines"] = engines;
+       }},
       {"frameworks", true,
        [] {
          return described(array_of(reference("framework")),

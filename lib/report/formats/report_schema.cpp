@@ -4,6 +4,7 @@
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
 #include "report/model/measurements.hpp"
+#include "rules/frontend_engines.hpp"
 
 namespace attnprobe::report {
 namespace schema_of {
@@ -175,6 +176,9 @@ Json report_schema() {
       {"requirement", of_struct<rules::Requirement>()},
       {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty where no fixed version is known"}})},
       {"frontend", of_struct<rules::FrontendAnswer>()},
+      {"frontend_engine",
+       with(of_struct<rules::FrontendEngine>(),
+            {{"switch_on", "the environment variable that offers it; empty where it is by_default"}})},
       {"framework", framework_schema()},
       {"obstacle", of_struct<campaign::Obstacle>()},
       {"result", result()}};
