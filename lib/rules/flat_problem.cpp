@@ -51,6 +51,36 @@ bool contiguous_head_dim(const AttentionSpec& s) {
   return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
 }
 
+// As cudnn-frontend 1.32 checks it (misaligned_stride_dimension, node_interface.h): a stride that is no multiple of 16
+// bytes, along an axis that has more than one element. Null where every tensor is fine.
+Json misaligned_tensor(const AttentionSpec& s) {
+  struct Operand {
+    const char* name;
+    attention::Strides strides;
+    std::array<int64_t, 4> dims;
+    DataType type;
+  };
+  const std::array<int64_t, 4> q{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk},
+      k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk}, v{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v},
+      o{s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
+  std::vector<Operand> operands{{"Q", q_strides(s), q, s.dtype}};
+  if (!s.paged || !s.paged->k) operands.push_back({"K", k_strides(s), k, s.dtype});
+  if (!s.paged || !s.paged->v) operands.push_back({"V", v_strides(s), v, s.dtype});
+  operands.push_back({"O", o_strides(s), o, output_type(s)});
+  if (is_bprop(s)) {
+    operands.push_back({"dO", d_o_strides(s), o, d_output_type(s)});
+    operands.push_back({"dQ", dq_strides(s), q, gradient_type(s)});
+    operands.push_back({"dK", dk_strides(s), k, gradient_type(s)});
+    operands.push_back({"dV", dv_strides(s), v, gradient_type(s)});
+  }
+  constexpr int64_t alignment = 16;
+  for (const Operand& one : operands)
+    for (size_t i = 0; i < one.dims.size(); ++i)
+      if (one.dims[i] > 1 && one.strides[i] != 1 && one.strides[i] * element_size(one.type) % alignment != 0)
+        return one.name;
+  return {};
+}
+
 /// "bhss" to "1111": each axis or 1.
 std::vector<std::string> bias_shapes() {
   std::vector<std::string> shapes{""};
@@ -111,6 +141,16 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(boolean("max_total_seqlen", "the number of tokens of all sequences is given", [](const Context& c) {
     return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
   }));
+  all.push_back({{"misaligned_tensor",
+                  KeyKind::text,
+                  {"Q", "K", "V", "O", "dO", "dQ", "dK", "dV"},
+                  "the first tensor with a stride that is no multiple of 16 bytes; null without one"},
+                 [](const Context& c) { return misaligned_tensor(c.spec); }});
+  all.push_back(text<attention::RaggedUnit>("ragged_unit", "what ragged offsets count",
+                                            [](const Context& c) { return std::optional(c.spec.ragged_unit); }));
+  all.push_back(text<attention::Sides>("cu_seqlens", "whose lengths are prefix sums; null: nobody's",
+                                       [](const Context& c) { return c.spec.cu_seqlens; }));
+  all.push_back(boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
@@ -173,13 +213,29 @@ void add_scores(std::vector<Entry>& all) {
 }
 
 void add_rest(std::vector<Entry>& all) {
+  using Type = std::optional<DataType>;
   all.push_back(boolean("stats", "softmax statistics are an output",
                         [](const Context& c) { return !is_bprop(c.spec) && wants_stats(c.spec); }));
+  all.push_back(text<DataType>("stats_dtype", "type of the statistics",
+                               [](const Context& c) { return Type(c.spec.stats_dtype.value_or(DataType::f32)); }));
+  all.push_back(boolean("packed_stats", "the statistics stand as {b, h, s, 1} without gaps", [](const Context& c) {
+    const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
+    return stats_strides(c.spec) == packed;
+  }));
+  all.push_back(boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
   all.push_back(boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
   all.push_back(
       boolean("sum_exp", "row sums of exponentials are an output", [](const Context& c) { return c.spec.sum_exp; }));
   all.push_back(boolean("deterministic", "bprop without atomic accumulation",
                         [](const Context& c) { return c.spec.deterministic; }));
+  all.push_back(boolean("ordered_dq", "bprop sums dQ in f32 memory in a fixed order",
+                        [](const Context& c) { return c.spec.ordered_dq; }));
+  all.push_back(boolean("unfuse_fma", "multiply and add of the softmax apart",
+                        [](const Context& c) { return c.spec.unfuse_fma; }));
+  all.push_back(
+      boolean("dynamic_shapes", "one plan for extents that change", [](const Context& c) { return c.spec.dynamic_shapes; }));
+  all.push_back(boolean("override_shapes", "extents may be given anew when the plan runs",
+                        [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(
       number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));

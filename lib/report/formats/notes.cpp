@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -78,7 +79,11 @@ void add_framework_notes(std::vector<Paragraph>& notes, const Result& result) {
 }
 
 std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style) {
-  return fmt::format("{}: \"{}\" ({})", answer.status, answer.message, source_text(answer.source, style));
+  std::string releases;
+  if (!answer.from.empty()) releases += "; since " + answer.from;
+  if (!answer.until.empty()) releases += "; until " + answer.until;
+  return fmt::format("{}{}\"{}\" ({}{})", answer.status, answer.status.empty() ? "" : ": ", answer.message,
+                     source_text(answer.source, style), releases);
 }
 
 }  // namespace
@@ -145,14 +150,13 @@ std::string warning_text(const Results& results, const TextStyle& style) {
 }
 
 std::string requirement_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> needs, refusals;
-  std::string version;
+  std::vector<Paragraph> needs;
+  std::map<std::string, std::vector<Paragraph>> refusals;  // by cudnn-frontend's version
   for (const Result* result : results) {
     for (const auto& requirement : result->requirements)
       add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)), result->target.id);
     if (!result->frontend || !result->frontend->refuses) continue;
-    version = result->frontend->version;
-    add(refusals, refusal(*result->frontend, style), result->target.id);
+    add(refusals[result->frontend->version], refusal(*result->frontend, style), result->target.id);
   }
   std::string out;
   auto list = [&](const std::string& title, const std::vector<Paragraph>& paragraphs) {
@@ -165,7 +169,8 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     }
   };
   list("version rules say", needs);
-  list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
+  for (const auto& [version, of_version] : refusals)
+    list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), of_version);
   return out;
 }
 
