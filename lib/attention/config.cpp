@@ -150,6 +150,7 @@ Override parse_override(const std::string& field, const std::string& text) {
   if (known != nullptr && known->is_text) return {field, text};
   const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[');
   auto value = [&](const std::string& word) {
+    if (known != nullptr && known->is_word) return Json(word);
     if (structured) return parse_json(word, source_of_option(field), {.comments = false});
     Json parsed = parse_json_leniently(word);
     return parsed.is_discarded() ? Json(word) : parsed;

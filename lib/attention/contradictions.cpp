@@ -68,11 +68,50 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation takes one"});
 }
 
+// What cuDNN got after 9.21.
+void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
+  const bool composite = spec.pattern == Pattern::sdpa_composite || (is_bprop(spec) && spec.pattern == Pattern::sdpa);
+  auto unified_only = [&](bool given, const char* field) {
+    if (given && composite) found.push_back({field, "only cuDNN's unified SDPA operation takes that"});
+  };
+  unified_only(spec.cu_seqlens.has_value(), "cu_seqlens");
+  unified_only(spec.ragged_unit == RaggedUnit::token, "ragged_unit");
+  if (spec.cu_seqlens && !spec.mask.padding && !spec.paged)
+    found.push_back({"cu_seqlens", "given without a padding mask, so there are no lengths"});
+  if (spec.ragged_unit == RaggedUnit::token && !is_ragged(spec))
+    found.push_back({"ragged_unit", "given without a ragged layout (\"thd\")"});
+  const bool has_stats = is_bprop(spec) || wants_stats(spec);
+  for (const auto& [given, field] :
+       {std::pair{spec.stats_layout.has_value(), "stats_layout"},
+        std::pair{spec.stats_dtype.has_value(), "stats_dtype"}, std::pair{spec.stats_log2, "stats_log2"}})
+    if (given && !has_stats) found.push_back({field, "given without statistics; pass \"fprop_train\" has them"});
+  if (spec.stats_log2 && is_bprop(spec))
+    found.push_back({"stats_log2", "no backward pass says to which base its statistics are; it takes natural ones"});
+  if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it before the forward pass alone"});
+  if (spec.rope && spec.rope->k && spec.paged && spec.paged->k)
+    found.push_back({"rope", "a paged K is not rotated on its way; say {\"k\": false}"});
+  if (spec.rope && spec.rope->dim.value_or(0) > spec.head_dim_qk)
+    found.push_back({"rope", fmt::format("dim is {}, more than head_dim_qk {}", *spec.rope->dim, spec.head_dim_qk)});
+  if (spec.ordered_dq && (!is_bprop(spec) || !spec.deterministic || is_fp8(spec)))
+    found.push_back({"ordered_dq",
+                     "it is a form of the deterministic 16-bit backward pass: give \"pass\": \"bprop\" and "
+                     "\"deterministic\": true"});
+  if (spec.unfuse_fma && (composite || is_bprop(spec)))
+    found.push_back({"unfuse_fma", "only the forward pass of cuDNN's unified SDPA operation takes it"});
+  if (spec.compute_dtype != DataType::f32)
+    found.push_back({"compute_dtype",
+                     "f16 needs cuDNN 9.29 (CUDNN_ATTR_OPERATION_SDPA_FWD_COMP_TYPE), which no header that attnprobe "
+                     "knows has; every version up to 9.28 adds up in f32"});
+  if (spec.dynamic_shapes && spec.override_shapes)
+    found.push_back({"override_shapes", "contradicts \"dynamic_shapes\": a graph is one or the other"});
+}
+
 // Offsets count elements, so a token must have equally many in both tensors.
 void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (!spec.ragged_shared) return;
   const bool both = spec.q.ragged() == output_layout(spec).ragged() && spec.k.ragged() == spec.v.ragged();
-  const bool alike = q_strides(spec)[2] == o_strides(spec)[2] && k_strides(spec)[2] == v_strides(spec)[2];
+  const bool by_token = spec.ragged_unit == RaggedUnit::token;
+  const bool alike = by_token || (q_strides(spec)[2] == o_strides(spec)[2] && k_strides(spec)[2] == v_strides(spec)[2]);
   if (!is_ragged(spec))
     found.push_back({"ragged_shared", "given without a ragged layout (\"thd\")"});
   else if (!both || !alike || spec.paged)
@@ -82,8 +121,9 @@ void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>&
 }
 
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
-  if (spec.pattern == Pattern::sdpa_unified && spec.dropout &&
-      (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
+  const bool unified = spec.pattern == Pattern::sdpa_unified ||
+                       (spec.pattern == Pattern::sdpa && (spec.cu_seqlens || spec.ragged_unit == RaggedUnit::token));
+  if (unified && spec.dropout && (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
     found.push_back({"dropout",
                      "the unified SDPA operation draws its mask itself, from tensors; use pattern \"sdpa_composite\" "
                      "for a mask of the caller's or a constant seed"});
@@ -121,6 +161,7 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   check_lengths(spec, "seqlens_kv", spec.mask.seqlens_kv, spec.seqlen_kv, found);
   check_pattern(spec, found);
   check_features(spec, found);
+  check_newer(spec, found);
   return found;
 }
 

@@ -34,8 +34,8 @@ Member<Mask> lengths_member(const std::string& name, const std::string& help, st
 
 Member<Mask> after_stats_member() {
   auto member = flag_member("padding_after_stats",
-                            "bprop: padded scores are masked after the statistics have been subtracted, as JAX 0.11 "
-                            "does; cudnn-frontend 1.23 masks them before",
+                            "bprop: padded scores are masked after the statistics have been subtracted, as "
+                            "cudnn-frontend does from 1.26 on, and JAX 0.11",
                             &Mask::padding_after_stats);
   member.write = [](const Mask& m) { return m.padding_after_stats ? Json(true) : Json(); };
   return member;

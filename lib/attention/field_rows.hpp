@@ -13,11 +13,18 @@ namespace attnprobe::attention {
 std::vector<Field> problem_fields();
 std::vector<Field> tensor_fields();
 std::vector<Field> feature_fields();
+// What cuDNN got after 9.21, and the cudnn-frontend that is meant.
+std::vector<Field> newer_fields();
 
 /// A number of something, at least one; none: left to the other fields.
 Field optional_extent(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member);
 /// false where it is absent, and written only where it is true.
 Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member);
+
+/// The layout of one tensor: axes, or strides.
+TensorLayout tensor_layout(const JsonView& view);
+Json to_json(const TensorLayout& layout);
+Json tensor_layout_schema();
 
 /// A feature with an object form. `member` is none where it is not asked for.
 template <class T>

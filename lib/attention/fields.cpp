@@ -50,7 +50,7 @@ Json value_for_all(const Field& shorthand, const AttentionSpec& spec) {
 const std::vector<Field>& fields() {
   static const std::vector<Field> all = [] {
     std::vector<Field> rows;
-    for (auto& part : {problem_fields(), tensor_fields(), feature_fields()})
+    for (auto& part : {problem_fields(), tensor_fields(), feature_fields(), newer_fields()})
       for (const auto& field : part) rows.push_back(completed(field));
     return rows;
   }();

@@ -41,6 +41,7 @@ struct Field {
   std::string example = {};             ///< a value as JSON text
   std::vector<MemberDoc> members = {};  ///< of its object form
   bool is_text = false;                 ///< free text: no comma lists, no cross product
+  bool is_word = false;                 ///< a word even where it looks like a number: "1.30"
   /// The fields that this shorthand sets.
   std::vector<std::string> stands_for = {};
   /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout` names O.

@@ -318,10 +318,70 @@ class RandomConfig {
   int64_t head_dim_qk_ = 0, head_dim_v_ = 0;
 };
 
+// What came later is drawn by itself, so that the rest of a seed's config stays what it was.
+class NewerFeatures {
+ public:
+  NewerFeatures(uint64_t seed, Json config) : draw_(seed * 2654435761U + 1), config_(std::move(config)) {}
+
+  Json lay_over() {
+    const std::string pattern = config_["pattern"];
+    backward_ = config_["pass"] == "bprop";
+    composite_ = pattern == "sdpa_composite" || (pattern == "sdpa" && backward_);
+    has_stats_ = backward_ || config_["pass"] == "fprop_train" || config_.value("stats", false);
+    choose_lengths();
+    choose_statistics();
+    choose_others();
+    return std::move(config_);
+  }
+
+ private:
+  bool draws_its_mask() const {
+    return config_.contains("dropout") && config_["dropout"].is_object() && config_["dropout"].contains("form");
+  }
+
+  void choose_lengths() {
+    if (composite_ || draws_its_mask()) return;
+    const bool padded = config_.contains("paged") || (config_.contains("mask") && config_["mask"].contains("padding"));
+    const Json layout = config_.value("layout", Json("bshd"));
+    const bool ragged = layout.is_string() && layout.get<std::string>().find('t') == 0;
+    if (padded && draw_.chance(40))
+      config_["cu_seqlens"] = draw_.weighted<std::string>({{"both", 60}, {"q", 20}, {"kv", 20}});
+    if (ragged && draw_.chance(40)) config_["ragged_unit"] = "token";
+  }
+
+  void choose_statistics() {
+    if (!has_stats_) return;
+    if (!backward_ && draw_.chance(8)) config_["stats_log2"] = true;
+    if (draw_.chance(8)) config_["stats_layout"] = draw_.one_of<std::string>({"bshd", "bhsd", "sbhd"});
+    if (draw_.chance(2)) config_["stats_dtype"] = draw_.one_of<std::string>({"f32", "f16", "bf16"});
+  }
+
+  void choose_others() {
+    if (backward_) {
+      const bool fp8 = config_["dtype"].get<std::string>().starts_with("fp8");
+      if (config_.value("deterministic", false) && !fp8 && draw_.chance(40)) config_["ordered_dq"] = true;
+    } else if (config_["pattern"] == "sdpa_unified" && draw_.chance(15)) {
+      config_["unfuse_fma"] = true;
+    }
+    if (draw_.chance(3))
+      config_["override_shapes"] = true;
+    else if (draw_.chance(3))
+      config_["dynamic_shapes"] = true;
+  }
+
+  Draw draw_;
+  Json config_;
+  bool backward_ = false, composite_ = false, has_stats_ = false;
+};
+
 }  // namespace
 
 Json random_config(uint64_t seed) {
   return RandomConfig(seed).make();
+}
+
+Json random_newer_config(uint64_t seed) {
+  return NewerFeatures(seed, random_config(seed)).lay_over();
 }
 
 }  // namespace attnprobe::attention

@@ -94,6 +94,14 @@ Strides v_strides(const AttentionSpec& spec) {
 Strides o_strides(const AttentionSpec& spec) {
   return resolve(output_layout(spec), o_shape(spec));
 }
+bool has_ragged_stats(const AttentionSpec& spec) {
+  return spec.q.ragged() && spec.ragged_stats;
+}
+Strides stats_strides(const AttentionSpec& spec) {
+  // Ragged rows stand by token: one value for each head of a token, side by side.
+  const TensorLayout usual{has_ragged_stats(spec) ? "bshd" : "bhsd", {}};
+  return resolve(spec.stats_layout.value_or(usual), {spec.batch, spec.heads_q, spec.seqlen_q, 1});
+}
 Strides d_o_strides(const AttentionSpec& spec) {
   return resolve(spec.d_o.value_or(output_layout(spec)), o_shape(spec));
 }

@@ -46,7 +46,8 @@ enum class ScoreModifierKind {
   head_factor,        ///< times a tensor {1, heads_q, 1, 1}
   score_factor,       ///< times a tensor of the scores' shape, in the io type
   mask_i32,           ///< select by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
-  mask_boolean,
+  mask_boolean,  ///< a bit an element
+  mask_byte_boolean,
   mask_i8,
   relu,
   tanh,
@@ -87,6 +88,18 @@ struct Paged {
 /// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one (then O is
 /// 16-bit and has none); mxfp8: one scale for every 32 elements.
 enum class Fp8Scaling { delayed, current, mxfp8 };
+
+/// Of which sides something holds.
+enum class Sides { q, kv, both };
+
+/// What a ragged offset counts: elements of its tensor, or tokens, so that prefix sums of lengths serve every tensor.
+enum class RaggedUnit { element, token };
+
+/// Rotary position embedding of Q and K: an operation each before the attention.
+struct Rope {
+  bool q = true, k = true;
+  std::optional<int64_t> dim;  ///< the last of the head dimension, which are rotated; none: all
+};
 
 /// Layout of one tensor: axes such as "bshd", or strides that were spelt out. Both: ragged axes ("thd") whose strides
 /// are not a padded batch's, as those of PyTorch's nested tensors.
@@ -129,7 +142,9 @@ struct AttentionSpec {
   bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
   bool ragged_shared = false;               ///< one tensor of offsets for Q and O, one for K and V, as XLA has them
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences
-  std::optional<double> scale;  ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
+  RaggedUnit ragged_unit = RaggedUnit::element;
+  std::optional<Sides> cu_seqlens;  ///< lengths as prefix sums {batch + 1}; none: one a batch entry, {batch}
+  std::optional<double> scale;      ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
   ScaleForm scale_form = ScaleForm::by_value;
   Mask mask;
   std::optional<Bias> bias;
@@ -138,13 +153,22 @@ struct AttentionSpec {
   std::optional<ScoreModifier> score_mod;
   bool sink = false;        ///< one logit a head that joins the softmax; bprop: its gradient is an output
   bool block_mask = false;  ///< one bit a 128x128 tile of scores
+  std::optional<Rope> rope;
   std::optional<Dropout> dropout;
   std::optional<bool> stats;                ///< softmax statistics as an output; none: true for Pass::fprop_train
-  bool max_logit = false, sum_exp = false;  ///< row maxima and row sums of exponentials as outputs
-  bool deterministic = false;               ///< bprop
+  std::optional<TensorLayout> stats_layout;  ///< of {b, h, s, 1}; none: bhsd, or by token where they are ragged
+  std::optional<DataType> stats_dtype;       ///< none: f32
+  bool stats_log2 = false;                   ///< statistics to base 2
+  bool max_logit = false, sum_exp = false;   ///< row maxima and row sums of exponentials as outputs
+  bool deterministic = false;                ///< bprop
+  bool ordered_dq = false;                   ///< bprop, deterministic: dQ summed in f32 memory in a fixed order
   std::optional<Paged> paged;
   std::optional<Fp8Scaling> fp8;  ///< none: delayed where O is fp8, else current
   bool softmax = true;            ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without it
+  DataType compute_dtype = DataType::f32;  ///< of the unified operation's sums
+  bool unfuse_fma = false;        ///< multiply and add of the softmax apart
+  bool dynamic_shapes = false, override_shapes = false;  ///< extents may change when the plan runs
+  std::optional<std::string> frontend;  ///< release of cudnn-frontend, "1.32"; none: the newest that attnprobe knows
 };
 
 /// The values that hold where the spec leaves a choice.
@@ -169,6 +193,9 @@ Strides q_strides(const AttentionSpec& spec);
 Strides k_strides(const AttentionSpec& spec);
 Strides v_strides(const AttentionSpec& spec);
 Strides o_strides(const AttentionSpec& spec);
+/// Of the softmax statistics, {b, h, s, 1}.
+Strides stats_strides(const AttentionSpec& spec);
+bool has_ragged_stats(const AttentionSpec& spec);
 /// bprop: of the gradients.
 Strides d_o_strides(const AttentionSpec& spec);
 Strides dq_strides(const AttentionSpec& spec);
@@ -219,7 +246,7 @@ struct EnumNames<attention::ExpectedVerdict> {
 
 template <>
 struct EnumNames<attention::ScoreModifierKind> {
-  static constexpr std::array<std::pair<attention::ScoreModifierKind, std::string_view>, 20> table{{
+  static constexpr std::array<std::pair<attention::ScoreModifierKind, std::string_view>, 21> table{{
       {attention::ScoreModifierKind::causal, "causal"},
       {attention::ScoreModifierKind::arrow, "arrow"},
       {attention::ScoreModifierKind::document, "document"},
@@ -228,6 +255,7 @@ struct EnumNames<attention::ScoreModifierKind> {
       {attention::ScoreModifierKind::score_factor, "score_factor"},
       {attention::ScoreModifierKind::mask_i32, "mask_i32"},
       {attention::ScoreModifierKind::mask_boolean, "mask_boolean"},
+      {attention::ScoreModifierKind::mask_byte_boolean, "mask_byte_boolean"},
       {attention::ScoreModifierKind::mask_i8, "mask_i8"},
       {attention::ScoreModifierKind::relu, "relu"},
       {attention::ScoreModifierKind::tanh, "tanh"},
@@ -267,6 +295,23 @@ struct EnumNames<attention::Fp8Scaling> {
       {attention::Fp8Scaling::delayed, "delayed"},
       {attention::Fp8Scaling::current, "current"},
       {attention::Fp8Scaling::mxfp8, "mxfp8"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::Sides> {
+  static constexpr std::array<std::pair<attention::Sides, std::string_view>, 3> table{{
+      {attention::Sides::q, "q"},
+      {attention::Sides::kv, "kv"},
+      {attention::Sides::both, "both"},
+  }};
+};
+
+template <>
+struct EnumNames<attention::RaggedUnit> {
+  static constexpr std::array<std::pair<attention::RaggedUnit, std::string_view>, 2> table{{
+      {attention::RaggedUnit::element, "element"},
+      {attention::RaggedUnit::token, "token"},
   }};
 };
 

@@ -6,6 +6,47 @@
 namespace attnprobe::attention {
 namespace {
 
+// "thd" beside strides.
+std::string ragged_axes(const JsonView& view) {
+  std::string axes = view.text();
+  if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
+    view.fail_unless_it_is("a ragged layout; allowed beside strides: \"thd\", …");
+  return axes;
+}
+
+}  // namespace
+
+TensorLayout tensor_layout(const JsonView& view) {
+  if (view.json().is_object()) {
+    view.only_keys({"strides", "axes"});
+    TensorLayout layout;
+    layout.strides = strides(view.at("strides"), "batch, heads, seqlen, head_dim");
+    if (const auto axes = view.find("axes")) layout.axes = ragged_axes(*axes);
+    return layout;
+  }
+  if (view.json().is_string() && strides_of(view.text(), {1, 1, 1, 1})) return {view.text(), {}};
+  view.fail_unless_it_is(
+      "the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or {\"strides\": [b, h, s, d]}");
+}
+
+Json to_json(const TensorLayout& layout) {
+  if (!layout.strides) return layout.axes;
+  Json json = {{"strides", *layout.strides}};
+  if (!layout.axes.empty()) json["axes"] = layout.axes;
+  return json;
+}
+
+Json tensor_layout_schema() {
+  return {{"anyOf",
+           {{{"type", "string"}},
+            {{"type", "object"},
+             {"additionalProperties", false},
+             {"properties", {{"strides", strides_schema()}, {"axes", {{"type", "string"}}}}},
+             {"required", {"strides"}}}}}};
+}
+
+namespace {
+
 using Spec = AttentionSpec;
 
 // What the builders take today.
@@ -35,43 +76,6 @@ Field dtype() {
   field.needs_flash = [](const Spec& s) { return is_fp8(s); };
   field.example = "\"bf16\"";
   return field;
-}
-
-// "thd" beside strides.
-std::string ragged_axes(const JsonView& view) {
-  std::string axes = view.text();
-  if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
-    view.fail_unless_it_is("a ragged layout; allowed beside strides: \"thd\", …");
-  return axes;
-}
-
-TensorLayout tensor_layout(const JsonView& view) {
-  if (view.json().is_object()) {
-    view.only_keys({"strides", "axes"});
-    TensorLayout layout;
-    layout.strides = strides(view.at("strides"), "batch, heads, seqlen, head_dim");
-    if (const auto axes = view.find("axes")) layout.axes = ragged_axes(*axes);
-    return layout;
-  }
-  if (view.json().is_string() && strides_of(view.text(), {1, 1, 1, 1})) return {view.text(), {}};
-  view.fail_unless_it_is(
-      "the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or {\"strides\": [b, h, s, d]}");
-}
-
-Json to_json(const TensorLayout& layout) {
-  if (!layout.strides) return layout.axes;
-  Json json = {{"strides", *layout.strides}};
-  if (!layout.axes.empty()) json["axes"] = layout.axes;
-  return json;
-}
-
-Json tensor_layout_schema() {
-  return {{"anyOf",
-           {{{"type", "string"}},
-            {{"type", "object"},
-             {"additionalProperties", false},
-             {"properties", {{"strides", strides_schema()}, {"axes", {{"type", "string"}}}}},
-             {"required", {"strides"}}}}}};
 }
 
 // Three tensors by one name, or each of them by its own.

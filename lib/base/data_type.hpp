@@ -8,7 +8,7 @@
 namespace attnprobe {
 
 /// Those of cudnnDataType_t that attention graphs use (cudnn_graph.h).
-enum class DataType { f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp4_e2m1 };
+enum class DataType { f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp4_e2m1, byte_boolean };
 
 /// The element types of fp8 attention; not fp8_e8m0, which block scales have.
 constexpr bool is_fp8(DataType type) {
@@ -32,11 +32,11 @@ constexpr int bits_of(DataType type) {
     case DataType::fp8_e4m3:
     case DataType::fp8_e5m2:
     case DataType::fp8_e8m0:
+    case DataType::byte_boolean:
       return 8;
     case DataType::fp4_e2m1:
       return 4;
-    // Packed: the boolean of a byte has a type of its own,
-    // CUDNN_DATA_BYTE_BOOLEAN (NVIDIA/cudnn-frontend pull request 302).
+    // Packed: the boolean of a byte is byte_boolean (from cuDNN 9.25).
     case DataType::boolean:
       return 1;
   }
@@ -51,7 +51,7 @@ constexpr int64_t element_size(DataType type) {
 
 template <>
 struct EnumNames<DataType> {
-  static constexpr std::array<std::pair<DataType, std::string_view>, 13> table{{
+  static constexpr std::array<std::pair<DataType, std::string_view>, 14> table{{
       {DataType::f16, "f16"},
       {DataType::bf16, "bf16"},
       {DataType::f32, "f32"},
@@ -65,6 +65,7 @@ struct EnumNames<DataType> {
       {DataType::fp8_e5m2, "fp8_e5m2"},
       {DataType::fp8_e8m0, "fp8_e8m0"},
       {DataType::fp4_e2m1, "fp4_e2m1"},
+      {DataType::byte_boolean, "byte_boolean"},
   }};
 };
 

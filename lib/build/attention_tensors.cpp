@@ -19,9 +19,18 @@ Dims as_dims(const attention::Strides& strides) {
 
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const AttentionSpec& s) {
   if (!s.mask.padding && !s.paged) return {};
-  const Dims dims{s.batch, 1, 1, 1}, strides{1, 1, 1, 1};
-  return {g.tensor(Role::seq_len_q, DataType::i32, dims, strides),
-          g.tensor(Role::seq_len_kv, DataType::i32, dims, strides)};
+  using attention::Sides;
+  const Dims dims{s.batch, 1, 1, 1}, sums{s.batch + 1, 1, 1, 1}, strides{1, 1, 1, 1};
+  SequenceLengths lengths;
+  if (s.cu_seqlens && *s.cu_seqlens != Sides::kv)
+    lengths.cu_q = g.tensor(Role::cu_seq_len_q, DataType::i32, sums, strides);
+  else
+    lengths.q = g.tensor(Role::seq_len_q, DataType::i32, dims, strides);
+  if (s.cu_seqlens && *s.cu_seqlens != Sides::q)
+    lengths.cu_kv = g.tensor(Role::cu_seq_len_kv, DataType::i32, sums, strides);
+  else
+    lengths.kv = g.tensor(Role::seq_len_kv, DataType::i32, dims, strides);
+  return lengths;
 }
 
 RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
@@ -35,7 +44,7 @@ RaggedOffsets add_ragged_offsets(GraphBuilder& g, const AttentionSpec& s) {
   offsets.v = s.ragged_shared ? offsets.k : offset(s.v.ragged() && !(s.paged && s.paged->v), Role::offsets_v);
   offsets.o = s.ragged_shared ? offsets.q : offset(output_layout(s).ragged(), Role::offsets_o);
   const bool has_rows = is_bprop(s) || wants_stats(s) || s.max_logit || s.sum_exp;
-  offsets.stats = offset(s.q.ragged() && s.ragged_stats && has_rows, Role::offsets_stats);
+  offsets.stats = offset(has_ragged_stats(s) && has_rows, Role::offsets_stats);
   return offsets;
 }
 
@@ -61,6 +70,18 @@ graph::Uid add_v(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& o
 
 graph::Uid add_o(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
   return with_offset(g, g.tensor(Role::o, output_type(s), output_dims(s), as_dims(o_strides(s))), offsets.o);
+}
+
+graph::Uid add_rope(GraphBuilder& g, const AttentionSpec& s, graph::Uid x, Role angles) {
+  const Dims dims = g.at(x).dims, strides = g.at(x).strides;
+  const int64_t rotated = s.rope->dim.value_or(dims[3]);
+  graph::Rope op;
+  op.x = x;
+  op.angles = g.tensor(angles, DataType::f32, {dims[2], 1, 1, rotated}, {rotated, rotated, rotated, 1});
+  op.y = g.virtual_tensor(g.at(x).role, g.at(x).data_type, dims, strides);
+  if (s.rope->dim) op.dim = s.rope->dim;
+  g.add(op);
+  return op.y;
 }
 
 graph::Uid transposed(GraphBuilder& g, graph::Uid uid) {
@@ -90,9 +111,12 @@ graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, Role role) {
 
 graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, Role role, const RaggedOffsets& offsets) {
   const Dims rows = row_dims(s);
-  // Ragged rows are packed by token: one value for each head of a token, side by side.
-  const Dims strides = offsets.stats ? Dims{s.seqlen_q * s.heads_q, 1, s.heads_q, 1} : packed_strides(rows);
-  return with_offset(g, g.tensor(role, DataType::f32, rows, strides), offsets.stats);
+  // A workspace that is not ragged is packed.
+  const bool is_stats = role == Role::stats;
+  const Dims strides =
+      offsets.stats || (is_stats && s.stats_layout) ? as_dims(stats_strides(s)) : packed_strides(rows);
+  const DataType type = is_stats ? s.stats_dtype.value_or(DataType::f32) : DataType::f32;
+  return with_offset(g, g.tensor(role, type, rows, strides), offsets.stats);
 }
 
 graph::Uid add_head_tensor(GraphBuilder& g, const AttentionSpec& s, Role role) {

@@ -9,6 +9,7 @@ namespace attnprobe::build {
 /// Sequence lengths of a padded batch: INT32 {batch, 1, 1, 1} in device memory.
 struct SequenceLengths {
   std::optional<graph::Uid> q, kv;
+  std::optional<graph::Uid> cu_q, cu_kv;  ///< as prefix sums {batch + 1, 1, 1, 1} in their place
 };
 
 /// Where each sequence of a ragged tensor begins, in elements: {batch + 1, 1, 1, 1} in device memory.
@@ -31,6 +32,9 @@ graph::Uid add_q(GraphBuilder& g, const attention::AttentionSpec& spec, const Ra
 graph::Uid add_k(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
 graph::Uid add_v(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
 graph::Uid add_o(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
+
+/// Q or K {b, h, s, d} rotated by a tensor of angles. Precondition: the spec has a rope.
+graph::Uid add_rope(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid x, Role angles);
 
 /// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. No graph has a transpose operation; the swapped dims and strides are it.
 graph::Uid transposed(GraphBuilder& g, graph::Uid tensor);

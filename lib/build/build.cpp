@@ -23,12 +23,27 @@ graph::OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& cont
   return is_fp8(spec) ? build_sdpa_fp8_backward(spec, context) : build_sdpa_composite_backward(spec, context);
 }
 
+// Offsets in tokens: each tensor says how many elements a token has there.
+void count_tokens(graph::OpGraph& graph) {
+  for (graph::Tensor& t : graph.tensors)
+    if (t.ragged_offset && t.role != graph::Role::page_table_k && t.role != graph::Role::page_table_v)
+      t.ragged_multiplier = t.strides[t.role == graph::Role::k_transposed || t.role == graph::Role::v_transposed ? 3 : 2];
+}
+
+graph::OpGraph build_whole(const AttentionSpec& spec, const BuildContext& context) {
+  graph::OpGraph graph = build_pattern(spec, context);
+  if (spec.ragged_unit == attention::RaggedUnit::token) count_tokens(graph);
+  graph.dynamic_shapes = spec.dynamic_shapes;
+  graph.override_shapes = spec.override_shapes;
+  return graph;
+}
+
 }  // namespace
 
 BuiltGraph build_graph(const AttentionSpec& spec, const BuildContext& context) {
-  if (spec.pattern != Pattern::sdpa) return {build_pattern(spec, context), spec.pattern, "", {}};
+  if (spec.pattern != Pattern::sdpa) return {build_whole(spec, context), spec.pattern, "", {}};
   const FrontendChoice chosen = choose_as_frontend(spec, context);
-  return {build_pattern(chosen.spec, context), chosen.spec.pattern, chosen.choice, chosen.forced};
+  return {build_whole(chosen.spec, context), chosen.spec.pattern, chosen.choice, chosen.forced};
 }
 
 }  // namespace attnprobe::build

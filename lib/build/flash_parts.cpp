@@ -70,11 +70,14 @@ graph::Uid add_output_scale(GraphBuilder& g, const AttentionSpec& spec, Role rol
   return g.one_element(role, DataType::f32);
 }
 
-graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis axis, bool is_transposed) {
-  constexpr int64_t block = 32, tile_rows = 128, tile_columns = 4;
+namespace {
+constexpr int64_t block = 32;  // elements that share a scale
+}  // namespace
+
+graph::Uid add_block_scales(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis axis, bool is_transposed) {
+  constexpr int64_t tile_rows = 128, tile_columns = 4;
   auto up = [](int64_t a, int64_t multiple) { return (a + multiple - 1) / multiple * multiple; };
-  Dims dims = g.at(x).dims, strides = g.at(x).strides;
-  Dims logical = dims;
+  Dims logical = g.at(x).dims;
   if (is_transposed) std::swap(logical[2], logical[3]);
   auto blocks = [&](int64_t extent) { return up((extent + block - 1) / block, tile_columns); };
   Dims scale_dims = logical;
@@ -92,6 +95,12 @@ graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis 
   }
   if (is_transposed) transposed(g, scale);
   g.at(scale).reordering = graph::Reordering::F8_128x4;
+  return scale;
+}
+
+graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis axis, bool is_transposed) {
+  const graph::Uid scale = add_block_scales(g, x, scale_role, axis, is_transposed);
+  const Dims dims = g.at(x).dims, strides = g.at(x).strides;
   constexpr std::string_view descale = "descale";
   const std::string name = "dequantized" + std::string(graph::display_name(scale_role).substr(descale.size()));
   graph::BlockScaleDequantize op;

@@ -36,6 +36,8 @@ enum class BlockAxis { head_dim, seqlen, seqlen_spread };
 /// x dequantised with block scales of its own: E8M0, one for 32 elements, padded and reordered in tiles of 128x4. For a
 /// transposed x the scales are transposed too.
 graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale, BlockAxis axis, bool transposed = false);
+/// Those block scales alone, which the unified operation takes as they are.
+graph::Uid add_block_scales(GraphBuilder& g, graph::Uid x, Role scale, BlockAxis axis, bool transposed = false);
 
 /// C = A B of the backward pass, where A may have more heads than C: those are then summed into it.
 struct HeadSum {

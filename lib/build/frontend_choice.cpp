@@ -14,16 +14,28 @@ namespace {
 using attention::AttentionSpec;
 using attention::Pattern;
 
+// "1.32".
+std::string release_of(const AttentionSpec& spec) {
+  return FrontendVersion::parse(rules::frontend_rules(spec.frontend).version).value().short_text();
+}
+
+// What no composite graph can say: cuDNN is then asked with the operation that can, however old it is.
+bool only_unified(const AttentionSpec& spec) {
+  return spec.cu_seqlens || spec.ragged_unit == attention::RaggedUnit::token;
+}
+
 // What keeps the graph from the unified operation; none if nothing does.
 std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildContext& context) {
+  if (only_unified(spec)) return std::nullopt;
   const CudnnVersion unified = frontend_wiring().unified;
   if (context.cudnn_version < unified)
     return fmt::format("composite: the unified SDPA operation needs cuDNN {}", unified.short_text());
   const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
-  for (const rules::FormNeed& need : rules::frontend_rules().unified) {
+  for (const rules::FormNeed& need : rules::frontend_rules(spec.frontend).unified) {
     const bool never = !need.cudnn_from.is_known();
     if ((!never && context.cudnn_version >= need.cudnn_from) || !rules::holds(need.when, problem)) continue;
-    if (never) return fmt::format("composite: cudnn-frontend's unified form has no {}", need.feature);
+    if (never)
+      return fmt::format("composite: the unified form of cudnn-frontend {} has no {}", release_of(spec), need.feature);
     return fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", need.feature,
                        need.cudnn_from.short_text());
   }
@@ -37,11 +49,10 @@ FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
 }
 
 FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
-  const rules::FrameworkRules& rules = rules::frontend_rules();
+  const rules::FrameworkRules& rules = rules::frontend_rules(spec.frontend);
   const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
   FrontendChoice made;
-  made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form",
-                            FrontendVersion::parse(rules.version).value().short_text());
+  made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form", release_of(spec));
   for (const rules::ForcedConfigRule& rule : rules.forced_configs) {
     if (!rules::holds(rule.when, problem)) continue;
     made.forced = ForcedConfig{rule.engine, rule.knobs};
@@ -52,6 +63,14 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
   if (const auto& fact = rules.fact("adds_padding"); rules::holds(fact.when, problem)) {
     spec.mask.padding = true;
     made.choice += "; " + fact.what;
+  }
+  // How it wires every such graph, which is no change of what was asked.
+  if (const auto* fact = rules.find_fact("padding_after_stats"); fact && rules::holds(fact->when, problem))
+    spec.mask.padding_after_stats = spec.mask.padding_after_stats || spec.mask.padding;
+  if (const auto* fact = rules.find_fact("d256_deterministic");
+      fact && rules::holds(fact->when, problem) && !spec.deterministic) {
+    spec.deterministic = true;
+    made.choice += "; " + fact->what;
   }
   if (const auto& fact = rules.fact("drops_token_counts"); rules::holds(fact.when, problem)) {
     spec.max_total_seqlen_q = spec.max_total_seqlen_kv = std::nullopt;

@@ -16,6 +16,7 @@ constexpr double arrow_border = 16, arrow_width = 64, power = 2, floor_value = 0
 
 DataType mask_type(ScoreModifierKind kind) {
   if (kind == ScoreModifierKind::mask_i32) return DataType::i32;
+  if (kind == ScoreModifierKind::mask_byte_boolean) return DataType::byte_boolean;
   return kind == ScoreModifierKind::mask_i8 ? DataType::i8 : DataType::boolean;
 }
 
@@ -92,6 +93,7 @@ graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double fil
     }
     case ScoreModifierKind::mask_i32:
     case ScoreModifierKind::mask_boolean:
+    case ScoreModifierKind::mask_byte_boolean:
     case ScoreModifierKind::mask_i8: {
       const Dims dims{spec_.batch, 1, spec_.seqlen_q, spec_.seqlen_kv};
       if (!modifier_operand_) modifier_operand_ = g_.tensor(Role::mask, mask_type(kind), dims, packed_strides(dims));

@@ -1,4 +1,4 @@
-// Wiring as cudnn-frontend 1.23 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every mask
+// Wiring as cudnn-frontend 1.23 to 1.32 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every mask
 // generates its own pair of indices, the diagonal compares row >= column on the right and column > row on the left;
 // from 9.21 each bound is one operation instead.
 #include "build/scores.hpp"
@@ -78,8 +78,12 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
     mask.comparison = graph::PointwiseMode::CMP_GE;
     mask.x = score;
     if (bottom_right()) {
-      mask.seq_len_q = q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
-      mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
+      mask.cu_seq_len_q = lengths_.cu_q;
+      mask.cu_seq_len_kv = lengths_.cu_kv;
+      if (!lengths_.cu_q)
+        mask.seq_len_q = q ? q : g_.scalar("seqlen_q", DataType::i32, static_cast<double>(spec_.seqlen_q));
+      if (!lengths_.cu_kv)
+        mask.seq_len_kv = kv ? kv : g_.scalar("seqlen_kv", DataType::i32, static_cast<double>(spec_.seqlen_kv));
     }
     if (right > 0) mask.shift_right_bound = g_.scalar("right_bound", DataType::i32, static_cast<double>(right));
     mask.fill = g_.scalar("fill", DataType::f32, mask_fill());
@@ -99,7 +103,7 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
 
 // Keeps column + left > diagonal, with left counting the diagonal itself.
 graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
-  const bool by_tensor = bottom_right() && lengths_.q;
+  const bool by_tensor = bottom_right() && (lengths_.q || lengths_.cu_q);
   const int64_t shift = bottom_right() && !by_tensor ? left - spec_.seqlen_kv + spec_.seqlen_q : left;
   auto bound = [&] {
     return g_.scalar("left_bound", by_tensor ? DataType::i32 : DataType::f32, static_cast<double>(shift));
@@ -111,6 +115,8 @@ graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
     if (by_tensor) {
       mask.seq_len_q = lengths_.q;
       mask.seq_len_kv = lengths_.kv;
+      mask.cu_seq_len_q = lengths_.cu_q;
+      mask.cu_seq_len_kv = lengths_.cu_kv;
     }
     mask.left_bound = bound();
     mask.fill = g_.scalar("fill", DataType::f32, mask_fill());

@@ -1,4 +1,4 @@
-// Flash attention forward from primitive operations, as cudnn-frontend 1.23 emits it
+// Flash attention forward from primitive operations, as cudnn-frontend 1.23 to 1.32 emits it
 // (node/scaled_dot_product_flash_attention.h, node/softmax.h).
 #include "base/version.hpp"
 #include "build/build.hpp"
@@ -30,7 +30,9 @@ class Forward {
         version_(context.cudnn_version) {}
 
   graph::OpGraph build() {
-    graph::Uid q = add_q(g_, spec_, offsets_), k = key();
+    graph::Uid q = add_q(g_, spec_, offsets_);
+    if (spec_.rope && spec_.rope->q) q = add_rope(g_, spec_, q, Role::angles_q);
+    graph::Uid k = key();
     if (mxfp8()) {
       k = dequantize(g_, k, Role::descale_k, BlockAxis::head_dim, true);
       q = dequantize(g_, q, Role::descale_q, BlockAxis::head_dim);
@@ -58,7 +60,10 @@ class Forward {
   bool scaled() const { return is_fp8(spec_) && !mxfp8(); }
 
   graph::Uid key() {
-    if (!spec_.paged || !spec_.paged->k) return transposed(g_, add_k(g_, spec_, offsets_));
+    if (!spec_.paged || !spec_.paged->k) {
+      const graph::Uid plain = add_k(g_, spec_, offsets_);
+      return transposed(g_, spec_.rope && spec_.rope->k ? add_rope(g_, spec_, plain, Role::angles_k) : plain);
+    }
     const int64_t heads = spec_.heads_kv, d = spec_.head_dim_qk, s = spec_.seqlen_kv;
     const graph::Uid k =
         g_.virtual_tensor(Role::k_transposed, spec_.dtype, {spec_.batch, heads, d, s}, {d * s * heads, d * s, 1, d});
@@ -91,12 +96,14 @@ class Forward {
   graph::Uid softmax(graph::Uid score) {
     std::optional<graph::Uid> sink;
     if (spec_.sink) sink = add_head_tensor(g_, spec_, Role::sink);
-    if (version_ >= frontend_wiring().single_operations) {
+    // Only that operation says to which base the statistics are; an older cuDNN is asked with it too.
+    if (version_ >= frontend_wiring().single_operations || (spec_.stats_log2 && wants_stats(spec_))) {
       graph::Softmax op;
       op.x = score;
       op.sink = sink;
       op.y = g_.virtual_tensor(Role::probabilities, p_type(), score_dims(spec_));
       if (wants_stats(spec_)) op.stats = row(Role::stats, true);
+      if (spec_.stats_log2 && op.stats) op.stats_log2 = true;
       if (spec_.max_logit) op.max = row(Role::max, true);
       if (spec_.sum_exp) op.sum_exp = row(Role::sum_exp, true);
       g_.add(op);

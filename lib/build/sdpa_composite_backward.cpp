@@ -1,4 +1,4 @@
-// Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 emits it
+// Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 to 1.32 emits it
 // (node/scaled_dot_product_flash_attention.h). P is recomputed from the scores and the statistics.
 #include "base/version.hpp"
 #include "build/build.hpp"
@@ -66,8 +66,9 @@ class Backward {
     const bool late = spec_.mask.padding_after_stats;
     if (!late) score = scores_.padding(score);
     score = g_.pointwise(graph::PointwiseMode::SUB, score, stats_);
+    if (late) score = scores_.padding(score);
     // A workaround of cudnn-frontend's: the padding once more.
-    if (late || frontend_wiring().second_padding.holds_from(version_)) score = scores_.padding(score);
+    if (frontend_wiring().second_padding.holds_from(version_)) score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(graph::PointwiseMode::EXP, score);
   }
@@ -113,7 +114,7 @@ class Backward {
     g_.reshape(k_, with_offset(g_, k, offsets_.k));
     const Dims q_dims{spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk};
     const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, q_dims, dq_strides(spec_), offsets_.q);
-    if (spec_.deterministic || (spec_.bias && spec_.bias->grad)) {
+    if ((spec_.deterministic && !spec_.ordered_dq) || (spec_.bias && spec_.bias->grad)) {
       g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
       return;
     }

@@ -1,4 +1,4 @@
-// Flash attention backward in fp8, as cudnn-frontend 1.23 emits it (node/sdpa_fp8_bwd.h): with one scale a tensor, or
+// Flash attention backward in fp8, as cudnn-frontend 1.23 to 1.32 emits it (node/sdpa_fp8_bwd.h): with one scale a tensor, or
 // MXFP8 with one for 32 elements, where Q, K and dO come quantised along both axes. Unlike the 16-bit graph it masks
 // before it subtracts the statistics, and makes dQ before dK.
 #include "build/build.hpp"

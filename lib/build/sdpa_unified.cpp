@@ -1,4 +1,4 @@
-// cuDNN's unified SDPA operation, filled as cudnn-frontend 1.23 fills it (UnifiedSDPANode). What an older cuDNN has no
+// cuDNN's unified SDPA operation, filled as cudnn-frontend 1.32 fills it (UnifiedSDPANode). What an older cuDNN has no
 // attribute for is set all the same: cuDNN then names it in its refusal.
 #include "base/version.hpp"
 #include "build/build.hpp"
@@ -47,11 +47,32 @@ void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets
   if (spec.max_logit) op.max = add_row_tensor(g, spec, Role::max, offsets);
   if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, Role::sum_exp, offsets);
   if (spec.sink) op.sink = add_head_tensor(g, spec, Role::sink);
+  if (spec.stats_log2 && op.stats) op.stats_log2 = true;
   // Statistics alone had an attribute of their own before there was a softmax operation.
-  const bool newer = op.max || op.sum_exp || op.sink;
+  const bool newer = op.max || op.sum_exp || op.sink || op.stats_log2;
   if (!newer && (!op.stats || version < frontend_wiring().single_operations)) return;
   op.softmax_x = g.virtual_tensor(Role::softmax_in, DataType::f32, score_dims(spec));
   op.softmax_y = g.virtual_tensor(Role::softmax_out, DataType::f32, score_dims(spec));
+}
+
+// As Graph::sdpa_fp8 (graph_interface.h) fills them: one scale a tensor, or one for 32 elements, whose P has none.
+void add_fp8(GraphBuilder& g, const AttentionSpec& spec, graph::SdpaForward& op) {
+  if (!is_fp8(spec)) return;
+  auto number = [&](Role role) { return g.one_element(role, DataType::f32); };
+  if (fp8_scaling(spec) == attention::Fp8Scaling::mxfp8) {
+    op.descale_q = add_block_scales(g, op.q, Role::descale_q, BlockAxis::head_dim);
+    op.descale_k = add_block_scales(g, op.k, Role::descale_k, BlockAxis::head_dim);
+    op.descale_v = add_block_scales(g, op.v, Role::descale_v, BlockAxis::seqlen);
+  } else {
+    op.descale_q = number(Role::descale_q);
+    op.descale_k = number(Role::descale_k);
+    op.descale_v = number(Role::descale_v);
+    op.descale_s = number(Role::descale_s);
+    op.scale_s = number(Role::scale_s);
+    op.scale_o = add_output_scale(g, spec, Role::scale_o);
+    op.amax_s = number(Role::amax_s);
+  }
+  op.amax_o = number(Role::amax_o);
 }
 
 }  // namespace
@@ -65,12 +86,18 @@ graph::OpGraph build_sdpa_unified(const AttentionSpec& spec, const BuildContext&
   const bool paged_k = spec.paged && spec.paged->k, paged_v = spec.paged && spec.paged->v;
   op.k = paged_k ? add_container(g, spec, Role::k_container, spec.heads_kv, spec.head_dim_qk) : add_k(g, spec, offsets);
   op.v = paged_v ? add_container(g, spec, Role::v_container, heads_v(spec), spec.head_dim_v) : add_v(g, spec, offsets);
+  if (spec.rope && spec.rope->q) op.q = add_rope(g, spec, op.q, Role::angles_q);
+  if (spec.rope && spec.rope->k) op.k = add_rope(g, spec, op.k, Role::angles_k);
   if (paged_k) op.page_table_k = add_page_table(g, spec, Role::page_table_k);
   if (paged_v) op.page_table_v = add_page_table(g, spec, Role::page_table_v);
   op.o = add_o(g, spec, offsets);
   op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
+  op.cu_seq_len_q = lengths.cu_q;
+  op.cu_seq_len_kv = lengths.cu_kv;
+  if (spec.unfuse_fma) op.unfuse_fma = true;
+  add_fp8(g, spec, op);
   if (spec.block_mask) op.block_mask = add_block_mask(g, spec);
   add_outputs(g, spec, offsets, context.cudnn_version, op);
   add_score_graph(g, spec, lengths, context.cudnn_version, op);
@@ -102,6 +129,8 @@ graph::OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const Buil
   op.scale = add_scale(g, spec);
   op.seq_len_q = lengths.q;
   op.seq_len_kv = lengths.kv;
+  op.cu_seq_len_q = lengths.cu_q;
+  op.cu_seq_len_kv = lengths.cu_kv;
   op.dq = add_gradient(g, spec, Role::dq, Dims(g.at(op.q).dims), dq_strides(spec), offsets.q);
   op.dk = add_gradient(g, spec, Role::dk, Dims(g.at(op.k).dims), dk_strides(spec), offsets.k);
   op.dv = add_gradient(g, spec, Role::dv, Dims(g.at(op.v).dims), dv_strides(spec), offsets.v);

@@ -32,6 +32,10 @@ cudnnDataType_t cudnn_value(DataType type) {
       return CUDNN_DATA_FP8_E8M0;
     case DataType::fp4_e2m1:
       return CUDNN_DATA_FP4_E2M1;
+    case DataType::byte_boolean: {
+      constexpr int number = 22;  // CUDNN_DATA_BYTE_BOOLEAN, which the header may be too old for
+      return static_cast<cudnnDataType_t>(number);
+    }
   }
   throw Error(ErrorKind::internal, "unknown data type");
 }

@@ -73,6 +73,8 @@ class Lowering {
       for (const size_t index : indices) raw.push_back(parts_[index].get());
       whole.set_all(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_OPS), std::span<const cudnnBackendDescriptor_t>(raw));
       if (handle != nullptr) whole.set(ATTNPROBE_ATTRIBUTE(OPERATIONGRAPH_HANDLE), handle);
+      if (graph_.dynamic_shapes) whole.set(attribute(graph::dynamic_shapes_attribute), true);
+      if (graph_.override_shapes) whole.set(attribute(graph::override_shapes_attribute), true);
       whole.finalize();
     });
     return whole;
@@ -104,6 +106,7 @@ class Lowering {
     if (t.reordering != graph::Reordering::NONE)
       d.set(ATTNPROBE_ATTRIBUTE(TENSOR_REORDERING_MODE), cudnn_value(t.reordering));
     if (t.ragged_offset) d.set(ATTNPROBE_ATTRIBUTE(TENSOR_RAGGED_OFFSET_DESC), parts_[tensor(*t.ragged_offset)]);
+    if (t.ragged_multiplier) d.set(attribute(graph::ragged_multiplier_attribute), *t.ragged_multiplier);
     d.finalize();
     return keep(std::move(d));
   }
@@ -182,7 +185,7 @@ class Lowering {
 
   // From 9.21 statistics, maxima, sums and sink are ports of a softmax inside the operation.
   void inner_softmax(Descriptor& d, const graph::SdpaForward& op) {
-    const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp};
+    const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp, op.stats_log2};
     d.set(attribute(graph::inner_softmax_attribute), parts_[operation(softmax)]);
   }
 

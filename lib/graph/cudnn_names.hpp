@@ -31,7 +31,7 @@ inline constexpr std::pair<DataType, std::string_view> cudnn_data_types[] = {
     {DataType::i32, "CUDNN_DATA_INT32"},         {DataType::i64, "CUDNN_DATA_INT64"},
     {DataType::boolean, "CUDNN_DATA_BOOLEAN"},   {DataType::fp8_e4m3, "CUDNN_DATA_FP8_E4M3"},
     {DataType::fp8_e5m2, "CUDNN_DATA_FP8_E5M2"}, {DataType::fp8_e8m0, "CUDNN_DATA_FP8_E8M0"},
-    {DataType::fp4_e2m1, "CUDNN_DATA_FP4_E2M1"}};
+    {DataType::fp4_e2m1, "CUDNN_DATA_FP4_E2M1"}, {DataType::byte_boolean, "CUDNN_DATA_BYTE_BOOLEAN"}};
 
 /// The enumerator of "CUDNN_POINTWISE_MUL"; none if there is no such.
 template <class E>

@@ -136,10 +136,20 @@ class GraphDifferences {
       lines_.push_back(fmt::format("operation {}: {} instead of {}", x.index, x.word, y.word));
       return;
     }
-    for (size_t k = 0; k < x.attributes.size() && k < y.attributes.size(); ++k)
-      if (x.attributes[k] != y.attributes[k])
-        lines_.push_back(fmt::format("{}: {} {} instead of {}", name(i), x.attributes[k].first, x.attributes[k].second,
-                                     y.attributes[k].second));
+    // Most attributes always stand there, some only where they are set.
+    const auto value = [](const GraphNode& node, const std::string& of) -> const std::string* {
+      for (const auto& [attribute, text] : node.attributes)
+        if (attribute == of) return &text;
+      return nullptr;
+    };
+    for (const auto& [attribute, text] : x.attributes) {
+      const std::string* other = value(y, attribute);
+      if (other == nullptr || *other != text)
+        lines_.push_back(fmt::format("{}: {} {} instead of {}", name(i), attribute, text, other ? *other : "unset"));
+    }
+    for (const auto& [attribute, text] : y.attributes)
+      if (value(x, attribute) == nullptr)
+        lines_.push_back(fmt::format("{}: {} unset instead of {}", name(i), attribute, text));
   }
 
   void compare_ports(size_t i, size_t j) {

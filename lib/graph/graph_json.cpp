@@ -54,6 +54,7 @@ Json to_json(const Tensor& t) {
   json["by_value"] = t.by_value;
   if (t.reordering != Reordering::NONE) json["reordering"] = name_of(t.reordering);
   if (t.ragged_offset) json["ragged_offset"] = *t.ragged_offset;
+  if (t.ragged_multiplier) json["ragged_multiplier"] = *t.ragged_multiplier;
   if (t.value) json["value"] = number_json(*t.value);
   return json;
 }
@@ -124,6 +125,7 @@ Tensor read_tensor(const JsonView& place) {
   get_or_keep(object, "by_value", t.by_value);
   get_or_keep(object, "reordering", t.reordering);
   get(object, "ragged_offset", t.ragged_offset);
+  get(object, "ragged_multiplier", t.ragged_multiplier);
   get(object, "value", t.value);
   object.finish();
   if (t.dims.size() != t.strides.size())
@@ -175,6 +177,8 @@ Json to_json(const OpGraph& graph) {
   for (const auto& t : graph.tensors) json["tensors"].push_back(to_json(t));
   for (const auto& operation : graph.operations) json["operations"].push_back(to_json(operation));
   for (const auto& operation : graph.score_operations) json["score_operations"].push_back(to_json(operation));
+  if (graph.dynamic_shapes) json["dynamic_shapes"] = true;
+  if (graph.override_shapes) json["override_shapes"] = true;
   return json;
 }
 
@@ -193,6 +197,8 @@ OpGraph from_json(const Json& json) {
       tensors[i].at("ragged_offset").fail(fmt::format("it is tensor {}, which there is not", *offset));
   graph.operations = read_operations(object.take("operations"), uids);
   if (const auto scores = object.find("score_operations")) graph.score_operations = read_operations(*scores, uids);
+  get_or_keep(object, "dynamic_shapes", graph.dynamic_shapes);
+  get_or_keep(object, "override_shapes", graph.override_shapes);
   object.finish();
   return graph;
 }

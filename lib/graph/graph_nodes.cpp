@@ -29,10 +29,13 @@ std::string attribute_text(const std::optional<T>& value) {
 }
 
 std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) {
-  return {{"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
+  std::vector<std::pair<std::string, std::string>> attributes{
+          {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
           {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
           {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
           {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
+  if (t.ragged_multiplier) attributes.emplace_back("ragged multiplier", attribute_text(t.ragged_multiplier));
+  return attributes;
 }
 
 // What cuDNN does not read is not there.
@@ -46,6 +49,9 @@ Operation without_unread(Operation operation) {
 std::vector<std::pair<std::string, std::string>> attributes_of(const Operation& operation) {
   std::vector<std::pair<std::string, std::string>> attributes;
   auto add = [&](const char* name, const auto& value) {
+    // Flags that came after the first release count where they are set alone: other graphs keep their hash.
+    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<bool>>)
+      if (!value) return;
     std::string words(name);
     std::replace(words.begin(), words.end(), '_', ' ');
     attributes.emplace_back(std::move(words), attribute_text(value));
@@ -88,6 +94,8 @@ std::vector<GraphNode> graph_nodes(const OpGraph& graph) {
     for (size_t i = 0; i < list.size(); ++i) {
       const size_t index = in_scores ? graph.operations.size() + i : i;
       nodes.push_back({true, index, operation_name(list[i]), in_scores, attributes_of(list[i]), {}});
+      if (graph.dynamic_shapes) nodes.back().attributes.emplace_back("shapes", "dynamic");
+      if (graph.override_shapes) nodes.back().attributes.emplace_back("shapes", "override");
       for (const auto& port : ports(list[i])) connect(nodes.size() - 1, port.uid, port.name);
     }
   };

@@ -28,6 +28,7 @@ struct Tensor {
   bool by_value = false;               ///< a scalar given as a host value at execute time
   Reordering reordering = Reordering::NONE;
   std::optional<Uid> ragged_offset;  ///< the tensor that holds the offset of each batch entry
+  std::optional<int64_t> ragged_multiplier;  ///< elements that an offset counts as one; none: 1 (from 9.24)
   std::optional<double> value;       ///< of a by-value scalar, where known; not part of the hash
 };
 
@@ -82,12 +83,20 @@ struct BlockScaleDequantize {
   bool negative_scale = false;
 };
 
+/// Y = X with the last `dim` of each head (0: all) rotated by angles {s, 1, 1, d}, times `scale` (from 9.24).
+struct Rope {
+  Uid x = 0, angles = 0, y = 0;
+  std::optional<double> scale;
+  std::optional<int64_t> dim;
+};
+
 /// One bound of a band about the diagonal; what is outside becomes `fill` (from 9.21). Either left_bound or
 /// shift_right_bound or neither is set.
 struct DiagonalBandMask {
   PointwiseMode comparison = PointwiseMode::CMP_GE;  ///< CMP_GE on the right, CMP_GT on the left
   Uid x = 0, fill = 0;
   std::optional<Uid> seq_len_q, seq_len_kv, left_bound, shift_right_bound;
+  std::optional<Uid> cu_seq_len_q, cu_seq_len_kv;  ///< lengths as prefix sums (from 9.24)
   Uid y = 0;
 };
 
@@ -97,6 +106,7 @@ struct Softmax {
   std::optional<Uid> sink;
   Uid y = 0;
   std::optional<Uid> stats, max, sum_exp;
+  std::optional<bool> stats_log2;  ///< statistics to base 2 (from 9.27)
 };
 
 /// cuDNN's unified operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed. From
@@ -108,6 +118,10 @@ struct SdpaForward {
   std::optional<Uid> score_input, score_output, softmax_x, softmax_y, sink, max, sum_exp;
   std::optional<double> dropout_probability;
   std::optional<Uid> seed, offset, rng_dump;
+  std::optional<Uid> cu_seq_len_q, cu_seq_len_kv;  ///< lengths as prefix sums (from 9.24)
+  // fp8 and MXFP8 (from 9.25).
+  std::optional<Uid> descale_q, descale_k, descale_v, descale_s, scale_s, scale_o, amax_s, amax_o;
+  std::optional<bool> unfuse_fma, stats_log2;
 };
 
 /// The same backward. cuDNN 9.19 has it in its header and refuses every graph with it.
@@ -117,15 +131,18 @@ struct SdpaBackward {
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;
   std::optional<double> dropout_probability;
   std::optional<Uid> seed, offset;
+  std::optional<Uid> cu_seq_len_q, cu_seq_len_kv;  ///< in the header of 9.28
 };
 
 using Operation = std::variant<Matmul, Pointwise, Reduction, Reshape, Rng, PagedCacheLoad, BlockScaleDequantize,
-                               DiagonalBandMask, Softmax, SdpaForward, SdpaBackward>;
+                               DiagonalBandMask, Softmax, SdpaForward, SdpaBackward, Rope>;
 
 struct OpGraph {
   std::vector<Tensor> tensors;
   std::vector<Operation> operations;
   std::vector<Operation> score_operations;  ///< the sub-graph inside an SdpaForward or SdpaBackward
+  /// Extents may change when the plan runs: with kernels for any (dynamic), or given then (override, from 9.21).
+  bool dynamic_shapes = false, override_shapes = false;
 };
 
 /// Throws Error(internal) if the graph has no tensor of that uid.

@@ -27,7 +27,8 @@
   LATER    (DiagonalBandMask, "diagonal_band_mask", DIAGONAL_BAND_MASK, 44) \
   LATER    (Softmax, "softmax", SOFTMAX, 45) \
   OPERATION(SdpaForward, "sdpa_forward", SDPA_FWD, 41) \
-  OPERATION(SdpaBackward, "sdpa_backward", SDPA_BWD, 43)
+  OPERATION(SdpaBackward, "sdpa_backward", SDPA_BWD, 43) \
+  LATER    (Rope, "rope", ROPE_FWD, 49)
 
 // Rows, in the order in which cuDNN is given them (what an older cuDNN refuses first, its message names):
 //   member (its name is that in our JSON), what it is (RowIs), cuDNN's attribute without CUDNN_ATTR_ and its number
@@ -102,6 +103,8 @@
   LATER(seq_len_kv,        input,  OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC,         3001, "seqLenKVDesc",        "seqLenKVDesc",        92100) \
   LATER(left_bound,        input,  OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC,        3003, "leftBoundDesc",       "leftBoundDesc",       92100) \
   LATER(shift_right_bound, input,  OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC, 3004, "shiftRightBoundDesc", "shiftRightBoundDesc", 92100) \
+  LATER(cu_seq_len_q,      input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC,       3009, "",                    "",                    92400) \
+  LATER(cu_seq_len_kv,     input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC,      3008, "",                    "",                    92400) \
   LATER(y,                 output, OPERATION_DIAGONAL_BAND_MASK_YDESC,                  3006, "yDesc",               "Y",                   92100) \
   LATER(comparison,        value,  OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE,        3007, "comparison_mode",     "comparisonMode",      92100)
 
@@ -111,7 +114,15 @@
   LATER(sink,    input,  OPERATION_SOFTMAX_SINK_DESC,    3105, "sinkDesc",   "sinkDesc",   92100) \
   LATER(stats,   output, OPERATION_SOFTMAX_STATS_DESC,   3102, "statsDesc",  "statsDesc",  92100) \
   LATER(max,     output, OPERATION_SOFTMAX_MAX_DESC,     3103, "maxDesc",    "maxDesc",    92100) \
-  LATER(sum_exp, output, OPERATION_SOFTMAX_SUM_EXP_DESC, 3104, "sumExpDesc", "sumExpDesc", 92100)
+  LATER(sum_exp, output, OPERATION_SOFTMAX_SUM_EXP_DESC, 3104, "sumExpDesc", "sumExpDesc", 92100) \
+  LATER(stats_log2, value, OPERATION_SOFTMAX_STATS_LOG2, 3106, "",           "",           92700)
+
+#define ATTNPROBE_ROWS_Rope(ROW, LATER, INNER) \
+  LATER(x,      input,     OPERATION_ROPE_FWD_XDESC,        3400, "", "", 92400) \
+  LATER(angles, input,     OPERATION_ROPE_FWD_FREQSDESC,    3402, "", "", 92400) \
+  LATER(y,      output,    OPERATION_ROPE_FWD_YDESC,        3401, "", "", 92400) \
+  LATER(scale,  f32_value, OPERATION_ROPE_FWD_OUTPUT_SCALE, 3403, "", "", 92400) \
+  LATER(dim,    value,     OPERATION_ROPE_FWD_ROPE_DIM,     3404, "", "", 92400)
 
 // The scores that the operation hands to its sub-graph count as its output, what comes back as input.
 #define ATTNPROBE_ROWS_SdpaForward(ROW, LATER, INNER) \
@@ -130,6 +141,18 @@
   ROW  (page_table_v,        input,      OPERATION_SDPA_FWD_PAGE_TABLE_VDESC,      2808, "pageTableVDesc",     "pageTableV",         91500) \
   LATER(score_input,         output_uid, OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID,    2812, by_code,              "subgraphInputUid",   92100) \
   LATER(score_output,        input_uid,  OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID,   2813, by_code,              "subgraphOutputUid",  92100) \
+  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC,      2820, "",                   "",                   92400) \
+  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC,     2821, "",                   "",                   92400) \
+  LATER(descale_q,           input,      OPERATION_SDPA_FWD_DESCALE_QDESC,         2822, "",                   "",                   92500) \
+  LATER(descale_k,           input,      OPERATION_SDPA_FWD_DESCALE_KDESC,         2823, "",                   "",                   92500) \
+  LATER(descale_v,           input,      OPERATION_SDPA_FWD_DESCALE_VDESC,         2824, "",                   "",                   92500) \
+  LATER(descale_s,           input,      OPERATION_SDPA_FWD_DESCALE_SDESC,         2825, "",                   "",                   92500) \
+  LATER(scale_s,             input,      OPERATION_SDPA_FWD_SCALE_SDESC,           2826, "",                   "",                   92500) \
+  LATER(scale_o,             input,      OPERATION_SDPA_FWD_SCALE_ODESC,           2827, "",                   "",                   92500) \
+  LATER(amax_s,              output,     OPERATION_SDPA_FWD_AMAX_SDESC,            2828, "",                   "",                   92500) \
+  LATER(amax_o,              output,     OPERATION_SDPA_FWD_AMAX_ODESC,            2829, "",                   "",                   92500) \
+  LATER(unfuse_fma,          value,      OPERATION_SDPA_FWD_UNFUSE_FMA,            2819, "",                   "",                   92200) \
+  INNER(stats_log2,          value) \
   INNER(sink,                input) \
   LATER(dropout_probability, f32_value,  OPERATION_SDPA_FWD_DROPOUT_PROBABILITY,   2818, by_code,              "dropoutProbability", 92100) \
   LATER(seed,                input,      OPERATION_SDPA_FWD_DROPOUT_SEED_DESC,     2815, "dropoutSeedDesc",    "dropoutSeed",        92100) \
@@ -162,7 +185,9 @@
   LATER(score_output,        input_uid,  OPERATION_SDPA_BWD_SUBGRAPH_OUTPUT_UID,  2869, by_code, "subgraphOutputUid",  91901) \
   LATER(dropout_probability, f32_value,  OPERATION_SDPA_BWD_DROPOUT_PROBABILITY,  2874, by_code, "dropoutProbability", 91901) \
   LATER(seed,                input,      OPERATION_SDPA_BWD_DROPOUT_SEED_DESC,    2872, "",      "dropoutSeed",        91901) \
-  LATER(offset,              input,      OPERATION_SDPA_BWD_DROPOUT_OFFSET_DESC,  2873, "",      "dropoutOffset",      91901)
+  LATER(offset,              input,      OPERATION_SDPA_BWD_DROPOUT_OFFSET_DESC,  2873, "",      "dropoutOffset",      91901) \
+  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_QDESC,     2870, "",      "",                   92800) \
+  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_KVDESC,    2871, "",      "",                   92800)
 // clang-format on
 
 namespace attnprobe::graph {
@@ -238,13 +263,17 @@ ATTNPROBE_OPERATIONS(ATTNPROBE_OPERATION, ATTNPROBE_COMPUTED, ATTNPROBE_OPERATIO
 #undef ATTNPROBE_ROW
 // clang-format on
 
-/// What an SDPA operation has beside its rows, as descriptors of their own: the graph of its scores, its softmax.
+/// What an SDPA operation has beside its rows, as descriptors of their own: the graph of its scores, its softmax; and
+/// the attributes of tensors and graphs that the header may be too old for.
 template <class Op>
 inline constexpr CudnnName score_graph_attribute = no_cudnn_name;
 template <>
 inline constexpr CudnnName score_graph_attribute<SdpaForward>{2811, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH"};
 template <>
 inline constexpr CudnnName score_graph_attribute<SdpaBackward>{2867, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH"};
+inline constexpr CudnnName ragged_multiplier_attribute{914, "CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER"};
+inline constexpr CudnnName dynamic_shapes_attribute{803, "CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED"};
+inline constexpr CudnnName override_shapes_attribute{805, "CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED"};
 inline constexpr CudnnName inner_softmax_attribute{2814, "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC"};
 
 /// Calls f(row) for each row of the operation's table, in its order.

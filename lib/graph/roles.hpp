@@ -16,9 +16,11 @@
   X(dq_sum, "dQ sum") X(softmax_sum, "softmax_sum") X(all_heads, "all heads")                                 \
   /* lengths, and where ragged tensors begin */                                                               \
   X(seq_len_q, "seq_len_q") X(seq_len_kv, "seq_len_kv")                                                       \
+  X(cu_seq_len_q, "cu_seq_len_q") X(cu_seq_len_kv, "cu_seq_len_kv")                                           \
   X(offsets_q, "offsets of Q") X(offsets_k, "offsets of K") X(offsets_v, "offsets of V")                      \
   X(offsets_o, "offsets of O") X(offsets_stats, "offsets of Stats")                                           \
   X(offsets_page_table_k, "offsets of page table of K") X(offsets_page_table_v, "offsets of page table of V") \
+  X(angles_q, "angles of Q") X(angles_k, "angles of K")                                                       \
   /* what the scores meet */                                                                                  \
   X(scale, "scale") X(bias, "bias") X(d_bias, "dBias") X(sink, "sink") X(d_sink, "dSink")                     \
   X(alibi_slopes, "ALiBi slopes") X(block_mask, "block mask") X(mask, "mask")                                  \

@@ -41,6 +41,12 @@ struct AttentionPorts {
 /// Extents, types, layouts, paging and raggedness. False if these are not the tensors of an attention.
 bool read_ports(Reading& reading, const AttentionPorts& ports, const GraphView& view);
 
+/// Layout, type and base of the softmax statistics; null: there are none. After read_ports().
+void read_statistics(Reading& reading, const graph::Tensor* stats, bool log2);
+
+/// The tensor before its rotation, where a rope makes it; the reading then has one.
+graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, bool attention::Rope::*side);
+
 /// With the last two axes swapped.
 std::optional<graph::Tensor> untransposed(const graph::Tensor* t);
 

@@ -58,6 +58,7 @@ struct SeenSoftmax {
   size_t begin = 0, end = 0;
   bool sink = false;
   std::optional<graph::Uid> stats, max, sum_exp;
+  bool log2 = false;
 };
 
 std::optional<SeenSoftmax> primitive_softmax(const GraphView& view, const Steps& steps) {
@@ -87,7 +88,8 @@ std::optional<SeenSoftmax> primitive_softmax(const GraphView& view, const Steps&
 std::optional<SeenSoftmax> seen_softmax(const GraphView& view, const Steps& steps) {
   for (size_t i = 0; i < steps.size(); ++i)
     if (const auto* op = std::get_if<graph::Softmax>(steps[i]))
-      return SeenSoftmax{i, i + 1, op->sink.has_value(), op->stats, op->max, op->sum_exp};
+      return SeenSoftmax{i, i + 1, op->sink.has_value(), op->stats, op->max, op->sum_exp,
+                         op->stats_log2.value_or(false)};
   return primitive_softmax(view, steps);
 }
 
@@ -155,6 +157,7 @@ class BackwardReader {
     p.dv = view_.find(view_.follow(m_.d_v->c));
     p.rows = view_.find(stats);
     if (!p.k || !p.v || p.d_o == nullptr || p.o == nullptr || !read_ports(reading_, p, view_)) return false;
+    read_statistics(reading_, p.rows, false);
     if (is_fp8(spec_)) spec_.fp8 = block_scaled ? Fp8Scaling::mxfp8 : scaling_by_output(view_, m_.d_q->c);
     for (const auto& use : view_.uses(stats.value_or(0)))
       if (const auto* sub = pointwise_of(use.operation, graph::PointwiseMode::SUB);
@@ -237,14 +240,17 @@ std::optional<Reading> read_composite(const GraphView& view, const ReadingChoice
   spec.pattern = Pattern::sdpa_composite;
   bool block_scaled = false;
   AttentionPorts p;
-  p.q = view.find(quantised(view, scores->a, block_scaled));
+  p.q = view.find(before_rope(reading, view, quantised(view, scores->a, block_scaled).value_or(0), &attention::Rope::q));
   read_key_or_value(view, quantised(view, scores->b, block_scaled).value_or(0), true, p);
   read_key_or_value(view, quantised(view, output->b, block_scaled).value_or(0), false, p);
+  if (const graph::Uid k = before_rope(reading, view, scores->b, &attention::Rope::k); k != scores->b)
+    if (const graph::Tensor* plain = view.find(k); plain != nullptr && plain->dims.size() == 4) p.k = *plain;
   p.o = view.find(view.follow(output->c));
   for (const auto& row : {softmax->stats, softmax->max, softmax->sum_exp})
     if (row) p.rows = view.find(row);
   if (p.o == nullptr || !read_ports(reading, p, view)) return std::nullopt;
   if (softmax->stats) spec.pass = Pass::fprop_train;
+  read_statistics(reading, view.find(softmax->stats), softmax->log2);
   spec.max_logit = softmax->max.has_value();
   spec.sum_exp = softmax->sum_exp.has_value();
   spec.sink = softmax->sink;

@@ -200,6 +200,27 @@ std::optional<graph::Tensor> untransposed(const graph::Tensor* t) {
   return result;
 }
 
+void read_statistics(Reading& reading, const graph::Tensor* stats, bool log2) {
+  AttentionSpec& s = reading.spec;
+  s.stats_log2 = log2;
+  if (stats == nullptr || !usable(stats)) return;
+  if (stats->data_type != DataType::f32) s.stats_dtype = stats->data_type;
+  SeenLayout seen{{s.batch, s.heads_q, s.seqlen_q, 1}, {}, false};
+  std::copy(stats->strides.begin(), stats->strides.end(), seen.strides.begin());
+  if (seen.strides == stats_strides(s)) return;
+  s.stats_layout = layout_of(seen);
+}
+
+graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, bool attention::Rope::*side) {
+  const auto* op = view.producer_as<graph::Rope>(uid);
+  if (op == nullptr) return uid;
+  auto& rope = reading.spec.rope;
+  if (!rope) rope = attention::Rope{false, false, {}};
+  *rope.*side = true;
+  if (op->dim.value_or(0) != 0) rope->dim = op->dim;
+  return op->x;
+}
+
 bool read_ports(Reading& reading, const AttentionPorts& p, const GraphView& view) {
   AttentionSpec& s = reading.spec;
   if (p.q == nullptr) return false;
@@ -214,6 +235,8 @@ bool read_ports(Reading& reading, const AttentionPorts& p, const GraphView& view
   for (const graph::Tensor* t : {p.q, k, v, p.o})
     if (t != nullptr && t->ragged_offset)
       if (const graph::Tensor* offset = view.find(t->ragged_offset)) s.ragged_offsets = offset->data_type;
+  for (const graph::Tensor* t : {p.q, k, v, p.o})
+    if (t != nullptr && t->ragged_multiplier.value_or(1) != 1) s.ragged_unit = attention::RaggedUnit::token;
   s.ragged_shared = v != nullptr && v->ragged_offset && k != nullptr && v->ragged_offset == k->ragged_offset;
   if (s.q.ragged() && p.rows != nullptr) s.ragged_stats = p.rows->ragged_offset.has_value();
   return true;

@@ -78,13 +78,13 @@ class ScoreReader {
 
   ScoreStep classify(const graph::Operation& operation) const {
     if (const auto* band = std::get_if<graph::DiagonalBandMask>(&operation)) {
+      const bool bottom_right = band->seq_len_q || band->cu_seq_len_q;
       if (band->comparison == graph::PointwiseMode::CMP_GE)
         return {.kind = StepKind::right,
-                .bottom_right = band->seq_len_q.has_value(),
+                .bottom_right = bottom_right,
                 .shifted = band->shift_right_bound.has_value(),
                 .bound = view_.value(band->shift_right_bound)};
-      return {
-          .kind = StepKind::left, .bottom_right = band->seq_len_q.has_value(), .bound = view_.value(band->left_bound)};
+      return {.kind = StepKind::left, .bottom_right = bottom_right, .bound = view_.value(band->left_bound)};
     }
     const auto* op = std::get_if<graph::Pointwise>(&operation);
     if (op == nullptr) return {};
@@ -126,7 +126,8 @@ class ScoreReader {
       const DataType type = view_.find(op.t)->data_type;
       return modifier(type == DataType::i32  ? ScoreModifierKind::mask_i32
                       : type == DataType::i8 ? ScoreModifierKind::mask_i8
-                                             : ScoreModifierKind::mask_boolean);
+                      : type == DataType::byte_boolean ? ScoreModifierKind::mask_byte_boolean
+                                                       : ScoreModifierKind::mask_boolean);
     }
     const auto* test = view_.producer_as<graph::Pointwise>(op.t);
     if (test == nullptr) return {};

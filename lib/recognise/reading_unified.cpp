@@ -1,6 +1,8 @@
 // cuDNN's unified SDPA operation, read back: its ports say nearly everything.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "recognise/reading.hpp"
 
 namespace attnprobe::recognise {
@@ -41,7 +43,11 @@ void read_features(Reading& reading, const GraphView& view, const Op& op, const 
   }
   spec.scale_form = attention::ScaleForm::none;
   if (op.scale) read_scale(reading, view, *op.scale);
-  if (op.seq_len_q || op.seq_len_kv) spec.mask.padding = true;
+  if (op.seq_len_q || op.seq_len_kv || op.cu_seq_len_q || op.cu_seq_len_kv) spec.mask.padding = true;
+  if (op.cu_seq_len_q || op.cu_seq_len_kv)
+    spec.cu_seqlens = !op.cu_seq_len_kv  ? attention::Sides::q
+                      : !op.cu_seq_len_q ? attention::Sides::kv
+                                         : attention::Sides::both;
   spec.sink = op.sink.has_value();
   if (op.dropout_probability) {
     spec.dropout = drawn_dropout(*op.dropout_probability, view.find(op.seed), false);
@@ -54,12 +60,12 @@ std::optional<Reading> read_forward(const GraphView& view, const graph::SdpaForw
   AttentionSpec& spec = reading.spec;
   spec.pattern = Pattern::sdpa_unified;
   AttentionPorts p;
-  p.q = view.find(op.q);
+  p.q = view.find(before_rope(reading, view, op.q, &attention::Rope::q));
   p.o = view.find(op.o);
   if (op.page_table_k)
     p.container_k = view.find(op.k);
   else
-    p.k = rank_four(view.find(op.k));
+    p.k = rank_four(view.find(before_rope(reading, view, op.k, &attention::Rope::k)));
   if (op.page_table_v)
     p.container_v = view.find(op.v);
   else
@@ -70,6 +76,12 @@ std::optional<Reading> read_forward(const GraphView& view, const graph::SdpaForw
     if (row) p.rows = view.find(row);
   if (p.o == nullptr || !read_ports(reading, p, view)) return std::nullopt;
   if (op.stats) spec.pass = Pass::fprop_train;
+  read_statistics(reading, view.find(op.stats), op.stats_log2.value_or(false));
+  spec.unfuse_fma = op.unfuse_fma.value_or(false);
+  if (const graph::Tensor* descale = view.find(op.descale_q); descale != nullptr && is_fp8(spec))
+    spec.fp8 = descale->data_type == DataType::fp8_e8m0 ? attention::Fp8Scaling::mxfp8
+               : view.is_by_value(op.scale_o)           ? attention::Fp8Scaling::current
+                                                        : attention::Fp8Scaling::delayed;
   spec.max_logit = op.max.has_value();
   spec.sum_exp = op.sum_exp.has_value();
   spec.block_mask = op.block_mask.has_value();
@@ -94,6 +106,7 @@ std::optional<Reading> read_backward(const GraphView& view, const graph::SdpaBac
   p.dv = view.find(op.dv);
   p.rows = view.find(op.stats);
   if (p.o == nullptr || p.d_o == nullptr || !read_ports(reading, p, view)) return std::nullopt;
+  read_statistics(reading, p.rows, false);
   spec.max_total_seqlen_q = op.max_total_seqlen_q;
   spec.max_total_seqlen_kv = op.max_total_seqlen_kv;
   read_features(reading, view, op, choice);
@@ -104,7 +117,10 @@ std::optional<Reading> read_backward(const GraphView& view, const graph::SdpaBac
 }  // namespace
 
 std::optional<Reading> read_unified(const GraphView& view, const ReadingChoice& choice) {
-  if (view.graph().operations.size() != 1) return std::nullopt;
+  const auto& operations = view.graph().operations;
+  const auto is_rope = [](const graph::Operation& one) { return std::holds_alternative<graph::Rope>(one); };
+  if (operations.size() != 1 + static_cast<size_t>(std::count_if(operations.begin(), operations.end(), is_rope)))
+    return std::nullopt;
   if (const auto forward = view.all<graph::SdpaForward>(); !forward.empty())
     return read_forward(view, *forward.front(), choice);
   if (const auto backward = view.all<graph::SdpaBackward>(); !backward.empty())

@@ -46,6 +46,10 @@ std::vector<Reading> readings_of(const GraphView& view) {
     add_readings(readings, view, read);
   for (const auto read : {read_two_matmul, read_legacy, read_legacy_backward})
     if (auto reading = read(view)) readings.push_back(std::move(*reading));
+  for (Reading& reading : readings) {
+    reading.spec.dynamic_shapes = view.graph().dynamic_shapes;
+    reading.spec.override_shapes = view.graph().override_shapes;
+  }
   return readings;
 }
 

@@ -50,7 +50,7 @@ std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line) {
         (longest == nullptr || rule.message.size() > longest->message.size()))
       longest = &rule;
   if (longest == nullptr) return std::nullopt;
-  return rules::answer_of(*longest);
+  return rules::answer_of(rules::frontend_rules(), *longest);
 }
 
 Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognised& recognised) {

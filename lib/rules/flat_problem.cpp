@@ -53,6 +53,7 @@ bool contiguous_head_dim(const AttentionSpec& s) {
 
 // A tensor's sizes by batch entry, head, token and head dimension, and its strides in the same order.
 struct StridedTensor {
+  const char* name;
   attention::Strides sizes, strides;
   DataType type;
 };
@@ -63,14 +64,15 @@ std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
   const attention::Strides k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
   const attention::Strides v{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
   const attention::Strides o{s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
-  std::vector<StridedTensor> tensors{{q, q_strides(s), s.dtype}, {o, o_strides(s), output_type(s)}};
-  if (!s.paged || !s.paged->k) tensors.push_back({k, k_strides(s), s.dtype});
-  if (!s.paged || !s.paged->v) tensors.push_back({v, v_strides(s), s.dtype});
+  std::vector<StridedTensor> tensors{{"Q", q, q_strides(s), s.dtype}};
+  if (!s.paged || !s.paged->k) tensors.push_back({"K", k, k_strides(s), s.dtype});
+  if (!s.paged || !s.paged->v) tensors.push_back({"V", v, v_strides(s), s.dtype});
+  tensors.push_back({"O", o, o_strides(s), output_type(s)});
   if (is_bprop(s)) {
-    tensors.push_back({o, d_o_strides(s), d_output_type(s)});
-    tensors.push_back({q, dq_strides(s), gradient_type(s)});
-    tensors.push_back({k, dk_strides(s), gradient_type(s)});
-    tensors.push_back({v, dv_strides(s), gradient_type(s)});
+    tensors.push_back({"dO", o, d_o_strides(s), d_output_type(s)});
+    tensors.push_back({"dQ", q, dq_strides(s), gradient_type(s)});
+    tensors.push_back({"dK", k, dk_strides(s), gradient_type(s)});
+    tensors.push_back({"dV", v, dv_strides(s), gradient_type(s)});
   }
   return tensors;
 }
@@ -103,6 +105,17 @@ bool strides_of_16_bytes(const AttentionSpec& s) {
       if (tensor.sizes[axis] > 1 && tensor.strides[axis] * bits_of(tensor.type) % bits != 0) return false;
     return true;
   });
+}
+
+// As cudnn-frontend 1.32 checks it (misaligned_stride_dimension, node_interface.h): a stride that is no multiple of 16
+// bytes, along an axis that has more than one element. Null where every tensor is fine.
+Json misaligned_tensor(const AttentionSpec& s) {
+  constexpr int64_t alignment = 16;
+  for (const StridedTensor& one : strided_tensors(s))
+    for (size_t i = 0; i < one.sizes.size(); ++i)
+      if (one.sizes[i] > 1 && one.strides[i] != 1 && one.strides[i] * element_size(one.type) % alignment != 0)
+        return one.name;
+  return {};
 }
 
 /// "bhss" to "1111": each axis or 1.
@@ -172,6 +185,17 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(boolean("max_total_seqlen", "the number of tokens of all sequences is given", [](const Context& c) {
     return c.spec.max_total_seqlen_q.has_value() || c.spec.max_total_seqlen_kv.has_value();
   }));
+  all.push_back({{"misaligned_tensor",
+                  KeyKind::text,
+                  {"Q", "K", "V", "O", "dO", "dQ", "dK", "dV"},
+                  "the first tensor with a stride that is no multiple of 16 bytes; null without one"},
+                 [](const Context& c) { return misaligned_tensor(c.spec); }});
+  all.push_back(text<attention::RaggedUnit>("ragged_unit", "what ragged offsets count",
+                                            [](const Context& c) { return std::optional(c.spec.ragged_unit); }));
+  all.push_back(text<attention::Sides>("cu_seqlens", "whose lengths are prefix sums; null: nobody's",
+                                       [](const Context& c) { return c.spec.cu_seqlens; }));
+  all.push_back(
+      boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
@@ -240,13 +264,30 @@ void add_scores(std::vector<Entry>& all) {
 }
 
 void add_rest(std::vector<Entry>& all) {
+  using Type = std::optional<DataType>;
   all.push_back(boolean("stats", "softmax statistics are an output",
                         [](const Context& c) { return !is_bprop(c.spec) && wants_stats(c.spec); }));
+  all.push_back(text<DataType>("stats_dtype", "type of the statistics",
+                               [](const Context& c) { return Type(c.spec.stats_dtype.value_or(DataType::f32)); }));
+  all.push_back(boolean("packed_stats", "the statistics stand as {b, h, s, 1} without gaps", [](const Context& c) {
+    const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
+    return stats_strides(c.spec) == packed;
+  }));
+  all.push_back(
+      boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
   all.push_back(boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
   all.push_back(
       boolean("sum_exp", "row sums of exponentials are an output", [](const Context& c) { return c.spec.sum_exp; }));
   all.push_back(boolean("deterministic", "bprop without atomic accumulation",
                         [](const Context& c) { return c.spec.deterministic; }));
+  all.push_back(boolean("ordered_dq", "bprop sums dQ in f32 memory in a fixed order",
+                        [](const Context& c) { return c.spec.ordered_dq; }));
+  all.push_back(boolean("unfuse_fma", "multiply and add of the softmax apart",
+                        [](const Context& c) { return c.spec.unfuse_fma; }));
+  all.push_back(boolean("dynamic_shapes", "one plan for extents that change",
+                        [](const Context& c) { return c.spec.dynamic_shapes; }));
+  all.push_back(boolean("override_shapes", "extents may be given anew when the plan runs",
+                        [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(
       number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));

@@ -19,9 +19,6 @@ extern const EmbeddedFiles embedded_rules;
 namespace attnprobe::rules {
 namespace {
 
-// The cudnn-frontend whose choices and wiring lib/build follows.
-constexpr std::string_view followed_frontend = "1.23";
-
 // What the entries of a group have in common.
 struct Group {
   std::string path, function;
@@ -33,9 +30,12 @@ struct Reader {
   std::string file;
   FrameworkRules rules;
   std::string base_url, url;
+  std::string_view release;
   std::set<std::string> ids;
 
-  Source source(const Group& group, JsonObject& entry) const;
+  Releases releases(JsonObject& entry) const;
+  bool is_meant(const Releases& of_entry) const;
+  Source source(const Group& group, JsonObject& entry, const Releases& of_entry) const;
   Json when(const Group& group, const std::optional<JsonView>& own) const;
   /// Calls take(entry, group) for every entry of the section.
   template <class Take>
@@ -60,15 +60,40 @@ std::vector<ProblemKey> keys_in(const std::optional<JsonView>& given) {
   return keys;
 }
 
-Source Reader::source(const Group& group, JsonObject& entry) const {
-  std::string text =
-      fmt::format("{} {}, {}", rules.framework, rules.version, group.path.substr(group.path.rfind('/') + 1));
+Releases Reader::releases(JsonObject& entry) const {
+  Releases found;
+  for (const auto& [key, release_of] : {std::pair{"from", &found.from}, std::pair{"until", &found.until}}) {
+    const auto given = entry.find(key);
+    if (!given) continue;
+    *release_of = given->text();
+    if (rules.oldest.empty() || !is_version(*release_of) ||
+        version_numbers(*release_of) < version_numbers(rules.oldest) ||
+        version_numbers(*release_of) > version_numbers(rules.version))
+      given->fail(fmt::format("a release from {} to {} is wanted", rules.oldest, rules.version));
+  }
+  return found;
+}
+
+bool Reader::is_meant(const Releases& of_entry) const {
+  if (release == "all") return true;
+  const auto asked = version_numbers(release);
+  return (of_entry.from.empty() || asked >= version_numbers(of_entry.from)) &&
+         (of_entry.until.empty() || asked <= version_numbers(of_entry.until));
+}
+
+// Lines are those of the last release that has them.
+Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_entry) const {
+  const std::string version = of_entry.until.empty() ? rules.version : of_entry.until + ".0";
+  std::string base = base_url;
+  constexpr std::string_view place_of_version = "{version}";
+  if (const auto at = base.find(place_of_version); at != base.npos) base.replace(at, place_of_version.size(), version);
+  std::string text = fmt::format("{} {}, {}", rules.framework, version, group.path.substr(group.path.rfind('/') + 1));
   if (!group.function.empty()) text += fmt::format(", {}", group.function);
   const auto line = entry.find("line");
-  if (!line) return {text, url.empty() ? base_url + group.path : url};
+  if (!line) return {text, url.empty() ? base + group.path : url};
   if (base_url.empty()) line->fail("a line wants the file's \"base_url\"");
   const int64_t number = line->integer(1);
-  return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base_url, group.path, number)};
+  return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base, group.path, number)};
 }
 
 // The entry's condition under that of its group; null where neither has one.
@@ -119,7 +144,9 @@ struct BuiltIn {
   std::string file;
   std::string_view text;
   std::once_flag once;
-  std::optional<FrameworkRules> rules;
+  std::optional<FrameworkRules> rules;                  ///< of the file's own version
+  std::mutex mutex;                                     ///< of the releases before it
+  std::map<std::string, FrameworkRules> older;          ///< by release; what is in it stays where it is
 };
 
 std::vector<std::unique_ptr<BuiltIn>>& built_in() {
@@ -144,27 +171,45 @@ std::vector<std::unique_ptr<BuiltIn>>& built_in() {
   return files;
 }
 
+// As the file's own version has them.
+const FrameworkRules& rules_of(BuiltIn& file) {
+  std::call_once(file.once, [&] {
+    FrameworkRules rules = parse_framework_rules(file.text, file.file, file.name.version);
+    if (rules.framework != file.name.framework || !is_of_version(rules.version, file.name.version))
+      bad_entry(file.file, fmt::format("it says that it is of {} {}", rules.framework, rules.version));
+    file.rules = std::move(rules);
+  });
+  return *file.rules;
+}
+
 }  // namespace
 
 bool FrameworkFact::holds_from(CudnnVersion version) const {
   return version >= cudnn_from && (!cudnn_below.is_known() || version < cudnn_below);
 }
 
-const FrameworkFact& FrameworkRules::fact(std::string_view id) const {
+const FrameworkFact* FrameworkRules::find_fact(std::string_view id) const {
   for (const FrameworkFact& one : facts)
-    if (one.id == id) return one;
+    if (one.id == id) return &one;
+  return nullptr;
+}
+
+const FrameworkFact& FrameworkRules::fact(std::string_view id) const {
+  if (const FrameworkFact* found = find_fact(id)) return *found;
   throw Error(ErrorKind::internal, fmt::format("the rules of {} {} have no fact \"{}\"", framework, version, id));
 }
 
-FrameworkRules parse_framework_rules(std::string_view text, const std::string& file) {
+FrameworkRules parse_framework_rules(std::string_view text, const std::string& file, std::string_view release) {
   const Json json = parse_json(text, rule_source(file), {.comments = false});
   JsonObject whole(JsonView(json, rule_source(file)));
   whole.take("comment").text();
   Reader reader;
   reader.file = file;
+  reader.release = release;
   FrameworkRules& rules = reader.rules;
   rules.framework = words_in(whole.take("framework"));
   rules.version = words_in(whole.take("version"));
+  if (const auto oldest = whole.find("oldest")) rules.oldest = words_in(*oldest);
   const auto url = whole.find("url"), base_url = whole.find("base_url");
   if (url.has_value() == base_url.has_value()) whole.place().fail("one of \"url\" and \"base_url\" is wanted");
   if (url) reader.url = words_in(*url);
@@ -176,20 +221,22 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
     if (const auto pass = entry.find("pass")) rule.pass = pass->word({"forward", "backward"});
     if (const auto status = entry.find("status")) rule.status = words_in(*status);
     rule.message = message_in(entry.take("message"), rules.keys);
-    rule.source = reader.source(group, entry);
+    rule.releases = reader.releases(entry);
+    rule.source = reader.source(group, entry, rule.releases);
     rule.when = reader.when(group, entry.take("when"));
     rule.examples = examples_or_none(entry);
-    rules.refusals.push_back(std::move(rule));
+    if (reader.is_meant(rule.releases)) rules.refusals.push_back(std::move(rule));
   });
   reader.section(whole, "unified", [&](JsonObject& entry, const Group& group) {
     FormNeed need;
     need.id = entry.take("id").text();
     need.feature = words_in(entry.take("feature"));
     need.cudnn_from = version_in(entry.find("cudnn"));
-    need.source = reader.source(group, entry);
+    need.releases = reader.releases(entry);
+    need.source = reader.source(group, entry, need.releases);
     need.when = reader.when(group, entry.take("when"));
     need.examples = take_examples(entry);
-    rules.unified.push_back(std::move(need));
+    if (reader.is_meant(need.releases)) rules.unified.push_back(std::move(need));
   });
   reader.section(whole, "facts", [&](JsonObject& entry, const Group& group) {
     FrameworkFact fact;
@@ -198,8 +245,9 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
     fact.cudnn_from = version_in(entry.find("cudnn"));
     fact.cudnn_below = version_in(entry.find("below"));
     fact.when = reader.when(group, entry.find("when"));
-    fact.source = reader.source(group, entry);
-    rules.facts.push_back(std::move(fact));
+    const Releases releases = reader.releases(entry);
+    fact.source = reader.source(group, entry, releases);
+    if (reader.is_meant(releases)) rules.facts.push_back(std::move(fact));
   });
   reader.section(whole, "forced_configs", [&](JsonObject& entry, const Group& group) {
     ForcedConfigRule rule;
@@ -207,11 +255,14 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
     rule.when = reader.when(group, entry.take("when"));
     rule.engine = entry.take("engine").integer(0);
     for (const auto& [knob, value] : entry.take("knobs").members()) rule.knobs[knob] = value.integer();
-    rule.source = reader.source(group, entry);
-    rules.forced_configs.push_back(std::move(rule));
+    const Releases releases = reader.releases(entry);
+    rule.source = reader.source(group, entry, releases);
+    if (reader.is_meant(releases)) rules.forced_configs.push_back(std::move(rule));
   });
   whole.finish();
   if (reader.ids.empty()) whole.place().fail("no entries");
+  // Rules of an older release say which one they are of.
+  if (release != "all" && !is_of_version(rules.version, release)) rules.version = fmt::format("{}.0", release);
   return std::move(reader.rules);
 }
 
@@ -231,20 +282,24 @@ const FrameworkRules& framework_rules(std::string_view framework, std::string_vi
     if (version.empty() || is_of_version(one->name.version, version) || is_of_version(version, one->name.version))
       found = one.get();
   }
-  if (found == nullptr)
-    throw Error(ErrorKind::internal, fmt::format("no rules of {} {} are built in", framework, version));
-  std::call_once(found->once, [&] {
-    FrameworkRules rules = parse_framework_rules(found->text, found->file);
-    if (rules.framework != found->name.framework || !is_of_version(rules.version, found->name.version))
-      bad_entry(found->file, fmt::format("it says that it is of {} {}", rules.framework, rules.version));
-    found->rules = std::move(rules);
-  });
-  return *found->rules;
+  if (found != nullptr) return rules_of(*found);
+  for (const auto& one : built_in()) {
+    if (one->name.framework != framework || !is_version(version)) continue;
+    const FrameworkRules& newest = rules_of(*one);
+    const auto asked = version_numbers(version);
+    if (newest.oldest.empty() || asked < version_numbers(newest.oldest) || asked > version_numbers(newest.version))
+      continue;
+    const std::lock_guard lock(one->mutex);
+    auto& older = one->older;
+    const std::string release(version);
+    if (older.count(release) == 0) older.emplace(release, parse_framework_rules(one->text, one->file, release));
+    return older.at(release);
+  }
+  throw Error(ErrorKind::internal, fmt::format("no rules of {} {} are built in", framework, version));
 }
 
-const FrameworkRules& frontend_rules() {
-  static const FrameworkRules& rules = framework_rules("cudnn-frontend", followed_frontend);
-  return rules;
+const FrameworkRules& frontend_rules(const std::optional<std::string>& release) {
+  return framework_rules("cudnn-frontend", release ? std::string_view(*release) : std::string_view());
 }
 
 std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const Json& problem) {

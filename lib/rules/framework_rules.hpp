@@ -1,6 +1,7 @@
 // What frameworks above cuDNN do by themselves: which calls they refuse before they ask it, and how the graphs that they
-// show it depend on versions. Data, a file a framework and version: lib/rules/<framework>/<version>.json. A new file is
-// built in by itself and found by its name. docs/versions.md has the format.
+// show it depend on versions. Data, a file a framework: lib/rules/<framework>/<version>.json, which may hold the
+// releases before it too ("oldest"), an entry then saying from and until which it holds. A new file is built in by
+// itself and found by its name. docs/versions.md has the format.
 #pragma once
 
 #include <map>
@@ -15,6 +16,11 @@
 
 namespace attnprobe::rules {
 
+/// The releases that have an entry, "1.25" to "1.26"; "": since the oldest, until the newest that the file knows.
+struct Releases {
+  std::string from, until;
+};
+
 /// A check that the framework makes before it asks cuDNN.
 struct FrameworkRule {
   std::string id;
@@ -24,6 +30,7 @@ struct FrameworkRule {
   Source source;
   Json when;
   Examples examples;
+  Releases releases;
 };
 
 /// Something that keeps a graph from the unified operation.
@@ -34,6 +41,7 @@ struct FormNeed {
   Source source;
   Json when;
   Examples examples;
+  Releases releases;
 };
 
 /// How the framework's graphs are wired, from a version on or in some problems.
@@ -59,7 +67,8 @@ struct ForcedConfigRule {
 
 struct FrameworkRules {
   std::string framework;                ///< its folder: "cudnn-frontend"
-  std::string version;                  ///< "1.23.0"
+  std::string version;                  ///< "1.32.0"; of rules for an older release that one: "1.23"
+  std::string oldest;                   ///< the first release that the file knows, "1.23"; "": its version alone
   std::vector<ProblemKey> keys;         ///< what its conditions may speak of: a problem's keys, or the file's own
   std::vector<FrameworkRule> refusals;  ///< in the framework's order
   std::vector<FormNeed> unified;        ///< likewise
@@ -68,6 +77,8 @@ struct FrameworkRules {
 
   /// Throws Error(internal) if there is none of that id.
   const FrameworkFact& fact(std::string_view id) const;
+  /// Null if there is none of that id.
+  const FrameworkFact* find_fact(std::string_view id) const;
 };
 
 /// Of all files that are built in: framework, and version as the file's name has it ("1.23").
@@ -76,15 +87,16 @@ struct FrameworkVersion {
 };
 const std::vector<FrameworkVersion>& framework_versions();
 
-/// The newest that the word means: "" any, "1.23" 1.23.0 too. Read once, at the first call for it. Throws
-/// Error(internal) if there is none, or naming file, entry and what is wrong in it.
+/// The newest that the word means: "" any, "1.23" 1.23.0 too; of a file that knows several releases what holds for that
+/// one. Read once, at the first call for it. Throws Error(internal) if there is none, or naming file, entry and what is
+/// wrong in it.
 const FrameworkRules& framework_rules(std::string_view framework, std::string_view version = "");
 
-/// Those of the cudnn-frontend whose graphs lib/build makes.
-const FrameworkRules& frontend_rules();
+/// Those of a release of cudnn-frontend, "1.23"; without one those of the newest that attnprobe knows.
+const FrameworkRules& frontend_rules(const std::optional<std::string>& release = {});
 
-/// What cudnn-frontend says where this one of frontend_rules() holds.
-FrontendAnswer answer_of(const FrameworkRule& rule);
+/// What cudnn-frontend says where this one of `rules` holds.
+FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule);
 
 /// The rules that refuse, in their order. `problem`: a flat object with every key of `rules`.
 std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const Json& problem);
@@ -92,7 +104,8 @@ std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const
 /// The rule's message for this problem, its "{key}"s replaced.
 std::string message_for(const FrameworkRule& rule, const Json& problem);
 
-/// `file`: "cudnn-frontend/1.23.json". Throws Error(internal) as above.
-FrameworkRules parse_framework_rules(std::string_view text, const std::string& file);
+/// `file`: "cudnn-frontend/1.32.json"; of it what holds for `release`, or everything ("all"). Throws Error(internal) as
+/// above.
+FrameworkRules parse_framework_rules(std::string_view text, const std::string& file, std::string_view release = "all");
 
 }  // namespace attnprobe::rules

@@ -75,8 +75,9 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVers
   return bugs;
 }
 
-FrontendAnswer answer_of(const FrameworkRule& rule) {
-  return {frontend_rules().version, true, rule.id, rule.status, rule.message, rule.source};
+FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule) {
+  return {rules.version, true,        rule.id,           rule.status,
+          rule.message,  rule.source, rule.releases.from, rule.releases.until};
 }
 
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version,
@@ -85,10 +86,15 @@ std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& sp
   const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
   if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
-  for (const FrameworkRule& rule : frontend_rules().refusals)
-    if (holds(rule.when, problem)) return answer_of(rule);
+  const FrameworkRules& rules = frontend_rules(spec.frontend);
+  for (const FrameworkRule& rule : rules.refusals)
+    if (holds(rule.when, problem)) {
+      FrontendAnswer refusal = answer_of(rules, rule);
+      refusal.message = message_for(rule, problem);
+      return refusal;
+    }
   FrontendAnswer answer;
-  answer.version = frontend_rules().version;
+  answer.version = rules.version;
   return answer;
 }
 

@@ -45,14 +45,16 @@ ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, source)
 
 /// What cudnn-frontend's own support surface says before it asks cuDNN.
 struct FrontendAnswer {
-  std::string version;   ///< of cudnn-frontend: "1.23.0"
+  std::string version;   ///< of cudnn-frontend: "1.32.0", or an older release that was asked for: "1.23"
   bool refuses = false;  ///< the rest is empty if not
   std::string id;
   std::string status;   ///< of cudnn-frontend: GRAPH_NOT_SUPPORTED, …, or exception
   std::string message;  ///< how its message begins
   Source source;
+  std::string from;   ///< the first release that has the rule, "1.29"; "": the oldest that attnprobe knows has it
+  std::string until;  ///< the last that has it; "": the newest that attnprobe knows has it
 };
-ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source)
+ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source, from, until)
 
 /// What the problem needs and this cuDNN (as cudnnGetVersion: 91900) or GPU (compute capability: 90) lacks.
 /// Precondition, here and below: the spec has no contradictions.

@@ -18,7 +18,7 @@ namespace attnprobe::graph {
 template <class Archive>
 void serialize(Archive& archive, Tensor& t) {
   archive(t.uid, t.name, t.role, t.data_type, t.dims, t.strides, t.alignment, t.is_virtual, t.by_value, t.reordering,
-          t.ragged_offset, t.value);
+          t.ragged_offset, t.ragged_multiplier, t.value);
 }
 
 template <class Archive, class Op>
@@ -30,7 +30,7 @@ requires(kind_name<Op> != nullptr) void serialize(Archive& archive, Op& op) {
 
 template <class Archive>
 void serialize(Archive& archive, OpGraph& graph) {
-  archive(graph.tensors, graph.operations, graph.score_operations);
+  archive(graph.tensors, graph.operations, graph.score_operations, graph.dynamic_shapes, graph.override_shapes);
 }
 
 }  // namespace attnprobe::graph

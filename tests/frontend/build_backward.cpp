@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "build_graph.hpp"
 
 namespace frontend {
@@ -21,7 +23,7 @@ BackwardTensors backward_tensors(const Graph& graph, const Config& config) {
   t.o = output_side(graph, config, "o", config.o, config.o_dtype, t.common.o_offset);
   t.d_o = output_side(graph, config, "d_o", config.d_o, config.do_dtype, t.common.o_offset);
   t.stats = graph->tensor(fe::graph::Tensor_attributes().set_name("stats"));
-  shape_as_rows(t.stats, config, t.common);
+  shape_as_statistics(t.stats, config, t.common);
   if (t.common.dropout_mask)
     t.dropout_scale_inverse = scalar_input(graph, "dropout_scale_inverse", fe::DataType_t::FLOAT);
   return t;
@@ -86,6 +88,12 @@ void add_mxfp8_backward(const Graph& graph, const Config& config, const Backward
 }  // namespace
 
 void add_backward(const Graph& graph, const Config& config) {
+  // By this alone is the ordered accumulation of dQ asked for.
+  constexpr const char* workspace_limit = "CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT";
+  if (config.ordered_dq)
+    setenv(workspace_limit, "0", 1);
+  else
+    unsetenv(workspace_limit);
   const BackwardTensors t = backward_tensors(graph, config);
   const Common& c = t.common;
   fe::graph::SDPA_backward_attributes attributes;

@@ -25,6 +25,7 @@ Tensor key_or_value(const Graph& graph, const Config& config, const std::string&
   }
   const Tensor tensor = input(graph, name, dims, strides_of(layout, dims), type);
   if (offset) tensor->set_ragged_offset(offset);
+  if (offset) count_tokens(tensor, config);
   return tensor;
 }
 
@@ -72,6 +73,35 @@ void set_block_mask(const Graph& graph, const Config& config, fe::graph::SDPA_at
   const int64_t tiles_kv = (config.seqlen_kv + 127) / 128;
   const Dims dims{config.batch, config.heads_q, (config.seqlen_q + 127) / 128, (tiles_kv + 7) / 8};
   attributes.set_block_mask(input(graph, "block_mask", dims, packed_strides(dims), fe::DataType_t::UINT8));
+}
+
+// What only newer releases can say.
+void set_newer([[maybe_unused]] const Config& config, [[maybe_unused]] const Common& common,
+               [[maybe_unused]] fe::graph::SDPA_attributes& attributes) {
+  if (config.unfuse_fma) attributes.set_unfuse_fma(true);
+#if CUDNN_FRONTEND_VERSION >= 12500
+  if (common.cu_seqlen_q) attributes.set_cu_seq_len_q(common.cu_seqlen_q);
+  if (common.cu_seqlen_kv) attributes.set_cu_seq_len_kv(common.cu_seqlen_kv);
+#else
+  if (!config.cu_seqlens.empty()) throw NotExpressible("this release takes no prefix sums of lengths");
+#endif
+#if CUDNN_FRONTEND_VERSION >= 13000
+  if (config.stats_log2) attributes.set_stats_use_log2(true);
+#else
+  if (config.stats_log2) throw NotExpressible("this release has no statistics to base 2");
+#endif
+}
+
+Tensor rotated(const Graph& graph, const Config& config, const Tensor& x, const char* name) {
+#if CUDNN_FRONTEND_VERSION >= 12400
+  const int64_t tokens = x->get_dim()[2], width = config.rope_dim != 0 ? config.rope_dim : x->get_dim()[3];
+  const Tensor angles = input(graph, name, {tokens, 1, 1, width}, {width, width, width, 1}, fe::DataType_t::FLOAT);
+  const Tensor y = graph->rope(x, angles, fe::graph::RoPE_attributes().set_rope_dim(config.rope_dim));
+  y->set_data_type(data_type(config.dtype));
+  return y;
+#else
+  throw NotExpressible("this release has no rotary embedding");
+#endif
 }
 
 void finish_amax(const Tensor& amax) {
@@ -143,12 +173,19 @@ Common common_tensors(const Graph& graph, const Config& config) {
   if (config.q.ragged() && config.ragged_stats) c.stats_offset = ragged_offset(graph, "stats_offset", config);
   c.q = input(graph, "q", config.q_dims(), strides_of(config.q, config.q_dims()), data_type(config.dtype));
   if (c.q_offset) c.q->set_ragged_offset(c.q_offset);
+  if (c.q_offset) count_tokens(c.q, config);
   const bool paged_k = config.paged && config.paged->k, paged_v = config.paged && config.paged->v;
   c.k = key_or_value(graph, config, "k", config.k_dims(), config.k, c.k_offset, paged_k);
   c.v = key_or_value(graph, config, "v", config.v_dims(), config.v, c.v_offset, paged_v);
   if (config.padding || config.paged) {
-    c.seqlen_q = input(graph, "seqlen_q", {config.batch, 1, 1, 1}, {1, 1, 1, 1}, fe::DataType_t::INT32);
-    c.seqlen_kv = input(graph, "seqlen_kv", {config.batch, 1, 1, 1}, {1, 1, 1, 1}, fe::DataType_t::INT32);
+    auto lengths = [&](const char* name, int64_t count) {
+      return input(graph, name, {count, 1, 1, 1}, {1, 1, 1, 1}, fe::DataType_t::INT32);
+    };
+    const std::string& sums = config.cu_seqlens;
+    if (sums.empty() || sums == "kv") c.seqlen_q = lengths("seqlen_q", config.batch);
+    if (sums.empty() || sums == "q") c.seqlen_kv = lengths("seqlen_kv", config.batch);
+    if (sums == "q" || sums == "both") c.cu_seqlen_q = lengths("cu_seqlen_q", config.batch + 1);
+    if (sums == "kv" || sums == "both") c.cu_seqlen_kv = lengths("cu_seqlen_kv", config.batch + 1);
   }
   if (config.scale_is_tensor) c.scale = scalar_input(graph, "scale", fe::DataType_t::FLOAT);
   if (config.bias)
@@ -171,19 +208,40 @@ Common common_tensors(const Graph& graph, const Config& config) {
   return c;
 }
 
+void count_tokens([[maybe_unused]] const Tensor& tensor, const Config& config) {
+  if (!config.ragged_tokens) return;
+#if CUDNN_FRONTEND_VERSION >= 12500
+  tensor->set_ragged_offset_multiplier(tensor->get_stride()[2]);
+#else
+  throw NotExpressible("this release has no multiplier of ragged offsets");
+#endif
+}
+
+// Statistics alone have a layout and a type of their own.
+void shape_as_statistics(const Tensor& tensor, const Config& config, const Common& common) {
+  shape_as_rows(tensor, config, common);
+  tensor->set_data_type(data_type(config.stats_dtype));
+  if (config.stats_layout)
+    tensor->set_stride(strides_of(*config.stats_layout, {config.batch, config.heads_q, config.seqlen_q, 1}));
+  if (common.stats_offset) count_tokens(tensor, config);
+}
+
 void shape_as_rows(const Tensor& tensor, const Config& config, const Common& common) {
   const int64_t heads = config.heads_q, rows = config.seqlen_q;
   tensor->set_dim({config.batch, heads, rows, 1}).set_data_type(fe::DataType_t::FLOAT);
   if (common.stats_offset) {
     tensor->set_stride({rows * heads, 1, heads, 1});
     tensor->set_ragged_offset(common.stats_offset);
+    count_tokens(tensor, config);
   } else {
     tensor->set_stride({heads * rows, rows, 1, 1});
   }
 }
 
 void add_forward(const Graph& graph, const Config& config) {
-  const Common common = common_tensors(graph, config);
+  Common common = common_tensors(graph, config);
+  if (config.rope_q) common.q = rotated(graph, config, common.q, "angles_q");
+  if (config.rope_k) common.k = rotated(graph, config, common.k, "angles_k");
   fe::graph::SDPA_attributes attributes;
   attributes.set_name("attention").set_implementation(implementation(config));
   set_mask_and_scale(attributes, config, common);
@@ -193,19 +251,23 @@ void add_forward(const Graph& graph, const Config& config) {
   set_block_mask(graph, config, attributes);
   set_paged(graph, config, attributes);
   set_forward_outputs(graph, config, common, attributes);
+  set_newer(config, common, attributes);
   const auto [o, stats] = call_forward(graph, config, common, attributes);
   o->set_output(true)
       .set_dim(config.o_dims())
       .set_stride(strides_of(config.o, config.o_dims()))
       .set_data_type(data_type(config.o_dtype));
   if (common.o_offset) o->set_ragged_offset(common.o_offset);
+  if (common.o_offset) count_tokens(o, config);
   if (stats) {
     stats->set_output(true);
-    shape_as_rows(stats, config, common);
+    shape_as_statistics(stats, config, common);
   }
 }
 
 void add_attention(const Graph& graph, const Config& config) {
+  if (config.dynamic_shapes) graph->set_dynamic_shape_enabled(true);
+  if (config.override_shapes) graph->set_override_shape_enabled(true);
   if (config.pattern == "mha" || config.pattern == "two_matmul")
     throw NotExpressible("cudnn-frontend has no node for pattern " + config.pattern);
   if (!config.backward()) return add_forward(graph, config);

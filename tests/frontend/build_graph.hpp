@@ -30,11 +30,16 @@ Tensor scalar_input(const Graph& graph, const std::string& name, fe::DataType_t 
 /// The tensors around the attention; null where the config has none.
 struct Common {
   Tensor q, k, v, q_offset, k_offset, v_offset, o_offset, stats_offset;
-  Tensor seqlen_q, seqlen_kv, scale, bias, seed, dropout_offset, dropout_mask, dropout_scale, sink;
+  Tensor seqlen_q, seqlen_kv, cu_seqlen_q, cu_seqlen_kv, scale, bias, seed, dropout_offset, dropout_mask, dropout_scale,
+      sink;
 };
 Common common_tensors(const Graph& graph, const Config& config);
+/// Where offsets count tokens: how many elements one has in this tensor. Throws NotExpressible for a release without.
+void count_tokens(const Tensor& tensor, const Config& config);
 /// Shape {batch, heads_q, seqlen_q, 1}: softmax statistics, maxima, sums.
 void shape_as_rows(const Tensor& tensor, const Config& config, const Common& common);
+/// The same with the layout and type that the config gives them.
+void shape_as_statistics(const Tensor& tensor, const Config& config, const Common& common);
 
 struct Modifiers {
   Modifier forward, backward;
@@ -56,7 +61,8 @@ void set_mask_and_scale(Attributes& attributes, const Config& config, const Comm
   if (common.scale) attributes.set_attn_scale(common.scale);
   if (common.bias) attributes.set_bias(common.bias);
   attributes.set_padding_mask(config.padding);
-  if (common.seqlen_q) attributes.set_seq_len_q(common.seqlen_q).set_seq_len_kv(common.seqlen_kv);
+  if (common.seqlen_q) attributes.set_seq_len_q(common.seqlen_q);
+  if (common.seqlen_kv) attributes.set_seq_len_kv(common.seqlen_kv);
   attributes.set_diagonal_alignment(config.bottom_right ? fe::DiagonalAlignment_t::BOTTOM_RIGHT
                                                         : fe::DiagonalAlignment_t::TOP_LEFT);
   // cudnn-frontend's left bound excludes, attnprobe's window_left includes.

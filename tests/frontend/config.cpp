@@ -131,6 +131,24 @@ void parse_paged(const Json& json, Config& config) {
   config.paged = result;
 }
 
+// What cuDNN got after 9.21.
+void parse_newer(const Json& json, Config& config) {
+  if (!is_off(json, "cu_seqlens")) config.cu_seqlens = json["cu_seqlens"].get<std::string>();
+  config.ragged_tokens = json.value("ragged_unit", "element") == "token";
+  if (!is_off(json, "stats_layout")) config.stats_layout = parse_layout(json["stats_layout"]);
+  config.stats_dtype = json.value("stats_dtype", "f32");
+  config.stats_log2 = json.value("stats_log2", false);
+  config.unfuse_fma = json.value("unfuse_fma", false);
+  config.ordered_dq = json.value("ordered_dq", false);
+  config.dynamic_shapes = json.value("dynamic_shapes", false);
+  config.override_shapes = json.value("override_shapes", false);
+  if (is_off(json, "rope")) return;
+  const Json rope = json["rope"].is_object() ? json["rope"] : Json::object();
+  config.rope_q = rope.value("q", true);
+  config.rope_k = rope.value("k", true);
+  config.rope_dim = rope.value("dim", int64_t{0});
+}
+
 }  // namespace
 
 Dims packed_strides(const Dims& dims) {
@@ -193,6 +211,7 @@ Config parse_config(const Json& json) {
   parse_mask(json.value("mask", Json("none")), config);
   parse_score(json, config);
   config.stats = json.value("stats", config.pass == "fprop_train");
+  parse_newer(json, config);
   config.max_logit = json.value("max_logit", false);
   config.sum_exp = json.value("sum_exp", false);
   config.deterministic = json.value("deterministic", false);

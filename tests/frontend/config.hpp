@@ -72,6 +72,13 @@ struct Config {
   std::optional<double> softcap;
   std::optional<ScoreModifier> score_mod;
   std::optional<Dropout> dropout;
+  std::string cu_seqlens;      ///< "": none; q, kv, both
+  bool ragged_tokens = false;  ///< offsets count tokens
+  std::optional<Layout> stats_layout;
+  std::string stats_dtype = "f32";
+  bool stats_log2 = false, unfuse_fma = false, ordered_dq = false, dynamic_shapes = false, override_shapes = false;
+  bool rope_q = false, rope_k = false;
+  int64_t rope_dim = 0;  ///< 0: all
   bool stats = false, max_logit = false, sum_exp = false, deterministic = false;
   std::optional<Paged> paged;
   std::string fp8;  ///< "" unless dtype is fp8

@@ -177,6 +177,9 @@ Modifiers by_kind(const Graph& main, const Config& config) {
         input(main, "factor", config.score_dims(), packed_strides(config.score_dims()), data_type(config.dtype)));
   if (kind == "mask_i32") return mask_tensor(main, config, DataType_t::INT32);
   if (kind == "mask_boolean") return mask_tensor(main, config, DataType_t::BOOLEAN);
+#if CUDNN_FRONTEND_VERSION >= 12600
+  if (kind == "mask_byte_boolean") return mask_tensor(main, config, DataType_t::BYTE_BOOLEAN);
+#endif
   if (kind == "mask_i8") return mask_tensor(main, config, DataType_t::INT8);
   if (kind == "relu") return activation(Mode::RELU_FWD, Mode::RELU_BWD);
   if (kind == "tanh") return activation(Mode::TANH_FWD, Mode::TANH_BWD);

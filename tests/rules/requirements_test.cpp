@@ -2,6 +2,7 @@
 // they stand beside cuDNN's answer without changing it.
 #include <set>
 
+#include "attention/frontends.hpp"
 #include "build/build.hpp"
 #include "rules/flat_problem.hpp"
 #include "rules/framework_rules.hpp"
@@ -37,6 +38,10 @@ bool lacks(const Case& c, const std::string& id) {
 }
 bool has_bug(const Case& c, const std::string& id) {
   return ids(known_bugs(c.spec, c.cudnn, c.sm)).contains(id);
+}
+Case of_release(Case c, const std::string& release) {
+  c.spec.frontend = release;
+  return c;
 }
 std::string refusal(const Case& c) {
   const auto answer = frontend_answer(c.spec, c.cudnn, c.sm);
@@ -77,7 +82,7 @@ TEST_CASE("The data of the version rules is sound, and every entry has a source"
     for (const auto& fact : rules.facts) sound(fact.source);
     for (const auto& rule : rules.forced_configs) sound(rule.source);
   }
-  for (const auto& rule : frontend_rules().refusals) CHECK(answer_of(rule).refuses);
+  for (const auto& rule : frontend_rules().refusals) CHECK(answer_of(frontend_rules(), rule).refuses);
 }
 
 TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
@@ -162,33 +167,37 @@ TEST_CASE("Every known bug concerns its example and not what lies beside it", "[
 }
 
 TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not beside it", "[rules]") {
-  size_t reached = 0;
-  for (const auto& rule : frontend_rules().refusals) {
-    if (rule.examples.affected.is_null()) continue;
-    const std::string& id = rule.id;
-    INFO(id);
-    ++reached;
-    CHECK(refusal(affected(rule.examples)) == id);
-    for (const Case& other : unaffected(rule.examples)) {
-      INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
-      CHECK(refusal(other) != id);
+  for (const std::string& release : attention::frontend_releases) {
+    size_t reached = 0;
+    for (const auto& rule : frontend_rules(release).refusals) {
+      if (rule.examples.affected.is_null()) continue;
+      const std::string& id = rule.id;
+      INFO(id << " of " << release);
+      ++reached;
+      CHECK(refusal(of_release(affected(rule.examples), release)) == id);
+      for (const Case& other : unaffected(rule.examples)) {
+        INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
+        CHECK(refusal(of_release(other, release)) != id);
+      }
     }
+    CHECK(reached > 90);
   }
-  CHECK(reached > 90);
 }
 
 TEST_CASE("Every need of the unified operation keeps its example composite, and not what lies beside it", "[rules]") {
   const auto choice = [](const Case& c) { return build::choose_as_frontend(c.spec, {c.cudnn, c.sm}); };
-  for (const auto& need : frontend_rules().unified) {
-    INFO(need.id);
-    const bool never = !need.cudnn_from.is_known();
-    const std::string reason = never ? "unified form has no " + need.feature
-                                     : "takes " + need.feature + " only from cuDNN " + need.cudnn_from.short_text();
-    const auto composite = choice(affected(need.examples));
-    CHECK(composite.spec.pattern == attention::Pattern::sdpa_composite);
-    CHECK(contains(composite.choice, reason));
-    for (const Case& other : unaffected(need.examples)) CHECK_FALSE(contains(choice(other).choice, reason));
-  }
+  for (const std::string& release : attention::frontend_releases)
+    for (const auto& need : frontend_rules(release).unified) {
+      INFO(need.id << " of " << release);
+      const bool never = !need.cudnn_from.is_known();
+      const std::string reason = never ? "the unified form of cudnn-frontend " + release + " has no " + need.feature
+                                       : "takes " + need.feature + " only from cuDNN " + need.cudnn_from.short_text();
+      const auto composite = choice(of_release(affected(need.examples), release));
+      CHECK(composite.spec.pattern == attention::Pattern::sdpa_composite);
+      CHECK(contains(composite.choice, reason));
+      for (const Case& other : unaffected(need.examples))
+        CHECK_FALSE(contains(choice(of_release(other, release)).choice, reason));
+    }
 }
 
 TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[rules]") {
@@ -212,7 +221,40 @@ TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]
   }
   const Case c = case_of(base);
   REQUIRE(frontend_answer(c.spec, c.cudnn, c.sm));
-  CHECK(frontend_answer(c.spec, c.cudnn, c.sm)->version == "1.23.0");
+  CHECK(frontend_answer(c.spec, c.cudnn, c.sm)->version == "1.32.0");
+}
+
+TEST_CASE("What a release of cudnn-frontend refuses is told with since when and until when", "[rules]") {
+  Case c =
+      case_of(laid_over(base, Json::parse(R"({"dtype": "fp8_e4m3", "layout": "thd", "mask": "padding", "sm": 120})")));
+  const auto answer = [&](const char* release) {
+    c.spec.frontend = release;
+    return frontend_answer(c.spec, c.cudnn, c.sm).value();
+  };
+  CHECK(answer("1.23").id == "fp8_ragged_sm12x");
+  CHECK(answer("1.23").version == "1.23.0");
+  CHECK(answer("1.27").until == "1.27");
+  CHECK(answer("1.27").from.empty());
+  CHECK(answer("1.27").source.text == "cudnn-frontend 1.27.0, sdpa_support_surface.h line 165");
+  CHECK(answer("1.27").source.url.starts_with("https://github.com/NVIDIA/cudnn-frontend/blob/v1.27.0/include/"));
+  CHECK_FALSE(answer("1.28").refuses);
+  c = case_of(laid_over(
+      base, Json::parse(
+                R"({"layout": {"q": {"strides": [528392, 66049, 129, 1]}, "k": "bshd", "v": "bshd", "o": "bshd"}})")));
+  CHECK_FALSE(answer("1.31").refuses);
+  CHECK(answer("1.32").from == "1.32");
+  CHECK(answer("1.32").until.empty());
+  CHECK(answer("1.32").message == "Q: stride ");
+}
+
+TEST_CASE("The releases of cudnn-frontend that may be asked for are those that the data knows", "[rules]") {
+  const FrameworkRules& newest = frontend_rules();
+  CHECK(newest.version == attention::frontend_releases.back() + ".0");
+  CHECK(newest.oldest == attention::frontend_releases.front());
+  CHECK(attention::nearest_frontend("1.9") == "1.23");
+  CHECK(attention::nearest_frontend("0.9") == "1.23");
+  CHECK(attention::nearest_frontend("1.27") == "1.27");
+  CHECK(attention::nearest_frontend("1.40") == "1.32");
 }
 
 TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
@@ -241,7 +283,9 @@ TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
 
 TEST_CASE("Rules of a framework are found by name and version", "[rules]") {
   CHECK(framework_rules("cudnn-frontend", "1.23").version == "1.23.0");
-  CHECK(&framework_rules("cudnn-frontend", "1.23.0") == &frontend_rules());
+  CHECK(&framework_rules("cudnn-frontend", "1.32.0") == &frontend_rules());
+  CHECK(&framework_rules("cudnn-frontend", "1.26") == &frontend_rules("1.26"));
+  CHECK(contains(internal_error([] { framework_rules("cudnn-frontend", "1.33"); }), "no rules of cudnn-frontend 1.33"));
   CHECK(framework_rules("transformer-engine").framework == "transformer-engine");
   CHECK(contains(internal_error([] { framework_rules("cudnn-frontend", "1.2"); }), "no rules of cudnn-frontend 1.2"));
   CHECK(contains(internal_error([] { framework_rules("jacks"); }), "no rules of jacks"));

@@ -17,7 +17,7 @@ constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
     {"DOUBLE", DataType::f64},        {"INT8", DataType::i8},           {"UINT8", DataType::u8},
     {"INT32", DataType::i32},         {"INT64", DataType::i64},         {"BOOLEAN", DataType::boolean},
     {"FP8_E4M3", DataType::fp8_e4m3}, {"FP8_E5M2", DataType::fp8_e5m2}, {"FP8_E8M0", DataType::fp8_e8m0},
-    {"FP4_E2M1", DataType::fp4_e2m1},
+    {"FP4_E2M1", DataType::fp4_e2m1}, {"BYTE_BOOLEAN", DataType::byte_boolean},
 };
 
 // Through the shortest decimal: a float widened as it is would read 0.10000000149011612.
@@ -136,6 +136,7 @@ FrontendTensor FrontendDocument::tensor(const std::string& key) const {
   if (json.has("reordering_type")) t.reordering = json.at("reordering_type").one_of<graph::Reordering>();
   t.ragged = json.has("ragged_offset_uid") || json.has("ragged_offset_name");
   if (json.has("ragged_offset_uid")) t.ragged_uid = json.at("ragged_offset_uid").integer();
+  t.ragged_multiplier = json.optional_integer("ragged_offset_multiplier", 1).value_or(1);
   t.ragged_name = json.text_or("ragged_offset_name", "");
   return t;
 }

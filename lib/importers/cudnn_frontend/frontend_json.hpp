@@ -49,6 +49,7 @@ struct FrontendTensor {
   std::optional<double> value;
   graph::Reordering reordering = graph::Reordering::NONE;
   bool ragged = false;
+  int64_t ragged_multiplier = 1;
   std::optional<graph::Uid> ragged_uid;
   std::string ragged_name;
 };

@@ -19,11 +19,6 @@ CudnnVersion backend_version_of(const FrontendPlace& place) {
 
 // What changes nothing that is asked of cuDNN here, but did something where the graph ran.
 void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) {
-  auto note = [&](const char* what) { result.notes.emplace_back(what); };
-  if (context.boolean_or("is_dynamic_shape_enabled", false))
-    note("dynamic shapes are enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
-  if (context.boolean_or("is_override_shape_enabled", false))
-    note("overriding shapes is enabled: cudnn-frontend marks the operation graph so, this graph is a fixed one");
   if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
     result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "attention/fields.hpp"
+#include "attention/frontends.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "importers/cudnn_frontend/import_frontend_reader.hpp"
@@ -61,6 +62,7 @@ AttentionSpec FrontendAttentionReader::read() {
   read_dropout();
   read_fp8();
   spec_.deterministic = node_.boolean_or("is_deterministic_algorithm", false);
+  read_newer();
   check_rows();
   finish();
   return spec_;
@@ -104,6 +106,10 @@ bool FrontendAttentionReader::wants_statistics() const {
 }
 
 void FrontendAttentionReader::find_block_mask() {
+  if (inputs_.count("Block_mask") != 0) {
+    spec_.block_mask = true;
+    return;
+  }
   std::set<std::string> used;
   for (size_t i = 0; i < document_.node_count(); ++i)
     for (const char* direction : {"inputs", "outputs"})
@@ -124,6 +130,28 @@ void FrontendAttentionReader::find_block_mask() {
   if (mask_at_q) q->second = *lost;
   spec_.block_mask = true;
   note("the block mask has no port in the JSON; it and Q were told apart by their types");
+}
+
+// What cudnn-frontend writes from 1.25 on.
+void FrontendAttentionReader::read_newer() {
+  const bool q = inputs_.count("CU_SEQ_LEN_Q") != 0, kv = inputs_.count("CU_SEQ_LEN_KV") != 0;
+  if (q || kv) spec_.cu_seqlens = !kv ? attention::Sides::q : !q ? attention::Sides::kv : attention::Sides::both;
+  if (needed("Q").ragged_multiplier != 1) spec_.ragged_unit = attention::RaggedUnit::token;
+  spec_.stats_log2 = node_.boolean_or("stats_use_log2", false);
+  spec_.unfuse_fma = node_.boolean_or("unfuse_fma", false);
+  const FrontendPlace context = document_.root().at("context");
+  spec_.dynamic_shapes = context.boolean_or("is_dynamic_shape_enabled", false);
+  spec_.override_shapes = context.boolean_or("is_override_shape_enabled", false);
+  // A backward graph is wired as its release wires it.
+  if (is_bprop(spec_) && result_.frontend_version.is_known())
+    spec_.frontend = attention::nearest_frontend(result_.frontend_version.release());
+  const auto stats = statistics();
+  if (!stats || stats->dims.size() != 4 || stats->strides.size() != 4) return;
+  if (const DataType type = type_of(*stats); type != DataType::f32) spec_.stats_dtype = type;
+  StridedTensor seen{{spec_.batch, spec_.heads_q, spec_.seqlen_q, 1}, {}, false};
+  std::copy(stats->strides.begin(), stats->strides.end(), seen.strides.begin());
+  if (seen.strides != stats_strides(spec_) && stats->dims == build::row_dims(spec_))
+    spec_.stats_layout = layout_of(seen);
 }
 
 void FrontendAttentionReader::read_pattern() {
@@ -186,7 +214,6 @@ void FrontendAttentionReader::read_score_features() {
   if (is_bprop(spec_) && spec_.sink && outputs_.count("DSINK_TOKEN") == 0)
     note("the gradient of the sink is not asked for; attnprobe's graph has it");
   if (const auto bias = input("Bias")) read_bias(*bias);
-  if (node_.boolean_or("unfuse_fma", false)) note("unfuse_fma is set; attnprobe's graph does not set it");
   if (node_.has("rescale_threshold")) note("rescale_threshold is set; attnprobe's graph does not set it");
   note("a score modifier function, if there was one, is not in cudnn-frontend's JSON");
 }
@@ -268,10 +295,10 @@ void FrontendAttentionReader::check_rows() {
   const bool ragged = spec_.q.ragged() && spec_.ragged_stats;
   const build::Dims strides =
       ragged ? build::Dims{spec_.seqlen_q * spec_.heads_q, 1, spec_.heads_q, 1} : build::packed_strides(rows);
-  for (const char* port : {"Stats", "Max", "Sum_exp"}) {
-    const auto t = is_bprop(spec_) ? input(port) : output(port);
-    if (t) expect_like(port, *t, rows, strides, DataType::f32);
-  }
+  for (const char* port : {"Max", "Sum_exp"})
+    if (const auto t = output(port)) expect_like(port, *t, rows, strides, DataType::f32);
+  if (const auto t = statistics())
+    expect_like("Stats", *t, rows, build::as_dims(stats_strides(spec_)), spec_.stats_dtype.value_or(DataType::f32));
   const build::Dims heads{1, spec_.heads_q, 1, 1}, head_strides{spec_.heads_q, 1, 1, 1};
   if (const auto sink = input("SINK_TOKEN")) expect_like("SINK_TOKEN", *sink, heads, head_strides, DataType::f32);
   if (const auto mask = input("Dropout_mask"))

@@ -32,6 +32,7 @@ class FrontendAttentionReader {
   // A port without a name is written under the first name of the table, "Q"; the later of the two stays.
   void find_block_mask();
   void read_pattern();
+  void read_newer();
 
   // Of import_frontend_shapes.cpp.
 

@@ -154,6 +154,8 @@ class BackendJsonImport {
       value = named<T>(node, key);
     } else if constexpr (std::is_same_v<T, bool>) {
       value = boolean(node, key);
+    } else if constexpr (std::is_same_v<T, std::optional<bool>>) {
+      if (boolean(node, key)) value = true;
     } else if constexpr (std::is_same_v<T, std::vector<int64_t>>) {
       value = node.take(key).integers();
     } else if constexpr (std::is_same_v<T, std::optional<double>>) {
@@ -209,6 +211,7 @@ class BackendJsonImport {
       op.stats = part.stats;
       op.max = part.max;
       op.sum_exp = part.sum_exp;
+      op.stats_log2 = part.stats_log2;
     }
     read_scores(node);
   }

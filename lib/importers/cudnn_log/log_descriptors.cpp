@@ -37,6 +37,7 @@ void add_ports(std::vector<LoggedPort>& ports) {
   });
   if constexpr (std::is_same_v<Op, graph::SdpaForward>)
     graph::for_each_row<graph::Softmax>([&](const auto& row) {
+      if (!row.is_port) return;
       const std::string_view name = row.name;
       const char* port = name == "x" ? "softmax_x" : name == "y" ? "softmax_y" : row.name;
       ports.push_back({logged_kind<Op>(), port, fmt::format("softmaxDesc/{}", row.log), "", row.is_output});

@@ -168,6 +168,12 @@ class LogImport {
     const LoggedAttribute* set = source.attribute(row.attribute.name);
     if (set != nullptr && set->values.size() == 1) value = logged_number<int64_t>(set->values[0]);
   }
+  // A flag that is not set is as good as none.
+  template <class Row>
+  void read_attribute(const LoggedOperation& source, const Row& row, std::optional<bool>& value) {
+    const LoggedAttribute* set = source.attribute(row.attribute.name);
+    if (set != nullptr && set->values == std::vector<std::string>{"true"}) value = true;
+  }
   // A factor; 1 is as good as none.
   template <class Row>
   void read_attribute(const LoggedOperation& source, const Row& row, std::optional<double>& value) {

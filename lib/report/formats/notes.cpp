@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -79,7 +80,11 @@ void add_framework_notes(std::vector<Paragraph>& notes, const Result& result) {
 }
 
 std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style) {
-  return fmt::format("{}: \"{}\" ({})", answer.status, answer.message, source_text(answer.source, style));
+  std::string releases;
+  if (!answer.from.empty()) releases += "; since " + answer.from;
+  if (!answer.until.empty()) releases += "; until " + answer.until;
+  return fmt::format("{}{}\"{}\" ({}{})", answer.status, answer.status.empty() ? "" : ": ", answer.message,
+                     source_text(answer.source, style), releases);
 }
 
 }  // namespace
@@ -151,8 +156,9 @@ std::vector<rules::FrontendEngine> frontend_engines_beside(const Result& result)
 }
 
 std::string requirement_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> needs, refusals, engines;
-  std::string version, engines_of;
+  std::vector<Paragraph> needs, engines;
+  std::string engines_of;
+  std::map<std::string, std::vector<Paragraph>> refusals;  // by cudnn-frontend's version
   for (const Result* result : results) {
     for (const auto& engine : frontend_engines_beside(*result)) {
       engines_of = FrontendVersion::parse(engine.frontend).value_or(FrontendVersion()).short_text();
@@ -163,8 +169,7 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     for (const auto& requirement : result->requirements)
       add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)), result->target.id);
     if (!result->frontend || !result->frontend->refuses) continue;
-    version = result->frontend->version;
-    add(refusals, refusal(*result->frontend, style), result->target.id);
+    add(refusals[result->frontend->version], refusal(*result->frontend, style), result->target.id);
   }
   std::string out;
   auto list = [&](const std::string& title, const std::vector<Paragraph>& paragraphs) {
@@ -177,7 +182,8 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     }
   };
   list("version rules say", needs);
-  list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), refusals);
+  for (const auto& [version, of_version] : refusals)
+    list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), of_version);
   list(fmt::format(
            "cudnn-frontend {} from Python has an engine of its own, by its rules (C++ programs such as PyTorch,\n"
            "    Transformer Engine and XLA do not get it)",

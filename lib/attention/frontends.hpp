@@ -1,0 +1,22 @@
+// The releases of cudnn-frontend whose rules and graphs attnprobe knows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace attnprobe::attention {
+
+/// The oldest first: "1.23", … The data is in lib/rules/cudnn-frontend; a test compares.
+inline const std::vector<std::string> frontend_releases{"1.23", "1.24", "1.25", "1.26", "1.27",
+                                                        "1.28", "1.29", "1.30", "1.31", "1.32"};
+
+/// Of those the one that a graph of `release` ("1.22") is wired as: itself, or the oldest or newest known.
+inline std::string nearest_frontend(const std::string& release) {
+  for (const std::string& known : frontend_releases)
+    if (known == release) return known;
+  const bool is_older = release.starts_with("0.") || (release.starts_with("1.") && release.size() < 4) ||
+                        release < frontend_releases.front();
+  return is_older ? frontend_releases.front() : frontend_releases.back();
+}
+
+}  // namespace attnprobe::attention
