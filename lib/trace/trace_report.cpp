@@ -178,6 +178,16 @@ std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const Te
   return out;
 }
 
+// What cudnn-frontend's log says but for the lines that stand with their attention already.
+diagnose::TextAnswer besides_refusals(const TraceFindings& findings) {
+  diagnose::TextAnswer answer = findings.frontend;
+  std::erase_if(answer.refusals, [&](const diagnose::Refusal& refusal) {
+    return std::any_of(findings.frontend_refusals.begin(), findings.frontend_refusals.end(),
+                       [&](const auto& other) { return other.message.find(refusal.said) != std::string::npos; });
+  });
+  return answer;
+}
+
 // Each line that says why something was refused, once, with what it means.
 std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
   constexpr size_t most_lines = 12;
@@ -207,11 +217,13 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   }
   std::string out =
       wrapped(fmt::format("attnprobe trace: {}: {}", command_of(options.words), end_text(trace)), 0, style.width);
-  out += fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused\n", attention,
-                     attention == 1 ? "" : "s", refused);
+  const size_t before = findings.frontend_refusals.size();
+  out +=
+      fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused{}\n", attention, attention == 1 ? "" : "s",
+                  refused, before == 0 ? "" : fmt::format("; {} refused by cudnn-frontend before", before));
   out += processes_text(findings, style);
   for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
-  if (attention == 0) out += wrapped(nothing_text(findings), 2, style.width);
+  if (attention == 0 && before == 0) out += wrapped(nothing_text(findings), 2, style.width);
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (!is_attention(graphs[i])) continue;
     out += "\n";
@@ -222,7 +234,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   if (attention > 0) out += "\n";
   out += others_text(findings);
   out += frontend_text(findings.frontend_refusals, style);
-  out += answers_text("cudnn-frontend's log says", findings.frontend, style);
+  out += answers_text("cudnn-frontend's log says", besides_refusals(findings), style);
   out += answers_text("the program's standard error says", findings.program_stderr, style);
   out += fmt::format(
       "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,

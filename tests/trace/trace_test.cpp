@@ -223,15 +223,37 @@ TEST_CASE("trace: standard error is read where it is asked for, and passed on as
   CHECK(run_attnprobe(traced("--report " + report, script)).err.find("softcap") != std::string::npos);
 }
 
-TEST_CASE("trace: what cudnn-frontend refused stands in its log", "[trace]") {
+TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the attention", "[trace]") {
+  Programs programs;
+  const std::string log = (source_dir() / "tests/fixtures/logs/cudnn-frontend-1.23-validate.log").string();
+  // Two processes, to the one file name that there is for all.
+  const std::string script =
+      programs.script("p.sh", fmt::format("sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n"
+                                          "sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n",
+                                          log));
+  const std::string configs = programs.path("c.json");
+  const Run run = run_attnprobe(traced("-o " + configs, script));
+  CHECK_THAT(run.err, ContainsSubstring(
+                          "0 distinct attention graphs came to cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
+  CHECK_THAT(run.err, ContainsSubstring("- sdpa_unified fprop b2 h8 s128 d20 f16 bhsd, 2 times\n"
+                                        "    [cudnn_frontend] ERROR: hidden_dim should be multiple of 8."));
+  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that it took
+  CHECK_THAT(run.err, !ContainsSubstring("cudnn-frontend's log says"));
+  const Run asked = run_attnprobe(fmt::format("--config {} --target h200 --quick --format json", configs));
+  REQUIRE(asked.exit_code == 1);
+  CHECK(asked.json()["results"][0]["config"]["head_dim_qk"] == 20);
+}
+
+TEST_CASE("trace: an error in cudnn-frontend's log that is none of its own checks names no attention", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh",
-      "echo '[cudnn_frontend] ERROR: hidden_dim should be multiple of 8 because (d_qk % 8 != 0)' > \"$CUDNN_FRONTEND_LOG_FILE\"\n"
-      "sleep 0.3\n");
+      "echo '[cudnn_frontend] ERROR: cuda_get_device(&device) failed with CUDA driver version is insufficient for CUDA "
+      "runtime version at context.h:116' > \"$CUDNN_FRONTEND_LOG_FILE\"\nsleep 0.3\n");
   const Run run = run_attnprobe(traced("", script));
   CHECK_THAT(run.err, ContainsSubstring("cudnn-frontend's log says"));
-  CHECK_THAT(run.err, ContainsSubstring("hidden_dim should be multiple of 8"));
+  CHECK_THAT(run.err, ContainsSubstring("The NVIDIA driver is missing or older than the CUDA runtime."));
+  CHECK_THAT(run.err, !ContainsSubstring("refused by cudnn-frontend"));
 }
 
 TEST_CASE("trace: logs are kept where they are asked for", "[trace]") {
