@@ -3,12 +3,12 @@
 #include <poll.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "trace/engine_lines.hpp"
 #include "trace/log_variables.hpp"
+#include "trace/running.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -81,8 +81,7 @@ Trace run_trace(const TraceOptions& options) {
   notes.insert(notes.begin(), variables.kept.begin(), variables.kept.end());
   if (!folder.problem().empty()) notes.push_back(folder.problem());
   trace.findings.reading_cpu_seconds = own_cpu_seconds() - cpu_before;
-  const auto& processes = trace.findings.processes;
-  if (std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.still_runs; })) {
+  if (!folder.is_kept() && any_process_names(folder.path())) {
     guard.leave_behind();
     folder.leave_behind();
   }

@@ -194,6 +194,36 @@ TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is le
   CHECK(found["graphs"][0]["executions"] == 20);
 }
 
+TEST_CASE("trace: a process that goes on keeps the folder, since cuDNN crashes where it cannot open its log",
+          "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh", fmt::format("(sleep 1; test -d \"$(dirname \"$CUDNN_LOGDEST_DBG\")\" && touch {}) > /dev/null 2>&1 &\n"
+                          "printf %s \"$(dirname \"$CUDNN_LOGDEST_DBG\")\"",
+                          programs.path("there")));
+  const Run run = run_attnprobe(traced("", script));
+  const auto wait_for = [](const auto& condition) {
+    for (int tenths = 0; tenths < 150 && !condition(); ++tenths) usleep(100'000);
+    return condition();
+  };
+  REQUIRE_THAT(run.out, ContainsSubstring("attnprobe-trace-"));
+  CHECK(std::filesystem::exists(run.out));
+  CHECK(wait_for([&] { return std::filesystem::exists(programs.path("there")); }));
+  CHECK(wait_for([&] { return !std::filesystem::exists(run.out); }));  // the guard's work
+}
+
+TEST_CASE("trace: the program outlives a trace that is killed, and the folder is removed behind it", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh", fmt::format("dirname \"$CUDNN_LOGDEST_DBG\" > {0}.tmp; mv {0}.tmp {0}; sleep 1; echo went on",
+                          programs.path("ready")));
+  const Run run = shell(
+      fmt::format("{} trace -- {} & until test -e {}; do sleep 0.05; done; kill -KILL $!; wait $!; echo $?; sleep 4; "
+                  "test -e $(cat {}) || echo gone",
+                  program(), script, programs.path("ready"), programs.path("ready")));
+  CHECK(run.out == "137\nwent on\ngone\n");
+}
+
 TEST_CASE("trace: the user's own variables stay, and what is missed is said", "[trace]") {
   Programs programs;
   const std::string own = programs.path("own.log");
