@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "attention/fields.hpp"
@@ -94,6 +95,16 @@ std::string processes_text(const TraceFindings& findings, const TextStyle& style
       if (said.insert(problem.what).second)
         out += wrapped(fmt::format("problem: {}; {}", problem.what, problem.cure), 2, style.width);
   return out;
+}
+
+// "8 x NVIDIA H200".
+std::string listed_gpus(const std::vector<std::string>& gpus) {
+  std::map<std::string, int> counts;
+  for (const auto& gpu : gpus) ++counts[gpu];
+  std::string text;
+  for (const auto& [gpu, count] : counts)
+    text += (text.empty() ? "" : ", ") + (count == 1 ? gpu : fmt::format("{} x {}", count, gpu));
+  return text;
 }
 
 // What became of a graph that works: engines, runs, what was rejected on the way.
@@ -222,6 +233,8 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
       fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused{}\n", attention, attention == 1 ? "" : "s",
                   refused, before == 0 ? "" : fmt::format("; {} refused by cudnn-frontend before", before));
   out += processes_text(findings, style);
+  if (attention > 0 && !findings.gpus.empty())
+    out += wrapped(fmt::format("this machine has {}", listed_gpus(findings.gpus)), 2, style.width);
   for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
   if (attention == 0 && before == 0) out += wrapped(nothing_text(findings), 2, style.width);
   for (size_t i = 0; i < graphs.size(); ++i) {
@@ -281,6 +294,7 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
             {"signal", trace.end.signalled ? Json(trace.end.code) : Json()},
             {"text", trace.end.text()}}},
           {"seconds", trace.seconds},
+          {"gpus", findings.gpus},
           {"processes", findings.processes},
           {"graphs", std::move(listed)},
           {"frontend_refusals", std::move(refused_before)},
