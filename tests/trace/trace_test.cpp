@@ -58,6 +58,22 @@ TEST_CASE("trace: a program that cannot be started ends it as it ends a shell", 
   CHECK_THAT(denied.err, ContainsSubstring("\"./README.md\" cannot be started: Permission denied"));
 }
 
+TEST_CASE("trace: open files, signals, limits and variables are as without it", "[trace]") {
+  Programs programs;
+  const std::string look = programs.script(
+      "p.sh",
+      "ls /proc/self/fd\ngrep -E '^Sig(Blk|Ign|Cgt)|^NoNewPrivs|^Seccomp:' /proc/self/status\nulimit -a\numask\n"
+      "test $(cut -d' ' -f5 /proc/$$/stat) -eq $(cut -d' ' -f5 /proc/$PPID/stat) && echo group of its parent\n"
+      "env | grep -v '^CUDNN_\\|^_=' | sort\n");
+  for (const char* before : {"", "exec 7< /dev/null; ", "exec 0<&-; ", "trap '' PIPE; trap '' XFSZ; "}) {
+    const Run alone = shell(before + look);
+    const Run traced = shell(fmt::format("{}{} trace --report /dev/null -- {}", before, program(), look));
+    INFO(before);
+    CHECK_THAT(alone.out, ContainsSubstring("group of its parent"));
+    CHECK(traced.out == alone.out);
+  }
+}
+
 TEST_CASE("trace: the program stands behind --, and its words are its own", "[trace]") {
   const Run words = run_attnprobe(traced("", "printf '<%s>' '[1,2]' --format '%%' --"));
   CHECK(words.out == "<[1,2]><--format><%%><-->");
