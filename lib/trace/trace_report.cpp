@@ -237,13 +237,16 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
     out += wrapped(fmt::format("this machine has {}", listed_gpus(findings.gpus)), 2, style.width);
   for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
   if (attention == 0 && before == 0) out += wrapped(nothing_text(findings), 2, style.width);
+  constexpr int most_shown = 100;  // of those that work
+  int shown = 0;
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (!is_attention(graphs[i])) continue;
-    out += "\n";
-    out += graphs[i].logged.refused()
-               ? report::explained_graph_text(graphs[i], style)
-               : worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
+    if (graphs[i].logged.refused())
+      out += "\n" + report::explained_graph_text(graphs[i], style);
+    else if (++shown <= most_shown)
+      out += "\n" + worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
   }
+  if (shown > most_shown) out += fmt::format("\nand {} more that work; --format json has all\n", shown - most_shown);
   if (attention > 0) out += "\n";
   out += others_text(findings);
   out += frontend_text(findings.frontend_refusals, style);

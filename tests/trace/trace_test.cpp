@@ -160,6 +160,20 @@ TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it 
   CHECK(found["notes"].empty());
 }
 
+TEST_CASE("trace: of very many graphs the report for people shows some, and the configs are all", "[trace][slow]") {
+  Programs programs;
+  std::string lengths;
+  for (int length = 8; length <= 8 * 130; length += 8) lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
+  const std::string config = programs.path("c.json"), configs = programs.path("configs.json");
+  std::ofstream(config) << R"({"heads": 8, "head_dim": 64, "mask": "causal", "seqlen": [)" << lengths << "]}";
+  const Run run =
+      run_attnprobe(traced("-o " + configs, fmt::format("{} --no-heuristics {} {} {}", ATTNPROBE_TEST_LOG_WRITER,
+                                                        cudnn_path(), programs.path("out.jsonl"), config)));
+  CHECK_THAT(run.err, ContainsSubstring("130 distinct attention graphs came to cuDNN, 0 refused"));
+  CHECK_THAT(run.err, ContainsSubstring("and 30 more that work; --format json has all"));
+  CHECK(Json::parse(read_text(configs))["configs"].size() == 130);
+}
+
 TEST_CASE("trace: a program that is interrupted with its group ends by that signal, reported", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
