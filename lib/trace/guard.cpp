@@ -39,19 +39,22 @@ int64_t writer_of_log(const std::string& name) {
 // The trace is gone: nobody reads, and the programs write on.
 void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   constexpr timespec pause{0, 200'000'000};
+  constexpr int rounds_a_search = 10;  // through all processes, for one that may yet begin a log
   setsid();
-  for (bool any = !keeps_folder; any; nanosleep(&pause, nullptr)) {
-    any = is_running(program);
+  bool any = true;
+  for (int round = 0; any; ++round, nanosleep(&pause, nullptr)) {
+    bool writes = is_running(program);
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
-      give_back_all(entry.path());
-      any = any || is_running(writer_of_log(entry.path().filename()));
+      if (!keeps_folder) give_back_all(entry.path());
+      writes = writes || is_running(writer_of_log(entry.path().filename()));
     }
+    if (round % rounds_a_search == 0) any = writes || any_process_names(folder);
   }
   if (!keeps_folder) remove_log_folder(folder);
 }
 
-[[noreturn]] void guard(const fs::path& folder, bool keeps_folder, int from_trace, int to_trace) {
+[[noreturn]] void run_guard(const fs::path& folder, bool keeps_folder, int from_trace, int to_trace) {
   prctl(PR_SET_NAME, "attnprobe-guard");
   if (chdir("/") != 0) _exit(1);  // a folder in use cannot be unmounted
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -107,7 +110,7 @@ Guard::Guard(const fs::path& folder, bool keeps_folder) {
   if (pid_ == 0) {
     orders[1].reset();
     answers[0].reset();
-    guard(folder, keeps_folder, orders[0].get(), answers[1].get());
+    run_guard(folder, keeps_folder, orders[0].get(), answers[1].get());
   }
   to_guard_ = std::move(orders[1]);
   from_guard_ = std::move(answers[0]);
