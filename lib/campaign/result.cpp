@@ -132,7 +132,7 @@ void tell_new_gpu_from_bug(Result& result) {
   for (const rules::Requirement& requirement : result.requirements) {
     if (!requirement.feature.starts_with("fused attention on ")) continue;
     result.root_cause->explanation = fmt::format(
-        "The support check passed, and then the kernel did not compile: the GPU is newer than this cuDNN. {}.",
+        "The support check passed, and then the kernel did not compile; the GPU is newer than this cuDNN: {}.",
         requirement.text);
     result.root_cause->in_general = "Use a cuDNN that knows the GPU; no engine config of this one will do.";
     return;
