@@ -30,10 +30,10 @@ std::string attribute_text(const std::optional<T>& value) {
 
 std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) {
   std::vector<std::pair<std::string, std::string>> attributes{
-          {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
-          {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
-          {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
-          {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
+      {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
+      {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
+      {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
+      {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
   if (t.ragged_multiplier) attributes.emplace_back("ragged multiplier", attribute_text(t.ragged_multiplier));
   return attributes;
 }

@@ -150,7 +150,8 @@ void add_types_and_layouts(std::vector<Entry>& all) {
                                             [](const Context& c) { return std::optional(c.spec.ragged_unit); }));
   all.push_back(text<attention::Sides>("cu_seqlens", "whose lengths are prefix sums; null: nobody's",
                                        [](const Context& c) { return c.spec.cu_seqlens; }));
-  all.push_back(boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
+  all.push_back(
+      boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
@@ -222,7 +223,8 @@ void add_rest(std::vector<Entry>& all) {
     const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
     return stats_strides(c.spec) == packed;
   }));
-  all.push_back(boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
+  all.push_back(
+      boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
   all.push_back(boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
   all.push_back(
       boolean("sum_exp", "row sums of exponentials are an output", [](const Context& c) { return c.spec.sum_exp; }));
@@ -232,8 +234,8 @@ void add_rest(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.ordered_dq; }));
   all.push_back(boolean("unfuse_fma", "multiply and add of the softmax apart",
                         [](const Context& c) { return c.spec.unfuse_fma; }));
-  all.push_back(
-      boolean("dynamic_shapes", "one plan for extents that change", [](const Context& c) { return c.spec.dynamic_shapes; }));
+  all.push_back(boolean("dynamic_shapes", "one plan for extents that change",
+                        [](const Context& c) { return c.spec.dynamic_shapes; }));
   all.push_back(boolean("override_shapes", "extents may be given anew when the plan runs",
                         [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(
