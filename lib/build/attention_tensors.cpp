@@ -78,7 +78,8 @@ graph::Uid add_rope(GraphBuilder& g, const AttentionSpec& s, graph::Uid x, Role 
   graph::Rope op;
   op.x = x;
   op.angles = g.tensor(angles, DataType::f32, {dims[2], 1, 1, rotated}, {rotated, rotated, rotated, 1});
-  op.y = g.virtual_tensor(g.at(x).role, g.at(x).data_type, dims, strides);
+  // In memory, as cudnn-frontend has it (Graph::rope): the backward pass wants it.
+  op.y = g.tensor("rotated " + g.at(x).name, g.at(x).data_type, dims, strides);
   op.scale = 1;
   op.dim = rotated;
   g.add(op);
