@@ -26,7 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr pid_t end_message = -1;  // else the traced program's process id
+// What the trace sends: one of these, or the traced program's process id. An answer is the numbers of the signals that came,
+// then `all_told`.
+constexpr pid_t end_message = -1, ask_message = -2;
+constexpr unsigned char all_told = 0;
 
 // Of "cudnn-PID.log"; 0 for another name.
 int64_t writer_of_log(const std::string& name) {
@@ -69,21 +72,28 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
-  const int signals = signalfd(-1, &all, SFD_CLOEXEC);
+  const int signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+  const auto tell = [to_trace](unsigned char number) {
+    const ssize_t ignored = write(to_trace, &number, 1);
+    static_cast<void>(ignored);  // a trace that is gone is seen by the other pipe
+  };
+  const auto tell_signals = [&] {
+    signalfd_siginfo info{};
+    while (read(signals, &info, sizeof info) == sizeof info) tell(static_cast<unsigned char>(info.ssi_signo));
+  };
   pid_t program = 0;
   while (true) {
     std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {from_trace, POLLIN, 0}}};
     if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
-    if ((ready[0].revents & POLLIN) != 0) {
-      signalfd_siginfo info{};
-      if (read(signals, &info, sizeof info) != sizeof info) continue;
-      const auto number = static_cast<unsigned char>(info.ssi_signo);
-      if (write(to_trace, &number, 1) != 1) break;
-    }
-    if ((ready[1].revents & (POLLIN | POLLHUP)) != 0) {
-      pid_t message = 0;
-      if (read(from_trace, &message, sizeof message) != sizeof message) break;
-      if (message == end_message) _exit(0);
+    tell_signals();
+    if ((ready[1].revents & (POLLIN | POLLHUP)) == 0) continue;
+    pid_t message = 0;
+    if (read(from_trace, &message, sizeof message) != sizeof message) break;
+    if (message == end_message) _exit(0);
+    if (message == ask_message) {
+      tell_signals();
+      tell(all_told);
+    } else {
       program = message;
     }
   }
@@ -131,14 +141,19 @@ void Guard::watch(pid_t program) const {
 }
 
 bool Guard::got(int signal) const {
-  constexpr int longest_wait_ms = 100;
+  constexpr timespec delivery{0, 5'000'000};  // the kernel goes through the group, one after another
+  constexpr int longest_wait_ms = 1000;
+  nanosleep(&delivery, nullptr);
+  const pid_t message = ask_message;
+  if (write(to_guard_.get(), &message, sizeof message) != sizeof message) return false;
+  bool found = false;
   pollfd ready{from_guard_.get(), POLLIN, 0};
   while (poll(&ready, 1, longest_wait_ms) == 1 && (ready.revents & POLLIN) != 0) {
     unsigned char number = 0;
-    if (read(from_guard_.get(), &number, 1) != 1) return false;
-    if (number == signal) return true;
+    if (read(from_guard_.get(), &number, 1) != 1 || number == all_told) break;
+    found = found || number == signal;
   }
-  return false;
+  return found;
 }
 
 void Guard::leave_behind() {
