@@ -30,7 +30,8 @@ std::string attribute_text(const std::optional<T>& value) {
 
 // A host value has one element however many axes there are: cudnn-frontend gives some one, some four.
 bool is_host_value(const Tensor& t) {
-  return t.by_value && std::all_of(t.dims.begin(), t.dims.end(), [](int64_t extent) { return extent == 1; });
+  return t.by_value && !t.dims.empty() &&
+         std::all_of(t.dims.begin(), t.dims.end(), [](int64_t extent) { return extent == 1; });
 }
 
 std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) {
