@@ -128,4 +128,26 @@ def random_table_call(dice, base):
         call["window_left"], call["window_right"] = dice.choice([(None, 0), (128, 0), (128, 64), (128, None), (None, 64)])
     call["paged"] = call["kv_cache"] and dice.random() < 0.6
     call["cuda_graph"] = dice.random() < 0.2
+    if dice.random() < 0.06:
+        call.update(corner(dice, call))
     return completed(call)
+
+
+def corner(dice, call):
+    """Values that seldom meet by chance: offsets beyond 32 bits, cuDNN 9.14.0's windows, the backend for 512 tokens."""
+    plain = {"fp8_recipe": None, "dtype": "bf16", "kv_cache": False, "paged": False, "qkv_layout_group": "hd_hd_hd", "heads_kv": call["heads_q"],
+             "bias_type": "no_bias", "bias_shape": None, "window_left": None, "window_right": None, "softmax_type": "vanilla"}
+    which = dice.choice(["offsets", "window", "512", "512"])
+    if which == "offsets":
+        length = dice.choice([524288, 1048576, 4194304])
+        return plain | {"qkv_format": "thd", "attn_mask_type": "padding", "sm": 90, "cudnn": dice.choice([90100, 90200, 90300, 90500]),
+                        "seqlen_q": length, "seqlen_kv": length, "head_dim_qk": 128, "head_dim_v": 128}
+    if which == "window":
+        return plain | {"cudnn": 91400, "seqlen_q": 1024, "seqlen_kv": dice.choice([1024, 2048]), "window_left": 128, "window_right": 0,
+                        "head_dim_qk": 64, "head_dim_v": 64, "attn_mask_type": dice.choice(["no_mask", "padding_causal", "causal"])}
+    length = dice.choice([64, 128, 512, 576])
+    bias = dice.choice(["no_bias", "no_bias", "post_scale_bias"])
+    return plain | {"sm": dice.choice([80, 90]), "cudnn": dice.choice(VERSIONS[:19]), "qkv_format": dice.choice(["bshd", "sbhd"]),
+                    "qkv_layout_group": dice.choice(["3hd", "hd_2hd", "hd_hd_hd", "h3d"]), "seqlen_q": length, "seqlen_kv": length,
+                    "head_dim_qk": 64, "head_dim_v": 64, "bias_type": bias, "bias_shape": "1hss" if bias != "no_bias" else None,
+                    "attn_mask_type": dice.choice(["no_mask", "padding", "causal", "padding_causal"])}
