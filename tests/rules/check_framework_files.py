@@ -424,7 +424,9 @@ def page():
               "* All 32 releases of JAX from 0.4.31 to 0.12.0.1, `check_layout` and `check_is_flash_attention`: 10,000 calls each,"
               " refusals and their words ([compare_jax_gates.py](../tests/rules/compare_jax_gates.py)).",
               "* All 22 releases of Transformer Engine from 2.2.0 to 2.20.2, `get_attention_backend`: 10,000 calls each, refusals and the first"
-              " reason ([results/transformer-engine-gate.md](results/transformer-engine-gate.md)).", ""]
+              " reason ([results/transformer-engine-gate.md](results/transformer-engine-gate.md)).",
+              "* All 20 releases of Transformer Engine from 2.2.0 to 2.18.0, `nvte_get_fused_attn_backend`: 10,000 calls each"
+              " ([results/transformer-engine-table.md](results/transformer-engine-table.md)).", ""]
     for path in sorted(FOLDER.glob("*.json")):
         lines += page_for(json.loads(path.read_text()))
     return "\n".join(lines).rstrip() + "\n"
