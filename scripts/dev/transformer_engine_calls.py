@@ -135,8 +135,9 @@ def random_table_call(dice, base):
 
 def corner(dice, call):
     """Values that seldom meet by chance: offsets beyond 32 bits, cuDNN 9.14.0's windows, the backend for 512 tokens."""
-    plain = {"fp8_recipe": None, "dtype": "bf16", "kv_cache": False, "paged": False, "qkv_layout_group": "hd_hd_hd", "heads_kv": call["heads_q"],
-             "bias_type": "no_bias", "bias_shape": None, "window_left": None, "window_right": None, "softmax_type": "vanilla"}
+    plain = {"fp8_recipe": None, "dtype": "bf16", "kv_cache": False, "paged": False, "qkv_layout_group": "hd_hd_hd",
+             "heads_kv": call["heads_q"], "bias_type": "no_bias", "bias_shape": None, "window_left": None,
+             "window_right": None, "softmax_type": "vanilla"}
     which = dice.choice(["offsets", "window", "512", "512"])
     if which == "offsets":
         length = dice.choice([524288, 1048576, 4194304])

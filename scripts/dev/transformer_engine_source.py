@@ -30,7 +30,8 @@ class Source:
 
     def text(self, tag, path):
         if self.git:
-            return subprocess.run(["git", "--git-dir", self.git, "show", f"{tag}:{path}"], check=True, capture_output=True, text=True).stdout
+            command = ["git", "--git-dir", self.git, "show", f"{tag}:{path}"]
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout
         kept = CACHE / tag / path.rsplit("/", 1)[1]
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
