@@ -114,7 +114,7 @@ Field compute_dtype() {
   field.set = [](Newer& s, const JsonView& v) { s.compute_dtype = v.one_of<DataType>(compute_types); };
   field.get = [](const Newer& s) { return s.compute_dtype == DataType::f32 ? Json() : Json(name_of(s.compute_dtype)); };
   field.otherwise = "`f32`";
-  field.example = "\"f32\"";
+  field.example = "\"f16\"";
   return field;
 }
 

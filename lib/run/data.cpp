@@ -367,7 +367,30 @@ double factor_of(Role role, double keep) {
   }
 }
 
+namespace {
+
+// What cuDNN got after 9.21 and no data is made for: a kernel would read lengths or scales that are none.
+const char* without_data(const OpGraph& graph) {
+  for (const auto& tensor : graph.tensors)
+    if (tensor.ragged_multiplier) return "ragged offsets in tokens";
+  for (const auto& operation : graph.operations) {
+    if (std::holds_alternative<graph::Rope>(operation)) return "rotary embedding";
+    const auto* forward = std::get_if<graph::SdpaForward>(&operation);
+    const auto* backward = std::get_if<graph::SdpaBackward>(&operation);
+    if (forward != nullptr && (forward->cu_seq_len_q || forward->cu_seq_len_kv)) return "prefix sums of lengths";
+    if (backward != nullptr && (backward->cu_seq_len_q || backward->cu_seq_len_kv)) return "prefix sums of lengths";
+    if (forward != nullptr && forward->descale_q) return "fp8 in the unified SDPA operation";
+    if (forward != nullptr && forward->stats_log2.value_or(false)) return "statistics in log2";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 GraphData plan_data(const OpGraph& graph, const RunOptions& options) {
+  if (const char* what = without_data(graph))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: attnprobe checks and compiles such graphs, and has no data for running them", what));
   return Planner(graph, options).run();
 }
 

@@ -52,7 +52,8 @@ struct GraphData {
   bool backward = false;            ///< gradients are computed
 };
 
-/// Throws Error(usage) for an unknown regime or lengths that do not fit.
+/// Throws Error(usage) for an unknown regime, lengths that do not fit, and a graph with what no data is made for: prefix sums,
+/// offsets in tokens, rotary embedding, fp8 in the unified operation, statistics in log2.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
 /// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: scale_s -> 128.

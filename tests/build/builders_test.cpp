@@ -940,7 +940,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     CudnnVersion last_composite, first_unified;  // 0: there is none
     const char* reason;                          // why it was composite at last_composite
   };
-  constexpr const char* mask_given = "cudnn-frontend's unified form has no dropout mask of the caller's";
+  constexpr const char* mask_given = "the unified form of cudnn-frontend 1.32 has no dropout mask of the caller's";
   const Choice choices[] = {
       {"", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
       {R"("pass": "fprop_train")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
@@ -972,11 +972,13 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
        "the unified SDPA operation takes a score modifier only from cuDNN 9.21"},
       {R"("dropout": 0.5)", 92100, 92200, "the unified SDPA operation takes dropout only from cuDNN 9.22"},
       {R"("dropout": 0.5, "pass": "fprop_train")", 92300, 0,
-       "cudnn-frontend's unified form has no dropout together with statistics"},
+       "the unified form of cudnn-frontend 1.32 has no dropout together with statistics"},
       {R"("dropout": {"probability": 0.5, "form": "mask"})", 92300, 0, mask_given},
-      {R"("dtype": "fp8_e4m3")", 92300, 0, "cudnn-frontend's unified form has no fp8"},
-      // cudnn-frontend asks no type but fp8: what cuDNN makes of it is cuDNN's to say.
-      {R"("dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("dtype": "fp8_e4m3")", 92300, 0, "the unified SDPA operation takes fp8 only from cuDNN 9.25"},
+      {R"("dtype": "f32")", 91301, 0, "the unified form of cudnn-frontend 1.32 has no f32"},
+      // An older one asks no type but fp8: what cuDNN makes of it is cuDNN's to say.
+      {R"("dtype": "f32", "frontend": "1.23")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
+      {R"("dtype": "fp8_e4m3", "frontend": "1.23")", 92800, 0, "the unified form of cudnn-frontend 1.23 has no fp8"},
       {R"("o_dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"}};
   for (const auto& [members, last_composite, first_unified, reason] : choices) {
     const AttentionSpec spec = sdpa_with(members);
