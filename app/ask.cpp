@@ -204,8 +204,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     campaigns.push_back(
         by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
                 : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
-    if (!by_rule && options.campaign.walk.sweep_where_none)
-      campaign::ask_other_versions(campaigns.back(), beside);
+    if (!by_rule && options.campaign.walk.sweep_where_none) campaign::ask_other_versions(campaigns.back(), beside);
     before += group.questions.size() * group.targets.size();
   }
   progress.end();

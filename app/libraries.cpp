@@ -61,8 +61,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 std::unique_ptr<campaign::WalkCache> usual_cache() try {
   const fs::path file = campaign::default_cache_file();
   if (file.empty()) return nullptr;
-  return std::make_unique<campaign::WalkCache>(file,
-                                               [](const std::string& message) { spdlog::debug("{}", message); });
+  return std::make_unique<campaign::WalkCache>(file, [](const std::string& message) { spdlog::debug("{}", message); });
 } catch (const Error& e) {
   spdlog::warn("{}", e.what());
   return nullptr;

@@ -108,6 +108,8 @@ void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program)
   auto options = std::make_shared<TraceCommand>();
   auto* command = app.add_subcommand(
       "trace", "Run a program and say which attention it brought to cuDNN, with which engines, and what was refused");
+  command->footer(
+      "Exit code: the program's own, or its signal; 127 where it is not found, 126 where it cannot be executed.");
   command->add_option("PROGRAM", options->misplaced,
                       "the program and its arguments, behind --: attnprobe trace -- python train.py");
   command->add_option("-o,--output", options->configs, "file for the configs that ask about all of it elsewhere");

@@ -69,8 +69,8 @@ struct Options {
   std::string program = ATTNPROBE_INSTALLED_PROGRAM;  ///< attnprobe; where it is not there it is looked for
 };
 
-/// Targets by the words of --target: ids of the catalogue ("l40s", "RTX 4090"), "all", "representative", files, and
-/// "device:0", "device:all" for this machine's own. A comma list. Throws Error(usage) for what there is not, with the
+/// Targets by the words of --target: ids of the catalogue ("l40s", "RTX 4090"), "all", "each-sm", "representative", files,
+/// and "device:0", "device:all" for this machine's own. A comma list. Throws Error(usage) for what there is not, with the
 /// nearest name, and Error(environment) where the machine has no GPU.
 std::vector<gpu::Target> find_targets(const std::string& words, const Options& options = {});
 

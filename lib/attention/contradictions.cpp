@@ -88,6 +88,10 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (spec.stats_log2 && is_bprop(spec))
     found.push_back({"stats_log2", "no backward pass says to which base its statistics are; it takes natural ones"});
   if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it before the forward pass alone"});
+  if (spec.rope && spec.rope->k && spec.pattern == Pattern::sdpa_composite)
+    found.push_back({"rope",
+                     "the composite graph takes K transposed, and cuDNN's operation does not rotate a transposed K "
+                     "(measured, 9.24 to 9.28); use pattern \"sdpa_unified\", or {\"k\": false}"});
   if (spec.rope && spec.rope->k && spec.paged && spec.paged->k)
     found.push_back({"rope", "a paged K is not rotated on its way; say {\"k\": false}"});
   if (spec.rope && spec.rope->dim.value_or(0) > spec.head_dim_qk)
@@ -122,7 +126,8 @@ void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>&
 
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool unified = spec.pattern == Pattern::sdpa_unified ||
-                       (spec.pattern == Pattern::sdpa && (spec.cu_seqlens || spec.ragged_unit == RaggedUnit::token));
+                       (spec.pattern == Pattern::sdpa &&
+                        (spec.cu_seqlens || spec.ragged_unit == RaggedUnit::token || (spec.rope && spec.rope->k)));
   if (unified && spec.dropout && (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
     found.push_back({"dropout",
                      "the unified SDPA operation draws its mask itself, from tensors; use pattern \"sdpa_composite\" "

@@ -147,7 +147,7 @@ std::vector<Field> newer_fields() {
                  "from 1.27 under CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT=0 (cuDNN 9.25)",
                  &Newer::ordered_dq),
       compute_dtype(),
-      newer_flag("unfuse_fma", "the softmax's multiply and add apart (cuDNN 9.22)", &Newer::unfuse_fma),
+      newer_flag("unfuse_fma", "the softmax's multiply and add apart (cuDNN 9.21)", &Newer::unfuse_fma),
       newer_flag("dynamic_shapes", "one plan for extents that change", &Newer::dynamic_shapes),
       newer_flag("override_shapes", "extents may be given anew when the plan runs (cuDNN 9.21)",
                  &Newer::override_shapes),

@@ -46,7 +46,7 @@ enum class ScoreModifierKind {
   head_factor,        ///< times a tensor {1, heads_q, 1, 1}
   score_factor,       ///< times a tensor of the scores' shape, in the io type
   mask_i32,           ///< select by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
-  mask_boolean,  ///< a bit an element
+  mask_boolean,       ///< a bit an element
   mask_byte_boolean,
   mask_i8,
   relu,
@@ -155,7 +155,7 @@ struct AttentionSpec {
   bool block_mask = false;  ///< one bit a 128x128 tile of scores
   std::optional<Rope> rope;
   std::optional<Dropout> dropout;
-  std::optional<bool> stats;                ///< softmax statistics as an output; none: true for Pass::fprop_train
+  std::optional<bool> stats;                 ///< softmax statistics as an output; none: true for Pass::fprop_train
   std::optional<TensorLayout> stats_layout;  ///< of {b, h, s, 1}; none: bhsd, or by token where they are ragged
   std::optional<DataType> stats_dtype;       ///< none: f32
   bool stats_log2 = false;                   ///< statistics to base 2
@@ -163,10 +163,10 @@ struct AttentionSpec {
   bool deterministic = false;                ///< bprop
   bool ordered_dq = false;                   ///< bprop, deterministic: dQ summed in f32 memory in a fixed order
   std::optional<Paged> paged;
-  std::optional<Fp8Scaling> fp8;  ///< none: delayed where O is fp8, else current
-  bool softmax = true;            ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without it
-  DataType compute_dtype = DataType::f32;  ///< of the unified operation's sums
-  bool unfuse_fma = false;        ///< multiply and add of the softmax apart
+  std::optional<Fp8Scaling> fp8;                         ///< none: delayed where O is fp8, else current
+  bool softmax = true;                                   ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without it
+  DataType compute_dtype = DataType::f32;                ///< of the unified operation's sums
+  bool unfuse_fma = false;                               ///< multiply and add of the softmax apart
   bool dynamic_shapes = false, override_shapes = false;  ///< extents may change when the plan runs
   std::optional<std::string> frontend;  ///< release of cudnn-frontend, "1.32"; none: the newest that attnprobe knows
 };

@@ -8,7 +8,22 @@
 namespace attnprobe {
 
 /// Those of cudnnDataType_t that attention graphs use (cudnn_graph.h).
-enum class DataType { f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp4_e2m1, byte_boolean };
+enum class DataType {
+  f16,
+  bf16,
+  f32,
+  f64,
+  i8,
+  u8,
+  i32,
+  i64,
+  boolean,
+  fp8_e4m3,
+  fp8_e5m2,
+  fp8_e8m0,
+  fp4_e2m1,
+  byte_boolean
+};
 
 /// The element types of fp8 attention; not fp8_e8m0, which block scales have.
 constexpr bool is_fp8(DataType type) {

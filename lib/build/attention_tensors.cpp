@@ -78,8 +78,10 @@ graph::Uid add_rope(GraphBuilder& g, const AttentionSpec& s, graph::Uid x, Role 
   graph::Rope op;
   op.x = x;
   op.angles = g.tensor(angles, DataType::f32, {dims[2], 1, 1, rotated}, {rotated, rotated, rotated, 1});
-  op.y = g.virtual_tensor(g.at(x).role, g.at(x).data_type, dims, strides);
-  if (s.rope->dim) op.dim = s.rope->dim;
+  // In memory, as cudnn-frontend has it (Graph::rope): the backward pass wants it.
+  op.y = g.tensor("rotated " + g.at(x).name, g.at(x).data_type, dims, strides);
+  op.scale = 1;
+  op.dim = rotated;
   g.add(op);
   return op.y;
 }
@@ -113,8 +115,7 @@ graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, Role role, co
   const Dims rows = row_dims(s);
   // A workspace that is not ragged is packed.
   const bool is_stats = role == Role::stats;
-  const Dims strides =
-      offsets.stats || (is_stats && s.stats_layout) ? as_dims(stats_strides(s)) : packed_strides(rows);
+  const Dims strides = offsets.stats || (is_stats && s.stats_layout) ? as_dims(stats_strides(s)) : packed_strides(rows);
   const DataType type = is_stats ? s.stats_dtype.value_or(DataType::f32) : DataType::f32;
   return with_offset(g, g.tensor(role, type, rows, strides), offsets.stats);
 }

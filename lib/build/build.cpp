@@ -27,7 +27,8 @@ graph::OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& cont
 void count_tokens(graph::OpGraph& graph) {
   for (graph::Tensor& t : graph.tensors)
     if (t.ragged_offset && t.role != graph::Role::page_table_k && t.role != graph::Role::page_table_v)
-      t.ragged_multiplier = t.strides[t.role == graph::Role::k_transposed || t.role == graph::Role::v_transposed ? 3 : 2];
+      t.ragged_multiplier =
+          t.strides[t.role == graph::Role::k_transposed || t.role == graph::Role::v_transposed ? 3 : 2];
 }
 
 graph::OpGraph build_whole(const AttentionSpec& spec, const BuildContext& context) {

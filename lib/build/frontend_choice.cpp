@@ -21,7 +21,7 @@ std::string release_of(const AttentionSpec& spec) {
 
 // What no composite graph can say: cuDNN is then asked with the operation that can, however old it is.
 bool only_unified(const AttentionSpec& spec) {
-  return spec.cu_seqlens || spec.ragged_unit == attention::RaggedUnit::token;
+  return spec.cu_seqlens || spec.ragged_unit == attention::RaggedUnit::token || (spec.rope && spec.rope->k);
 }
 
 // What keeps the graph from the unified operation; none if nothing does.
@@ -53,11 +53,17 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
   const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
   FrontendChoice made;
   made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form", release_of(spec));
+  bool orders_dq = false;
   for (const rules::ForcedConfigRule& rule : rules.forced_configs) {
     if (!rules::holds(rule.when, problem)) continue;
     made.forced = ForcedConfig{rule.engine, rule.knobs};
     made.choice += "; it builds one engine config here and asks no heuristic (mode FRONTEND)";
+    orders_dq = rule.id == "forced_ordered_dq";
     break;
+  }
+  if (spec.ordered_dq && !orders_dq) {
+    spec.ordered_dq = false;
+    made.choice += "; it orders the sums of dQ on Hopper alone, from cuDNN 9.25 and its own release 1.27 on";
   }
   spec.pattern = Pattern::sdpa_composite;
   if (const auto& fact = rules.fact("adds_padding"); rules::holds(fact.when, problem)) {

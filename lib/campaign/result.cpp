@@ -123,11 +123,30 @@ void judge(Result& result) {
   }
 }
 
+namespace {
+
+// A cuDNN from before a GPU takes the new compute capability for one of its family, passes the support check and has no kernel
+// that compiles for it: no bug of a kernel, but too old a cuDNN.
+void tell_new_gpu_from_bug(Result& result) {
+  if (!result.root_cause || result.root_cause->category != diagnose::Category::compilation) return;
+  for (const rules::Requirement& requirement : result.requirements) {
+    if (!requirement.feature.starts_with("fused attention on ")) continue;
+    result.root_cause->explanation = fmt::format(
+        "The support check passed, and then the kernel did not compile; the GPU is newer than this cuDNN: {}.",
+        requirement.text);
+    result.root_cause->in_general = "Use a cuDNN that knows the GPU; no engine config of this one will do.";
+    return;
+  }
+}
+
+}  // namespace
+
 void add_version_rules(Result& result) {
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
   const auto& spec = result.config.spec;
   if (!result.environment_broken)
     result.requirements = rules::unmet_requirements(spec, result.cudnn_version, result.target.sm);
+  tell_new_gpu_from_bug(result);
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
   const auto from = rules::first_version(spec, result.cudnn_version, result.target.sm);

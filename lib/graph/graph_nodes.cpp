@@ -28,12 +28,21 @@ std::string attribute_text(const std::optional<T>& value) {
   return value ? attribute_text(*value) : "unset";
 }
 
+// A host value has one element however many axes there are: cudnn-frontend gives some one, some four.
+bool is_host_value(const Tensor& t) {
+  return t.by_value && !t.dims.empty() &&
+         std::all_of(t.dims.begin(), t.dims.end(), [](int64_t extent) { return extent == 1; });
+}
+
 std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) {
+  const std::vector<int64_t> ones(4, 1);
+  const auto& dims = is_host_value(t) ? ones : t.dims;
+  const auto& strides = is_host_value(t) ? ones : t.strides;
   std::vector<std::pair<std::string, std::string>> attributes{
-          {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(t.dims)},
-          {"strides", attribute_text(t.strides)},       {"alignment", attribute_text(t.alignment)},
-          {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
-          {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
+      {"data type", attribute_text(t.data_type)},   {"dims", attribute_text(dims)},
+      {"strides", attribute_text(strides)},         {"alignment", attribute_text(t.alignment)},
+      {"virtual", attribute_text(t.is_virtual)},    {"by value", attribute_text(t.by_value)},
+      {"reordering", attribute_text(t.reordering)}, {"ragged", attribute_text(t.ragged_offset.has_value())}};
   if (t.ragged_multiplier) attributes.emplace_back("ragged multiplier", attribute_text(t.ragged_multiplier));
   return attributes;
 }

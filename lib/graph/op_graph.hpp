@@ -27,9 +27,9 @@ struct Tensor {
   bool is_virtual = false;             ///< lives only inside the fused kernel
   bool by_value = false;               ///< a scalar given as a host value at execute time
   Reordering reordering = Reordering::NONE;
-  std::optional<Uid> ragged_offset;  ///< the tensor that holds the offset of each batch entry
+  std::optional<Uid> ragged_offset;          ///< the tensor that holds the offset of each batch entry
   std::optional<int64_t> ragged_multiplier;  ///< elements that an offset counts as one; none: 1 (from 9.24)
-  std::optional<double> value;       ///< of a by-value scalar, where known; not part of the hash
+  std::optional<double> value;               ///< of a by-value scalar, where known; not part of the hash
 };
 
 /// C = A B, over the last two dims.

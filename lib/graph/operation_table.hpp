@@ -103,8 +103,8 @@
   LATER(seq_len_kv,        input,  OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC,         3001, "seqLenKVDesc",        "seqLenKVDesc",        92100) \
   LATER(left_bound,        input,  OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC,        3003, "leftBoundDesc",       "leftBoundDesc",       92100) \
   LATER(shift_right_bound, input,  OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC, 3004, "shiftRightBoundDesc", "shiftRightBoundDesc", 92100) \
-  LATER(cu_seq_len_q,      input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC,       3009, "",                    "",                    92400) \
-  LATER(cu_seq_len_kv,     input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC,      3008, "",                    "",                    92400) \
+  LATER(cu_seq_len_q,      input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC,       3009, "cuSeqLenQDesc",       "cuSeqLenQDesc",       92400) \
+  LATER(cu_seq_len_kv,     input,  OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC,      3008, "cuSeqLenKVDesc",      "cuSeqLenKVDesc",      92400) \
   LATER(y,                 output, OPERATION_DIAGONAL_BAND_MASK_YDESC,                  3006, "yDesc",               "Y",                   92100) \
   LATER(comparison,        value,  OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE,        3007, "comparison_mode",     "comparisonMode",      92100)
 
@@ -115,14 +115,14 @@
   LATER(stats,   output, OPERATION_SOFTMAX_STATS_DESC,   3102, "statsDesc",  "statsDesc",  92100) \
   LATER(max,     output, OPERATION_SOFTMAX_MAX_DESC,     3103, "maxDesc",    "maxDesc",    92100) \
   LATER(sum_exp, output, OPERATION_SOFTMAX_SUM_EXP_DESC, 3104, "sumExpDesc", "sumExpDesc", 92100) \
-  LATER(stats_log2, value, OPERATION_SOFTMAX_STATS_LOG2, 3106, "",           "",           92700)
+  LATER(stats_log2, value, OPERATION_SOFTMAX_STATS_LOG2, 3106, by_code,      "statsLog2",  92700)
 
 #define ATTNPROBE_ROWS_Rope(ROW, LATER, INNER) \
-  LATER(x,      input,     OPERATION_ROPE_FWD_XDESC,        3400, "", "", 92400) \
-  LATER(angles, input,     OPERATION_ROPE_FWD_FREQSDESC,    3402, "", "", 92400) \
-  LATER(y,      output,    OPERATION_ROPE_FWD_YDESC,        3401, "", "", 92400) \
-  LATER(scale,  f32_value, OPERATION_ROPE_FWD_OUTPUT_SCALE, 3403, "", "", 92400) \
-  LATER(dim,    value,     OPERATION_ROPE_FWD_ROPE_DIM,     3404, "", "", 92400)
+  LATER(x,      input,     OPERATION_ROPE_FWD_XDESC,        3400, "#0",    "X",            92400) \
+  LATER(angles, input,     OPERATION_ROPE_FWD_FREQSDESC,    3402, "#2",    "freqs",        92400) \
+  LATER(y,      output,    OPERATION_ROPE_FWD_YDESC,        3401, "#1",    "Y",            92400) \
+  LATER(scale,  f32_value, OPERATION_ROPE_FWD_OUTPUT_SCALE, 3403, by_code, "output_scale", 92400) \
+  LATER(dim,    value,     OPERATION_ROPE_FWD_ROPE_DIM,     3404, by_code, "rope_dim",     92400)
 
 // The scores that the operation hands to its sub-graph count as its output, what comes back as input.
 #define ATTNPROBE_ROWS_SdpaForward(ROW, LATER, INNER) \
@@ -141,17 +141,17 @@
   ROW  (page_table_v,        input,      OPERATION_SDPA_FWD_PAGE_TABLE_VDESC,      2808, "pageTableVDesc",     "pageTableV",         91500) \
   LATER(score_input,         output_uid, OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID,    2812, by_code,              "subgraphInputUid",   92100) \
   LATER(score_output,        input_uid,  OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID,   2813, by_code,              "subgraphOutputUid",  92100) \
-  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC,      2820, "",                   "",                   92400) \
-  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC,     2821, "",                   "",                   92400) \
-  LATER(descale_q,           input,      OPERATION_SDPA_FWD_DESCALE_QDESC,         2822, "",                   "",                   92500) \
-  LATER(descale_k,           input,      OPERATION_SDPA_FWD_DESCALE_KDESC,         2823, "",                   "",                   92500) \
-  LATER(descale_v,           input,      OPERATION_SDPA_FWD_DESCALE_VDESC,         2824, "",                   "",                   92500) \
-  LATER(descale_s,           input,      OPERATION_SDPA_FWD_DESCALE_SDESC,         2825, "",                   "",                   92500) \
-  LATER(scale_s,             input,      OPERATION_SDPA_FWD_SCALE_SDESC,           2826, "",                   "",                   92500) \
-  LATER(scale_o,             input,      OPERATION_SDPA_FWD_SCALE_ODESC,           2827, "",                   "",                   92500) \
-  LATER(amax_s,              output,     OPERATION_SDPA_FWD_AMAX_SDESC,            2828, "",                   "",                   92500) \
-  LATER(amax_o,              output,     OPERATION_SDPA_FWD_AMAX_ODESC,            2829, "",                   "",                   92500) \
-  LATER(unfuse_fma,          value,      OPERATION_SDPA_FWD_UNFUSE_FMA,            2819, "",                   "",                   92200) \
+  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC,      2820, "cuSeqLenQDesc",      "cuSeqLenQ",          92400) \
+  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC,     2821, "cuSeqLenKVDesc",     "cuSeqLenKV",         92400) \
+  LATER(descale_q,           input,      OPERATION_SDPA_FWD_DESCALE_QDESC,         2822, "descaleQDesc",       "descaleQ",           92500) \
+  LATER(descale_k,           input,      OPERATION_SDPA_FWD_DESCALE_KDESC,         2823, "descaleKDesc",       "descaleK",           92500) \
+  LATER(descale_v,           input,      OPERATION_SDPA_FWD_DESCALE_VDESC,         2824, "descaleVDesc",       "descaleV",           92500) \
+  LATER(descale_s,           input,      OPERATION_SDPA_FWD_DESCALE_SDESC,         2825, "descaleSDesc",       "descaleS",           92500) \
+  LATER(scale_s,             input,      OPERATION_SDPA_FWD_SCALE_SDESC,           2826, "scaleSDesc",         "scaleS",             92500) \
+  LATER(scale_o,             input,      OPERATION_SDPA_FWD_SCALE_ODESC,           2827, "scaleODesc",         "scaleO",             92500) \
+  LATER(amax_s,              output,     OPERATION_SDPA_FWD_AMAX_SDESC,            2828, "amaxSDesc",          "amaxS",              92500) \
+  LATER(amax_o,              output,     OPERATION_SDPA_FWD_AMAX_ODESC,            2829, "amaxODesc",          "amaxO",              92500) \
+  LATER(unfuse_fma,          value,      OPERATION_SDPA_FWD_UNFUSE_FMA,            2819, by_code,              "unfuseFma",          92100) \
   INNER(stats_log2,          value) \
   INNER(sink,                input) \
   LATER(dropout_probability, f32_value,  OPERATION_SDPA_FWD_DROPOUT_PROBABILITY,   2818, by_code,              "dropoutProbability", 92100) \
@@ -186,8 +186,8 @@
   LATER(dropout_probability, f32_value,  OPERATION_SDPA_BWD_DROPOUT_PROBABILITY,  2874, by_code, "dropoutProbability", 91901) \
   LATER(seed,                input,      OPERATION_SDPA_BWD_DROPOUT_SEED_DESC,    2872, "",      "dropoutSeed",        91901) \
   LATER(offset,              input,      OPERATION_SDPA_BWD_DROPOUT_OFFSET_DESC,  2873, "",      "dropoutOffset",      91901) \
-  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_QDESC,     2870, "",      "",                   92800) \
-  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_KVDESC,    2871, "",      "",                   92800)
+  LATER(cu_seq_len_q,        input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_QDESC,     2870, "",      "cuSeqLenQ",          92800) \
+  LATER(cu_seq_len_kv,       input,      OPERATION_SDPA_BWD_CU_SEQ_LEN_KVDESC,    2871, "",      "cuSeqLenKV",         92800)
 // clang-format on
 
 namespace attnprobe::graph {

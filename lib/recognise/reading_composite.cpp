@@ -88,8 +88,8 @@ std::optional<SeenSoftmax> primitive_softmax(const GraphView& view, const Steps&
 std::optional<SeenSoftmax> seen_softmax(const GraphView& view, const Steps& steps) {
   for (size_t i = 0; i < steps.size(); ++i)
     if (const auto* op = std::get_if<graph::Softmax>(steps[i]))
-      return SeenSoftmax{i, i + 1, op->sink.has_value(), op->stats, op->max, op->sum_exp,
-                         op->stats_log2.value_or(false)};
+      return SeenSoftmax{i,       i + 1,       op->sink.has_value(),          op->stats,
+                         op->max, op->sum_exp, op->stats_log2.value_or(false)};
   return primitive_softmax(view, steps);
 }
 
@@ -240,7 +240,8 @@ std::optional<Reading> read_composite(const GraphView& view, const ReadingChoice
   spec.pattern = Pattern::sdpa_composite;
   bool block_scaled = false;
   AttentionPorts p;
-  p.q = view.find(before_rope(reading, view, quantised(view, scores->a, block_scaled).value_or(0), &attention::Rope::q));
+  p.q =
+      view.find(before_rope(reading, view, quantised(view, scores->a, block_scaled).value_or(0), &attention::Rope::q));
   read_key_or_value(view, quantised(view, scores->b, block_scaled).value_or(0), true, p);
   read_key_or_value(view, quantised(view, output->b, block_scaled).value_or(0), false, p);
   if (const graph::Uid k = before_rope(reading, view, scores->b, &attention::Rope::k); k != scores->b)

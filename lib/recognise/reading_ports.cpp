@@ -217,7 +217,9 @@ graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, 
   auto& rope = reading.spec.rope;
   if (!rope) rope = attention::Rope{false, false, {}};
   *rope.*side = true;
-  if (op->dim.value_or(0) != 0) rope->dim = op->dim;
+  const graph::Tensor* x = view.find(op->x);
+  const bool whole = x == nullptr || x->dims.size() != 4 || op->dim.value_or(0) == x->dims[3];
+  if (!whole && op->dim.value_or(0) != 0) rope->dim = op->dim;
   return op->x;
 }
 

@@ -124,8 +124,8 @@ class ScoreReader {
   ScoreStep selection(const graph::Pointwise& op) const {
     if (view_.is_input(op.t)) {
       const DataType type = view_.find(op.t)->data_type;
-      return modifier(type == DataType::i32  ? ScoreModifierKind::mask_i32
-                      : type == DataType::i8 ? ScoreModifierKind::mask_i8
+      return modifier(type == DataType::i32            ? ScoreModifierKind::mask_i32
+                      : type == DataType::i8           ? ScoreModifierKind::mask_i8
                       : type == DataType::byte_boolean ? ScoreModifierKind::mask_byte_boolean
                                                        : ScoreModifierKind::mask_boolean);
     }

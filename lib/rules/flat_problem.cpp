@@ -199,7 +199,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
-  all.push_back(number("page_size", "tokens of a page; null where nothing is paged",
+  all.push_back(number("page_tokens", "tokens of a page; null where nothing is paged",
                        [](const Context& c) { return c.spec.paged ? Json(c.spec.paged->block_size) : Json(); }));
   all.push_back(boolean("packed_table", "the page table is ragged",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));

@@ -144,9 +144,9 @@ struct BuiltIn {
   std::string file;
   std::string_view text;
   std::once_flag once;
-  std::optional<FrameworkRules> rules;                  ///< of the file's own version
-  std::mutex mutex;                                     ///< of the releases before it
-  std::map<std::string, FrameworkRules> older;          ///< by release; what is in it stays where it is
+  std::optional<FrameworkRules> rules;          ///< of the file's own version
+  std::mutex mutex;                             ///< of the releases before it
+  std::map<std::string, FrameworkRules> older;  ///< by release; what is in it stays where it is
 };
 
 std::vector<std::unique_ptr<BuiltIn>>& built_in() {

@@ -1,5 +1,7 @@
 #include "rules/requirements.hpp"
 
+#include "attention/frontends.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -76,9 +78,30 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVers
 }
 
 FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule) {
-  return {rules.version, true,        rule.id,           rule.status,
-          rule.message,  rule.source, rule.releases.from, rule.releases.until};
+  return {rules.version,      true, rule.id, rule.status, rule.message, rule.source, rule.releases.from,
+          rule.releases.until};
 }
+
+namespace {
+
+// The releases about this one that refuse the problem too, by whatever rule.
+void tell_releases(FrontendAnswer& refusal, const Json& problem) {
+  const auto& all = attention::frontend_releases;
+  const auto refuses = [&](size_t i) {
+    const auto& rules = frontend_rules(all[i]).refusals;
+    return std::any_of(rules.begin(), rules.end(),
+                       [&](const FrameworkRule& rule) { return holds(rule.when, problem); });
+  };
+  size_t first = 0;
+  while (first + 1 < all.size() && !is_of_version(refusal.version, all[first])) ++first;
+  size_t last = first;
+  while (first > 0 && refuses(first - 1)) --first;
+  while (last + 1 < all.size() && refuses(last + 1)) ++last;
+  refusal.from = first == 0 ? "" : all[first];
+  refusal.until = last + 1 == all.size() ? "" : all[last];
+}
+
+}  // namespace
 
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version,
                                               int sm) {
@@ -91,6 +114,7 @@ std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& sp
     if (holds(rule.when, problem)) {
       FrontendAnswer refusal = answer_of(rules, rule);
       refusal.message = message_for(rule, problem);
+      tell_releases(refusal, problem);
       return refusal;
     }
   FrontendAnswer answer;

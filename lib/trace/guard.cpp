@@ -26,7 +26,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr pid_t end_message = -1;  // else the traced program's process id
+// What the trace sends: one of these, or the traced program's process id. An answer is the numbers of the signals that came,
+// then `all_told`.
+constexpr pid_t end_message = -1, ask_message = -2;
+constexpr unsigned char all_told = 0;
 
 // Of "cudnn-PID.log"; 0 for another name.
 int64_t writer_of_log(const std::string& name) {
@@ -39,19 +42,22 @@ int64_t writer_of_log(const std::string& name) {
 // The trace is gone: nobody reads, and the programs write on.
 void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   constexpr timespec pause{0, 200'000'000};
+  constexpr int rounds_a_search = 10;  // through all processes, for one that may yet begin a log
   setsid();
-  for (bool any = !keeps_folder; any; nanosleep(&pause, nullptr)) {
-    any = is_running(program);
+  bool any = true;
+  for (int round = 0; any; ++round, nanosleep(&pause, nullptr)) {
+    bool writes = is_running(program);
     std::error_code error;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
-      give_back_all(entry.path());
-      any = any || is_running(writer_of_log(entry.path().filename()));
+      if (!keeps_folder) give_back_all(entry.path());
+      writes = writes || is_running(writer_of_log(entry.path().filename()));
     }
+    if (round % rounds_a_search == 0) any = writes || any_process_names(folder);
   }
   if (!keeps_folder) remove_log_folder(folder);
 }
 
-[[noreturn]] void guard(const fs::path& folder, bool keeps_folder, int from_trace, int to_trace) {
+[[noreturn]] void run_guard(const fs::path& folder, bool keeps_folder, int from_trace, int to_trace) {
   prctl(PR_SET_NAME, "attnprobe-guard");
   if (chdir("/") != 0) _exit(1);  // a folder in use cannot be unmounted
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -66,21 +72,28 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
-  const int signals = signalfd(-1, &all, SFD_CLOEXEC);
+  const int signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+  const auto tell = [to_trace](unsigned char number) {
+    const ssize_t ignored = write(to_trace, &number, 1);
+    static_cast<void>(ignored);  // a trace that is gone is seen by the other pipe
+  };
+  const auto tell_signals = [&] {
+    signalfd_siginfo info{};
+    while (read(signals, &info, sizeof info) == sizeof info) tell(static_cast<unsigned char>(info.ssi_signo));
+  };
   pid_t program = 0;
   while (true) {
     std::array<pollfd, 2> ready{{{signals, POLLIN, 0}, {from_trace, POLLIN, 0}}};
     if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) break;
-    if ((ready[0].revents & POLLIN) != 0) {
-      signalfd_siginfo info{};
-      if (read(signals, &info, sizeof info) != sizeof info) continue;
-      const auto number = static_cast<unsigned char>(info.ssi_signo);
-      if (write(to_trace, &number, 1) != 1) break;
-    }
-    if ((ready[1].revents & (POLLIN | POLLHUP)) != 0) {
-      pid_t message = 0;
-      if (read(from_trace, &message, sizeof message) != sizeof message) break;
-      if (message == end_message) _exit(0);
+    tell_signals();
+    if ((ready[1].revents & (POLLIN | POLLHUP)) == 0) continue;
+    pid_t message = 0;
+    if (read(from_trace, &message, sizeof message) != sizeof message) break;
+    if (message == end_message) _exit(0);
+    if (message == ask_message) {
+      tell_signals();
+      tell(all_told);
+    } else {
       program = message;
     }
   }
@@ -107,7 +120,7 @@ Guard::Guard(const fs::path& folder, bool keeps_folder) {
   if (pid_ == 0) {
     orders[1].reset();
     answers[0].reset();
-    guard(folder, keeps_folder, orders[0].get(), answers[1].get());
+    run_guard(folder, keeps_folder, orders[0].get(), answers[1].get());
   }
   to_guard_ = std::move(orders[1]);
   from_guard_ = std::move(answers[0]);
@@ -128,14 +141,19 @@ void Guard::watch(pid_t program) const {
 }
 
 bool Guard::got(int signal) const {
-  constexpr int longest_wait_ms = 100;
+  constexpr timespec delivery{0, 5'000'000};  // the kernel goes through the group, one after another
+  constexpr int longest_wait_ms = 1000;
+  nanosleep(&delivery, nullptr);
+  const pid_t message = ask_message;
+  if (write(to_guard_.get(), &message, sizeof message) != sizeof message) return false;
+  bool found = false;
   pollfd ready{from_guard_.get(), POLLIN, 0};
   while (poll(&ready, 1, longest_wait_ms) == 1 && (ready.revents & POLLIN) != 0) {
     unsigned char number = 0;
-    if (read(from_guard_.get(), &number, 1) != 1) return false;
-    if (number == signal) return true;
+    if (read(from_guard_.get(), &number, 1) != 1 || number == all_told) break;
+    found = found || number == signal;
   }
-  return false;
+  return found;
 }
 
 void Guard::leave_behind() {

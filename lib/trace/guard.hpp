@@ -22,8 +22,8 @@ class Guard {
   /// The traced program: as long as it or one that writes a log lives, what it logs is given back to the disk if the
   /// trace is no longer there to read it; then the folder is removed.
   void watch(pid_t program) const;
-  /// Whether the guard got the signal too: then it was sent to the group, and the program has it already. Waits for the
-  /// answer up to 0.1 s.
+  /// Whether the guard got the signal too since it was last asked: then it was sent to the group, and the program has it
+  /// already. Takes 5 ms, and waits for a guard that does not answer up to 1 s.
   bool got(int signal) const;
   /// The trace ends while programs are still writing logs: the guard stays, and does as above.
   void leave_behind();

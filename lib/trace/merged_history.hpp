@@ -20,7 +20,7 @@ class MergedHistory {
   std::vector<std::vector<int64_t>> pids;  ///< of history.graphs
   int64_t dropped = 0;
 
-  /// A program that pads nothing has a graph for each length; ten thousand take some 200 MB.
+  /// A program that pads nothing has a graph for each length; ten thousand take some 300 MB.
   static constexpr size_t most_graphs = 10'000;
 
  private:

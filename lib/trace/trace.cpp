@@ -3,12 +3,17 @@
 #include <poll.h>
 #include <sys/resource.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <set>
 
+#include "base/error.hpp"
+#include "base/text.hpp"
 #include "trace/engine_lines.hpp"
 #include "trace/log_variables.hpp"
+#include "trace/running.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -26,19 +31,32 @@ double own_cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// As NVIDIA's kernel driver names them; none where there is no driver.
+std::vector<std::string> gpus_of_machine() {
+  constexpr std::string_view key = "Model:";
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", error)) {
+    std::ifstream file(entry.path() / "information");
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with(key)) names.emplace_back(trim(std::string_view(line).substr(key.size())));
+  }
+  return names;
+}
+
 // Until the program has ended.
 worker::ProcessEnd follow_program(TracedProgram& program, const Guard& guard, const CaughtSignals& signals,
-                                  Observer& observer, const std::function<bool()>& take_stderr) {
+                                  int new_logs, const std::function<bool()>& look,
+                                  const std::function<bool()>& take_stderr) {
   bool more = false;
   while (true) {
-    std::array<pollfd, 3> ready{{{signals.descriptor(), POLLIN, 0},
-                                 {observer.descriptor(), POLLIN, 0},
-                                 {program.stderr_descriptor(), POLLIN, 0}}};
+    std::array<pollfd, 3> ready{
+        {{signals.descriptor(), POLLIN, 0}, {new_logs, POLLIN, 0}, {program.stderr_descriptor(), POLLIN, 0}}};
     poll(ready.data(), ready.size(), more ? 0 : between_looks_ms);
     if (ready[2].revents != 0) take_stderr();
     if (ready[0].revents != 0)
       if (const auto end = program.take_signals(guard)) return *end;
-    more = observer.look();
+    more = look();
   }
 }
 
@@ -68,21 +86,41 @@ Trace run_trace(const TraceOptions& options) {
   const auto take_stderr = [&] {
     const std::string text = program.read_stderr();
     observer.take_stderr(text);
-    if (const std::string own = engine_lines.without(text); !own.empty()) options.pass_on_stderr(own);
+    const std::string own = engine_lines.without(text);
+    try {
+      if (!own.empty()) options.pass_on_stderr(own);
+    } catch (const Error&) {
+      program.close_stderr();
+    }
     return !text.empty();
   };
-  trace.end = follow_program(program, guard, signals, observer, take_stderr);
+  // Whatever becomes of the logs, the program is waited for.
+  std::set<std::string> problems;
+  const auto look = [&] {
+    try {
+      return observer.look();
+    } catch (const std::exception& e) {
+      problems.insert(e.what());
+      return false;
+    }
+  };
+  trace.end = follow_program(program, guard, signals, observer.descriptor(), look, take_stderr);
   trace.seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   while (program.stderr_descriptor() >= 0 && take_stderr()) {
   }
-  if (const std::string rest = engine_lines.rest(); !rest.empty()) options.pass_on_stderr(rest);
-  trace.findings = observer.finish();
+  try {
+    if (const std::string rest = engine_lines.rest(); !rest.empty()) options.pass_on_stderr(rest);
+    trace.findings = observer.finish();
+  } catch (const std::exception& e) {
+    problems.insert(e.what());
+  }
   auto& notes = trace.findings.notes;
+  for (const auto& problem : problems) notes.push_back("a part of the logs could not be read: " + problem);
   notes.insert(notes.begin(), variables.kept.begin(), variables.kept.end());
   if (!folder.problem().empty()) notes.push_back(folder.problem());
+  trace.findings.gpus = gpus_of_machine();
   trace.findings.reading_cpu_seconds = own_cpu_seconds() - cpu_before;
-  const auto& processes = trace.findings.processes;
-  if (std::any_of(processes.begin(), processes.end(), [](const auto& process) { return process.still_runs; })) {
+  if (!folder.is_kept() && any_process_names(folder.path())) {
     guard.leave_behind();
     folder.leave_behind();
   }

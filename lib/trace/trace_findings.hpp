@@ -27,6 +27,7 @@ ATTNPROBE_JSON(TracedProcess, pid, command, log_bytes, graphs, libraries, proble
 
 struct TraceFindings {
   std::vector<TracedProcess> processes;    ///< in the order in which they were seen
+  std::vector<std::string> gpus;           ///< of the machine, "NVIDIA H200", each as often as it is there
   replay::Replay replay;                   ///< every distinct graph of all of them, counts added up
   std::vector<std::vector<int64_t>> pids;  ///< of replay.graphs: the processes that built each
   std::vector<FrontendRefusal> frontend_refusals;

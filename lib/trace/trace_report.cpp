@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "attention/fields.hpp"
@@ -96,6 +97,16 @@ std::string processes_text(const TraceFindings& findings, const TextStyle& style
   return out;
 }
 
+// "8 x NVIDIA H200".
+std::string listed_gpus(const std::vector<std::string>& gpus) {
+  std::map<std::string, int> counts;
+  for (const auto& gpu : gpus) ++counts[gpu];
+  std::string text;
+  for (const auto& [gpu, count] : counts)
+    text += (text.empty() ? "" : ", ") + (count == 1 ? gpu : fmt::format("{} x {}", count, gpu));
+  return text;
+}
+
 // What became of a graph that works: engines, runs, what was rejected on the way.
 std::string engines_text(const ReplayedGraph& graph, const TextStyle& style) {
   const LoggedGraph& logged = graph.logged;
@@ -178,6 +189,16 @@ std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const Te
   return out;
 }
 
+// What cudnn-frontend's log says but for the lines that stand with their attention already.
+diagnose::TextAnswer besides_refusals(const TraceFindings& findings) {
+  diagnose::TextAnswer answer = findings.frontend;
+  std::erase_if(answer.refusals, [&](const diagnose::Refusal& refusal) {
+    return std::any_of(findings.frontend_refusals.begin(), findings.frontend_refusals.end(),
+                       [&](const auto& other) { return other.message.find(refusal.said) != std::string::npos; });
+  });
+  return answer;
+}
+
 // Each line that says why something was refused, once, with what it means.
 std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
   constexpr size_t most_lines = 12;
@@ -207,22 +228,29 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   }
   std::string out =
       wrapped(fmt::format("attnprobe trace: {}: {}", command_of(options.words), end_text(trace)), 0, style.width);
-  out += fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused\n", attention,
-                     attention == 1 ? "" : "s", refused);
+  const size_t before = findings.frontend_refusals.size();
+  out +=
+      fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused{}\n", attention, attention == 1 ? "" : "s",
+                  refused, before == 0 ? "" : fmt::format("; {} refused by cudnn-frontend before", before));
   out += processes_text(findings, style);
+  if (attention > 0 && !findings.gpus.empty())
+    out += wrapped(fmt::format("this machine has {}", listed_gpus(findings.gpus)), 2, style.width);
   for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
-  if (attention == 0) out += wrapped(nothing_text(findings), 2, style.width);
+  if (attention == 0 && before == 0) out += wrapped(nothing_text(findings), 2, style.width);
+  constexpr int most_shown = 100;  // of those that work
+  int shown = 0;
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (!is_attention(graphs[i])) continue;
-    out += "\n";
-    out += graphs[i].logged.refused()
-               ? report::explained_graph_text(graphs[i], style)
-               : worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
+    if (graphs[i].logged.refused())
+      out += "\n" + report::explained_graph_text(graphs[i], style);
+    else if (++shown <= most_shown)
+      out += "\n" + worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
   }
+  if (shown > most_shown) out += fmt::format("\nand {} more that work; --format json has all\n", shown - most_shown);
   if (attention > 0) out += "\n";
   out += others_text(findings);
   out += frontend_text(findings.frontend_refusals, style);
-  out += answers_text("cudnn-frontend's log says", findings.frontend, style);
+  out += answers_text("cudnn-frontend's log says", besides_refusals(findings), style);
   out += answers_text("the program's standard error says", findings.program_stderr, style);
   out += fmt::format(
       "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,
@@ -269,6 +297,7 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
             {"signal", trace.end.signalled ? Json(trace.end.code) : Json()},
             {"text", trace.end.text()}}},
           {"seconds", trace.seconds},
+          {"gpus", findings.gpus},
           {"processes", findings.processes},
           {"graphs", std::move(listed)},
           {"frontend_refusals", std::move(refused_before)},

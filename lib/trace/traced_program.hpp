@@ -57,6 +57,8 @@ class TracedProgram {
   int stderr_descriptor() const { return stderr_.get(); }
   /// What has come of it; "" where nothing has, or at its end.
   std::string read_stderr();
+  /// Nobody takes what the program writes there: it is told so as by any pipe without a reader.
+  void close_stderr() { stderr_.reset(); }
 
  private:
   void stop_with_program(int signal) const;

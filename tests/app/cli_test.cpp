@@ -43,7 +43,7 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
       {"--heads 8 --seqlen 128 --head-dim 64 --dtype f17",
        "--dtype: \"f17\" is not a known value; allowed: \"f16\", \"bf16\", \"f32\", \"fp8_e4m3\", \"fp8_e5m2\" (did "
        "you mean \"f16\"?)"},
-      {"--heads 8 --seqlen 128 --head-dim 64 --target l40", "(did you mean \"l40s\"?)"},
+      {"--heads 8 --seqlen 128 --head-dim 64 --target l40ss", "(did you mean \"l40s\"?)"},
       {"--heads 8 --seqlen 128 --head-dim 64 --mode C", "--mode: \"C\" is not a heuristic mode"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target h200 -o /nowhere/r.json", "/nowhere/r.json: cannot be written"},
       {"--heads 8 --seqlen 128 --head-dim 64 --report xml=r.xml", "allowed formats"},

@@ -145,7 +145,7 @@ struct Refusal {
 
 const char* const words_of_score_mod =
     R"("causal", "arrow", "document", "relative_position", "head_factor", "score_factor", "mask_i32", )"
-    R"("mask_boolean", "mask_i8", "relu", "tanh", "sigmoid", "gelu", "swish", "abs", "sqrt", "sin", "exp", )"
+    R"("mask_boolean", "mask_byte_boolean", "mask_i8", "relu", "tanh", "sigmoid", "gelu", "swish", "abs", "sqrt", "sin", "exp", )"
     R"("pow", "max")";
 
 // Values that no config can mean.

@@ -382,8 +382,9 @@ TEST_CASE("A graph with unknown or missing keys is refused with the place", "[gr
       refusal([](Json& j) { j["operations"][0]["d"] = 1; }),
       StartsWith("operation graph: /operations/0/d: unknown key \"d\"") && ContainsSubstring("allowed: \"kind\""));
   CHECK(refusal([](Json& j) { j.erase("tensors"); }) == "operation graph: the key \"tensors\" is missing");
-  CHECK(refusal([](Json& j) { j["name"] = "x"; }) ==
-        "operation graph: /name: unknown key \"name\"; allowed: \"tensors\", \"operations\", \"score_operations\"");
+  CHECK(
+      refusal([](Json& j) { j["name"] = "x"; }) ==
+      "operation graph: /name: unknown key \"name\"; allowed: \"tensors\", \"operations\", \"score_operations\", \"dynamic_shapes\", \"override_shapes\"");
 }
 
 TEST_CASE("A graph with unknown values is refused with the place, the value and what is allowed", "[graph][json]") {

@@ -168,7 +168,8 @@ TEST_CASE("frontend json: a block mask, which has no port, is found") {
     if (!imported.spec->block_mask) continue;
     ++found;
     CHECK(imported.spec->dtype != DataType::u8);
-    CHECK(noted(imported, "block mask"));
+    const bool has_port = line["frontend"]["nodes"][0]["inputs"].contains("Block_mask");  // 1.32
+    CHECK(noted(imported, "block mask") == !has_port);
   }
   CHECK(found > 0);
 }

@@ -20,7 +20,8 @@ campaign::Result result_on(const std::string& target, campaign::Verdict verdict)
 }
 
 const rules::KnownBug bug{"b", "It hangs.", "Wait.", "", false, {"issue 1", "https://x/1"}};
-const rules::FrontendAnswer refusal{"1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"}};
+const rules::FrontendAnswer refusal{"1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"},
+                                    "",       ""};
 const rules::Requirement need{
     "p", "paging", "cuDNN 9.5.0", "paging needs cuDNN 9.5.0; this is 9.2.1", {"doc", "https://x/3"}};
 

@@ -97,6 +97,27 @@ TEST_CASE("An engine of cudnn-frontend is told with what it takes to get it", "[
       "is not an output)\n");
 }
 
+TEST_CASE("Where cuDNN refuses, the answer names the engines of cudnn-frontend's own", "[rules][probe]") {
+  const std::string call =
+      "--pass bprop --heads 8 --seqlen 1024 --head-dim 512 --dtype bf16 --target b200,h200 --quick";
+  const Run run = run_attnprobe(call);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out,
+                 "cudnn-frontend 1.32 from Python has an engine of its own, by its rules (C++ programs such as"));
+  CHECK(contains(run.out, "sm100 bprop, f16 and bf16, head dimensions above 256 (d512) (sdpa_bwd_sm100"));
+  const Json results = Json::parse(run_attnprobe(call + " --format json").out).at("results");
+  REQUIRE(results.size() == 2);
+  REQUIRE(results[0].at("frontend_engines").size() == 1);
+  const Json& engine = results[0]["frontend_engines"][0];
+  CHECK(engine.at("id") == "sdpa_bwd_sm100");
+  CHECK(engine.at("frontend") == "1.32.0");
+  CHECK(engine.at("by_default") == true);
+  CHECK_FALSE(results[1].contains("frontend_engines"));
+  const Run taken =
+      run_attnprobe("--heads 8 --seqlen 512 --head-dim 128 --dtype bf16 --target b200 --quick --format json");
+  CHECK_FALSE(contains(taken.out, "frontend_engines"));
+}
+
 TEST_CASE("A slip in the data of cudnn-frontend's engines is an error that names it", "[rules]") {
   const auto error = [](const std::string& text) {
     return internal_error([&] { parse_frontend_engines(text, "engines/x.json"); });

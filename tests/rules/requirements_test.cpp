@@ -395,6 +395,16 @@ TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
   CHECK(contains(run.out, "PyTorch issue 193893"));
 }
 
+TEST_CASE("A GPU that is newer than cuDNN is told apart from a kernel that does not compile", "[rules][probe]") {
+  if (!is_9_19()) return;
+  const Run run =
+      run_attnprobe("--heads 8 --seqlen 512 --head-dim 128 --dtype bf16 --target rubin --plans first --quick");
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "the GPU is newer than this cuDNN"));
+  CHECK(contains(run.out, "needs cuDNN 9.26.0; this is 9.19.0"));
+  CHECK_FALSE(contains(run.out, "a bug of this cuDNN"));
+}
+
 TEST_CASE("What cudnn-frontend refuses and cuDNN supports is noted", "[rules][probe]") {
   if (!is_9_19()) return;
   const auto result = probe_one(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h200");

@@ -20,6 +20,7 @@ bool has_rows(const AttentionSpec& s) {
 void drop_values(AttentionSpec& s) {
   s.name = s.source = "";
   s.expect = {};
+  s.frontend.reset();
   s.scale.reset();
   if (s.softcap) s.softcap = 1;
   s.mask.seqlens_q.clear();
@@ -73,6 +74,8 @@ void drop_outputs(AttentionSpec& s) {
   if (legacy && !s.softmax && !s.dropout && !is_bprop(s)) s.pass = Pass::fprop;
   s.stats.reset();
   if (is_bprop(s)) s.max_logit = s.sum_exp = false;
+  // The ordered sum is the graph of the sum in any order.
+  if (s.ordered_dq) s.deterministic = s.ordered_dq = false;
   const bool bias_gradient = s.bias && s.bias->grad;
   if (!is_bprop(s) || bias_gradient || is_fp8(s) || s.pattern != Pattern::sdpa_composite) s.deterministic = false;
   if (is_fp8(s)) s.fp8 = fp8_scaling(s);

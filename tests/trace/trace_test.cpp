@@ -58,6 +58,22 @@ TEST_CASE("trace: a program that cannot be started ends it as it ends a shell", 
   CHECK_THAT(denied.err, ContainsSubstring("\"./README.md\" cannot be started: Permission denied"));
 }
 
+TEST_CASE("trace: open files, signals, limits and variables are as without it", "[trace]") {
+  Programs programs;
+  const std::string look = programs.script(
+      "p.sh",
+      "ls /proc/self/fd\ngrep -E '^Sig(Blk|Ign|Cgt)|^NoNewPrivs|^Seccomp:' /proc/self/status\nulimit -a\numask\n"
+      "test $(cut -d' ' -f5 /proc/$$/stat) -eq $(cut -d' ' -f5 /proc/$PPID/stat) && echo group of its parent\n"
+      "env | grep -v '^CUDNN_\\|^_=' | sort\n");
+  for (const char* before : {"", "exec 7< /dev/null; ", "exec 0<&-; ", "trap '' PIPE; trap '' XFSZ; "}) {
+    const Run alone = shell(before + look);
+    const Run traced = shell(fmt::format("{}{} trace --report /dev/null -- {}", before, program(), look));
+    INFO(before);
+    CHECK_THAT(alone.out, ContainsSubstring("group of its parent"));
+    CHECK(traced.out == alone.out);
+  }
+}
+
 TEST_CASE("trace: the program stands behind --, and its words are its own", "[trace]") {
   const Run words = run_attnprobe(traced("", "printf '<%s>' '[1,2]' --format '%%' --"));
   CHECK(words.out == "<[1,2]><--format><%%><-->");
@@ -115,7 +131,7 @@ TEST_CASE("trace: the report for people", "[trace]") {
                                         "   backward; built once, executed once; cuDNN 9.19.0 on NVIDIA H200\n"
                                         "   engine 6 KERNEL_CFG=26: executed once\n"));
   CHECK_THAT(run.err, ContainsSubstring("known bug, by rule: cuDNN draws its dropout mask with a resolution of 1/16"));
-  CHECK_THAT(run.err, ContainsSubstring("bf16 bshd dropout: engine 2 KERNEL_CFG=7 executed\n"));  // --follow
+  CHECK_THAT(run.err, ContainsSubstring("sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout: "));  // --follow
 }
 
 TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it refuses and the library's file",
@@ -142,6 +158,20 @@ TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it 
   CHECK(found["graphs"][1]["verdict"] == "refused");
   CHECK(found["graphs"][1]["root_cause"]["category"] == "head_dim");
   CHECK(found["notes"].empty());
+}
+
+TEST_CASE("trace: of very many graphs the report for people shows some, and the configs are all", "[trace][slow]") {
+  Programs programs;
+  std::string lengths;
+  for (int length = 8; length <= 8 * 130; length += 8) lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
+  const std::string config = programs.path("c.json"), configs = programs.path("configs.json");
+  std::ofstream(config) << R"({"heads": 8, "head_dim": 64, "mask": "causal", "seqlen": [)" << lengths << "]}";
+  const Run run =
+      run_attnprobe(traced("-o " + configs, fmt::format("{} --no-heuristics {} {} {}", ATTNPROBE_TEST_LOG_WRITER,
+                                                        cudnn_path(), programs.path("out.jsonl"), config)));
+  CHECK_THAT(run.err, ContainsSubstring("130 distinct attention graphs came to cuDNN, 0 refused"));
+  CHECK_THAT(run.err, ContainsSubstring("and 30 more that work; --format json has all"));
+  CHECK(Json::parse(read_text(configs))["configs"].size() == 130);
 }
 
 TEST_CASE("trace: a program that is interrupted with its group ends by that signal, reported", "[trace]") {
@@ -179,7 +209,9 @@ TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is le
       "p.sh",
       fmt::format("exec 9> \"$(printf %s \"$CUDNN_LOGDEST_DBG\" | sed s/%i/$$/)\"\n"
                   "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat {} >&9; sleep 0.15; done\n"
-                  "sleep 0.5\ndu -k \"$(dirname \"$CUDNN_LOGDEST_DBG\")\" | cut -f 1\ndirname \"$CUDNN_LOGDEST_DBG\"",
+                  "folder=$(dirname \"$CUDNN_LOGDEST_DBG\")\n"
+                  "for i in $(seq 200); do test $(du -k $folder | cut -f 1) -lt 40000 && break; sleep 0.1; done\n"
+                  "du -k $folder | cut -f 1\necho $folder",
                   programs.path("pytorch-train-gqa-bf16")));
   const std::string report = programs.path("report.json");
   const Run run = run_attnprobe(traced("--format json --report " + report, script));
@@ -192,6 +224,36 @@ TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is le
   CHECK(found["logs"]["bytes_not_read"] == 0);
   REQUIRE(found["graphs"].size() == 2);
   CHECK(found["graphs"][0]["executions"] == 20);
+}
+
+TEST_CASE("trace: a process that goes on keeps the folder, since cuDNN crashes where it cannot open its log",
+          "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh", fmt::format("(sleep 1; test -d \"$(dirname \"$CUDNN_LOGDEST_DBG\")\" && touch {}) > /dev/null 2>&1 &\n"
+                          "printf %s \"$(dirname \"$CUDNN_LOGDEST_DBG\")\"",
+                          programs.path("there")));
+  const Run run = run_attnprobe(traced("", script));
+  const auto wait_for = [](const auto& condition) {
+    for (int tenths = 0; tenths < 150 && !condition(); ++tenths) usleep(100'000);
+    return condition();
+  };
+  REQUIRE_THAT(run.out, ContainsSubstring("attnprobe-trace-"));
+  CHECK(std::filesystem::exists(run.out));
+  CHECK(wait_for([&] { return std::filesystem::exists(programs.path("there")); }));
+  CHECK(wait_for([&] { return !std::filesystem::exists(run.out); }));  // the guard's work
+}
+
+TEST_CASE("trace: the program outlives a trace that is killed, and the folder is removed behind it", "[trace]") {
+  Programs programs;
+  const std::string script = programs.script(
+      "p.sh", fmt::format("dirname \"$CUDNN_LOGDEST_DBG\" > {0}.tmp; mv {0}.tmp {0}; sleep 1; echo went on",
+                          programs.path("ready")));
+  const Run run = shell(fmt::format(
+      "{0} trace -- {1} & until test -e {2}; do sleep 0.05; done; kill -KILL $!; wait $!; echo $?; "
+      "for i in $(seq 150); do test -e $(cat {2}) || break; sleep 0.1; done; test -e $(cat {2}) || echo gone",
+      program(), script, programs.path("ready")));
+  CHECK(run.out == "137\nwent on\ngone\n");
 }
 
 TEST_CASE("trace: the user's own variables stay, and what is missed is said", "[trace]") {
@@ -223,15 +285,37 @@ TEST_CASE("trace: standard error is read where it is asked for, and passed on as
   CHECK(run_attnprobe(traced("--report " + report, script)).err.find("softcap") != std::string::npos);
 }
 
-TEST_CASE("trace: what cudnn-frontend refused stands in its log", "[trace]") {
+TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the attention", "[trace]") {
+  Programs programs;
+  const std::string log = (source_dir() / "tests/fixtures/logs/cudnn-frontend-1.23-validate.log").string();
+  // Two processes, to the one file name that there is for all.
+  const std::string script =
+      programs.script("p.sh", fmt::format("sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n"
+                                          "sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n",
+                                          log));
+  const std::string configs = programs.path("c.json");
+  const Run run = run_attnprobe(traced("-o " + configs, script));
+  CHECK_THAT(run.err, ContainsSubstring(
+                          "0 distinct attention graphs came to cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
+  CHECK_THAT(run.err, ContainsSubstring("- sdpa_unified fprop b2 h8 s128 d20 f16 bhsd, 2 times\n"
+                                        "    [cudnn_frontend] ERROR: hidden_dim should be multiple of 8."));
+  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that it took
+  CHECK_THAT(run.err, !ContainsSubstring("cudnn-frontend's log says"));
+  const Run asked = run_attnprobe(fmt::format("--config {} --target h200 --quick --format json", configs));
+  REQUIRE(asked.exit_code == 1);
+  CHECK(asked.json()["results"][0]["config"]["head_dim_qk"] == 20);
+}
+
+TEST_CASE("trace: an error in cudnn-frontend's log that is none of its own checks names no attention", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh",
-      "echo '[cudnn_frontend] ERROR: hidden_dim should be multiple of 8 because (d_qk % 8 != 0)' > \"$CUDNN_FRONTEND_LOG_FILE\"\n"
-      "sleep 0.3\n");
+      "echo '[cudnn_frontend] ERROR: cuda_get_device(&device) failed with CUDA driver version is insufficient for CUDA "
+      "runtime version at context.h:116' > \"$CUDNN_FRONTEND_LOG_FILE\"\nsleep 0.3\n");
   const Run run = run_attnprobe(traced("", script));
   CHECK_THAT(run.err, ContainsSubstring("cudnn-frontend's log says"));
-  CHECK_THAT(run.err, ContainsSubstring("hidden_dim should be multiple of 8"));
+  CHECK_THAT(run.err, ContainsSubstring("The NVIDIA driver is missing or older than the CUDA runtime."));
+  CHECK_THAT(run.err, !ContainsSubstring("refused by cudnn-frontend"));
 }
 
 TEST_CASE("trace: logs are kept where they are asked for", "[trace]") {

@@ -13,10 +13,12 @@ namespace {
 
 // DataType_t's names in cudnn-frontend (cudnn_frontend_utils.h), as far as operation graphs have them.
 constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
-    {"HALF", DataType::f16},          {"BFLOAT16", DataType::bf16},     {"FLOAT", DataType::f32},
-    {"DOUBLE", DataType::f64},        {"INT8", DataType::i8},           {"UINT8", DataType::u8},
-    {"INT32", DataType::i32},         {"INT64", DataType::i64},         {"BOOLEAN", DataType::boolean},
-    {"FP8_E4M3", DataType::fp8_e4m3}, {"FP8_E5M2", DataType::fp8_e5m2}, {"FP8_E8M0", DataType::fp8_e8m0},
+    {"HALF", DataType::f16},          {"BFLOAT16", DataType::bf16},
+    {"FLOAT", DataType::f32},         {"DOUBLE", DataType::f64},
+    {"INT8", DataType::i8},           {"UINT8", DataType::u8},
+    {"INT32", DataType::i32},         {"INT64", DataType::i64},
+    {"BOOLEAN", DataType::boolean},   {"FP8_E4M3", DataType::fp8_e4m3},
+    {"FP8_E5M2", DataType::fp8_e5m2}, {"FP8_E8M0", DataType::fp8_e8m0},
     {"FP4_E2M1", DataType::fp4_e2m1}, {"BYTE_BOOLEAN", DataType::byte_boolean},
 };
 

@@ -23,6 +23,22 @@ void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) 
     result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }
 
+// From 1.27 ("json_version": "2.0") tensors are an array and ports name them by uid: as before, an object by key.
+Json with_tensors_by_key(const Json& json) {
+  if (!json.contains("tensors") || !json["tensors"].is_array()) return json;
+  Json by_key = Json::object();
+  const JsonView tensors = FrontendPlace(json).JsonView::at("tensors");
+  for (const JsonView& place : tensors.elements()) {
+    Json tensor = place.json();
+    const int64_t uid = place.at("uid").integer();
+    tensor["uid_assigned"] = true;
+    by_key[std::to_string(uid)] = std::move(tensor);
+  }
+  Json result = json;
+  result["tensors"] = std::move(by_key);
+  return result;
+}
+
 std::optional<Json> plan_in_serialization(const FrontendPlace& root) {
   if (!root.has("cudnn_backend_data")) return std::nullopt;
   const FrontendPlace place = root.at("cudnn_backend_data");
@@ -100,7 +116,8 @@ bool is_frontend_json(const Json& json) {
 FrontendGraph import_frontend_json(const Json& json) {
   if (!is_frontend_json(json))
     throw Error(ErrorKind::usage, "cudnn-frontend's JSON: not an object with the keys \"context\" and \"nodes\"");
-  const FrontendDocument document(json);
+  const Json by_key = with_tensors_by_key(json);
+  const FrontendDocument document(by_key);
   const FrontendPlace& root = document.root();
   FrontendGraph result;
   if (root.has("cudnn_backend_version")) result.cudnn_version = backend_version_of(root.at("cudnn_backend_version"));
@@ -118,7 +135,7 @@ FrontendGraph import_frontend_json(const Json& json) {
     if (result.name.empty()) result.name = document.node(index).text_or("name", "");
     result.spec->name = result.name;
     for (size_t i = 0; i < result.tags.size(); ++i)
-      if (i != index)
+      if (i != index && !(result.tags[i] == "ROPE" && result.spec->rope))
         result.notes.push_back(fmt::format("node {} ({}) is in the same graph and is left out", i, result.tags[i]));
     return result;
   }

@@ -48,6 +48,7 @@ FrontendAttentionReader::FrontendAttentionReader(const FrontendDocument& documen
 AttentionSpec FrontendAttentionReader::read() {
   const bool backward = is_one_of(tag_, backward_tags);
   spec_.pass = backward ? Pass::bprop : wants_statistics() ? Pass::fprop_train : Pass::fprop;
+  read_ropes();
   find_block_mask();
   read_pattern();
   read_shapes();
@@ -103,6 +104,27 @@ bool FrontendAttentionReader::wants_statistics() const {
   if (node_.has("generate_stats")) return node_.at("generate_stats").boolean();
   if (node_.has("is_inference")) return !node_.at("is_inference").boolean();  // to cudnn-frontend 1.12
   return outputs_.count("Stats") != 0;
+}
+
+void FrontendAttentionReader::read_ropes() {
+  for (size_t i = 0; i < document_.node_count(); ++i) {
+    const FrontendPlace node = document_.node(i);
+    if (node.text_or("tag", "") != "ROPE") continue;
+    const auto rotated = document_.ports(node, "inputs"), made = document_.ports(node, "outputs");
+    const auto input = rotated.find("INPUT"), output = made.find("OUTPUT");
+    if (input == rotated.end() || output == made.end()) continue;
+    for (const auto& [port, side] : {std::pair{"Q", &attention::Rope::q}, std::pair{"K", &attention::Rope::k}}) {
+      const auto here = inputs_.find(port);
+      if (here == inputs_.end() || here->second != output->second) continue;
+      if (!spec_.rope) spec_.rope = attention::Rope{false, false, {}};
+      *spec_.rope.*side = true;
+      if (const auto dim = node.optional_integer("rope_dim", 0, longest_extent); dim.value_or(0) > 0)
+        spec_.rope->dim = dim;
+      if (node.optional_number("output_scale").value_or(1) != 1)
+        note("a rotary embedding scales what it rotates; attnprobe's graph does not");
+      here->second = input->second;
+    }
+  }
 }
 
 void FrontendAttentionReader::find_block_mask() {

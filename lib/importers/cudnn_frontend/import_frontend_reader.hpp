@@ -31,6 +31,8 @@ class FrontendAttentionReader {
   bool wants_statistics() const;
   // A port without a name is written under the first name of the table, "Q"; the later of the two stays.
   void find_block_mask();
+  // Q and K before their rotation, which nodes of their own do.
+  void read_ropes();
   void read_pattern();
   void read_newer();
 

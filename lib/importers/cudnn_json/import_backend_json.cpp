@@ -72,6 +72,8 @@ class BackendJsonImport {
     whole.find("finalizeMode");  // cuDNN's word for the kind of graph
     read_tensors(whole);
     result_.graph.operations = read_operations(whole);
+    result_.graph.dynamic_shapes = boolean(whole, "isDynamicShapeEnabled");
+    result_.graph.override_shapes = boolean(whole, "isOverrideShapeEnabled");
     note_rest(whole);
     check_ports(whole.place());
     return std::move(result_);
@@ -105,6 +107,8 @@ class BackendJsonImport {
         ragged->fail_unless_it_is("an array of at most one tensor");
       for (const JsonView& offset : ragged->elements()) t.ragged_offset = read_tensor(offset);
     }
+    if (const auto multiplier = optional_integer(object, "raggedOffsetMultiplier"); multiplier && *multiplier != 1)
+      t.ragged_multiplier = multiplier;
     note_rest(object);
     if (known_.insert(t.uid).second) result_.graph.tensors.push_back(t);
     return t.uid;

@@ -239,11 +239,28 @@ class LogImport {
       op.score_input = logged_integer(line(source, "subgraphInputUid"));
       op.score_output = logged_integer(line(source, "subgraphOutputUid"));
     }
+    if (is_true(source.tree->find("unfuseFma"))) op.unfuse_fma = true;
+    if (is_true(source.tree->find("softmaxDesc/statsLog2"))) op.stats_log2 = true;
     // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 where none was set.
     const log::LogNode* shown = source.tree->find("dropoutProbability");
     const bool set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY") != nullptr;
     if (shown != nullptr && (set || shown->value != "0")) op.dropout_probability = probability(shown->value, source);
   }
+
+  void read_by_code(const LoggedOperation& source, graph::Softmax& op) {
+    if (is_true(source.tree->find("statsLog2"))) op.stats_log2 = true;
+  }
+
+  // Its tree shows tensors alone.
+  void read_by_code(const LoggedOperation& source, graph::Rope& op) {
+    const LoggedAttribute* scale = source.attribute("CUDNN_ATTR_OPERATION_ROPE_FWD_OUTPUT_SCALE");
+    const LoggedAttribute* dim = source.attribute("CUDNN_ATTR_OPERATION_ROPE_FWD_ROPE_DIM");
+    if (scale != nullptr && scale->values.size() == 1) op.scale = logged_number<double>(scale->values[0]);
+    if (dim != nullptr && dim->values.size() == 1) op.dim = logged_number<int64_t>(dim->values[0]);
+    if (source.record == nullptr) result_.missing.push_back("scale and width of " + source.label);
+  }
+
+  static bool is_true(const log::LogNode* shown) { return shown != nullptr && shown->value == "true"; }
 
   void read_by_code(const LoggedOperation& source, graph::SdpaBackward& op) {
     const auto* set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY");

@@ -57,6 +57,9 @@ graph::Tensor LoggedTensors::read(const log::LogNode& tree) const {
   t.alignment = logged_integer(required_line(tree, "alignmentInBytes"));
   t.is_virtual = logged_bool(required_line(tree, "isVirtual"));
   t.by_value = logged_bool(required_line(tree, "isByVal"));
+  // From 9.24; 1 where nothing was set.
+  if (const log::LogNode* multiplier = tree.find("raggedOffsetMultiplier"))
+    if (const int64_t elements = logged_integer(*multiplier); elements != 1) t.ragged_multiplier = elements;
   return t;
 }
 

@@ -1,0 +1,205 @@
+// What cuDNN got after 9.21: each attribute has a graph that the newest cuDNN takes on a simulated GPU and an older one
+// refuses, with the reason. Where this machine has no such cuDNN (scripts/fetch-cudnn), the test says so.
+#include <algorithm>
+
+#include "attention/config.hpp"
+#include "attention/fields.hpp"
+#include "base/text.hpp"
+#include "campaign/matrix.hpp"
+#include "campaign/other_versions.hpp"
+#include "catch.hpp"
+#include "gpu/catalogue.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::newest_attributes_test {
+
+using campaign::Result;
+using campaign::Verdict;
+
+namespace {
+
+struct Library {
+  CudnnVersion version;
+  std::string path;
+};
+
+// Those of this machine, the oldest first.
+const std::vector<Library>& libraries() {
+  static const std::vector<Library> all = [] {
+    std::vector<Library> found;
+    campaign::CampaignOptions options;
+    options.cudnn = cudnn_path();
+    for (const auto& candidate : cudnn::find_libraries(""))
+      found.push_back({campaign::identify(candidate.path, options).version, candidate.path});
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
+    return found;
+  }();
+  return all;
+}
+
+Result ask(const std::string& config, const char* target, const std::string& library) {
+  campaign::CampaignOptions options;
+  options.cudnn = library;
+  options.walk.plans = probe::Plans::none;
+  options.walk.sweep_where_none = false;
+  const auto questions = campaign::questions_of(attention::parse_configs(
+      R"({"defaults": {"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "bf16"}, "configs": [)" + config + "]}",
+      "test"));
+  return campaign::run_campaign(questions, gpu::simulated_targets(target), options).results.at(0);
+}
+
+struct Newer {
+  const char* attribute;  // what cuDNN calls it
+  const char* config;
+  const char* target;
+  CudnnVersion from;        // the first that takes it
+  const char* refusal;      // what older ones say, in their reason or about the call that failed
+  const char* requirement;  // the version rule beside it
+};
+
+const char* const no_attribute = "ptrDesc->set(attributeName, attributeType, elementCount, arrayOfElements)";
+const char* const no_operation = "CUDNN_STATUS_SUCCESS != getSizeOfDescriptor(descriptorType, size)";
+
+const std::vector<Newer>& newer() {
+  static const std::vector<Newer> all{
+      {"SDPA_FWD_CU_SEQ_LEN_QDESC",
+       R"({"mask": "padding", "cu_seqlens": "both"})",
+       "h200",
+       {9, 24, 0},
+       no_attribute,
+       "cu_seqlens"},
+      {"SDPA_FWD_CU_SEQ_LEN_QDESC alone",
+       R"({"mask": "padding", "cu_seqlens": "q"})",
+       "a100",
+       {9, 25, 0},
+       "SEQ_LEN_Q",
+       "cu_seqlens_one_side"},
+      {"SDPA_FWD_CU_SEQ_LEN_KVDESC alone",
+       R"({"mask": "padding", "cu_seqlens": "kv"})",
+       "rtx5090",
+       {9, 25, 0},
+       "SEQ_LEN_Q",
+       "cu_seqlens_one_side"},
+      {"DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC",
+       R"({"mask": "padding_causal_bottom_right", "cu_seqlens": "both"})",
+       "b200",
+       {9, 24, 0},
+       no_attribute,
+       "cu_seqlens"},
+      {"TENSOR_RAGGED_OFFSET_MULTIPLIER",
+       R"({"layout": "thd", "mask": "padding", "ragged_unit": "token"})",
+       "h200",
+       {9, 24, 0},
+       no_attribute,
+       "ragged_in_tokens"},
+      {"SDPA_FWD_DESCALE_QDESC, _SCALE_ODESC, _AMAX_ODESC, …",
+       R"({"pattern": "sdpa_unified", "dtype": "fp8_e4m3"})",
+       "h200",
+       {9, 25, 0},
+       no_attribute,
+       "unified_fp8"},
+      {"the same, O in 16 bits",
+       R"({"pattern": "sdpa_unified", "dtype": "fp8_e4m3", "o_dtype": "bf16"})",
+       "b200",
+       {9, 25, 0},
+       no_attribute,
+       "unified_fp8"},
+      {"the same with block scales",
+       R"({"pattern": "sdpa_unified", "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8"})",
+       "b200",
+       {9, 25, 0},
+       no_attribute,
+       "unified_fp8"},
+      {"SOFTMAX_STATS_LOG2",
+       R"({"pass": "fprop_train", "stats_log2": true})",
+       "b200",
+       {9, 27, 0},
+       no_attribute,
+       "stats_log2"},
+      {"ROPE_FWD", R"({"pattern": "sdpa_unified", "rope": {"dim": 64}})", "h200", {9, 24, 0}, no_operation, "rope"},
+      {"SDPA_FWD_UNFUSE_FMA",
+       R"({"pattern": "sdpa_unified", "unfuse_fma": true})",
+       "b200",
+       {9, 21, 0},
+       no_attribute,
+       "unfuse_fma"},
+      {"OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED",
+       R"({"override_shapes": true})",
+       "h200",
+       {9, 21, 0},
+       no_attribute,
+       "override_shapes"},
+  };
+  return all;
+}
+
+bool has_requirement(const Result& result, const std::string& id) {
+  return std::any_of(result.requirements.begin(), result.requirements.end(),
+                     [&](const auto& requirement) { return requirement.id == id; });
+}
+
+}  // namespace
+
+TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the one before, with the reason",
+          "[campaign][versions]") {
+  if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
+    WARN("SKIPPED: no cuDNN 9.28 is here (scripts/fetch-cudnn latest)");
+    return;
+  }
+  for (const Newer& one : newer()) {
+    INFO(one.attribute);
+    const Result taken = ask(one.config, one.target, libraries().back().path);
+    CHECK(taken.verdict == Verdict::supported);
+    CHECK(taken.requirements.empty());
+    const auto after = std::find_if(libraries().begin(), libraries().end(),
+                                    [&](const Library& library) { return library.version >= one.from; });
+    REQUIRE(after != libraries().end());
+    CHECK(ask(one.config, one.target, after->path).verdict == Verdict::supported);
+    if (after == libraries().begin()) continue;
+    const Result refused = ask(one.config, one.target, (after - 1)->path);
+    INFO("cuDNN " << (after - 1)->version);
+    CHECK(refused.verdict != Verdict::supported);
+    REQUIRE(refused.root_cause);
+    CHECK_THAT(refused.root_cause->reason, ContainsSubstring(one.refusal));
+    CHECK(has_requirement(refused, one.requirement));
+  }
+}
+
+TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is told by the rule",
+          "[campaign][versions]") {
+  if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
+    WARN("SKIPPED: no cuDNN 9.28 is here (scripts/fetch-cudnn latest)");
+    return;
+  }
+  const char* config = R"({"score_mod": "mask_byte_boolean"})";
+  CHECK(ask(config, "h200", libraries().back().path).verdict == Verdict::supported);
+  const Result old = ask(config, "h200", cudnn_path());
+  if (old.cudnn_version >= CudnnVersion{9, 25, 0}) return;
+  CHECK(old.verdict == Verdict::crashed);
+  CHECK(has_requirement(old, "byte_boolean"));
+}
+
+TEST_CASE("dynamic shapes: no engine of the newest cuDNN takes them", "[campaign][versions]") {
+  if (libraries().empty() || libraries().back().version < CudnnVersion{9, 21, 0}) {
+    WARN("SKIPPED: no cuDNN from 9.21 is here (scripts/fetch-cudnn latest)");
+    return;
+  }
+  for (const char* target : {"a100", "h200", "b200", "rtx5090"}) {
+    const Result result =
+        ask(R"({"pattern": "sdpa_composite", "dynamic_shapes": true})", target, libraries().back().path);
+    INFO(target);
+    CHECK(result.verdict == Verdict::unsupported);
+    REQUIRE(result.root_cause);
+    CHECK_THAT(result.root_cause->reason, ContainsSubstring("does not support dynamic shape"));
+  }
+}
+
+TEST_CASE("half accumulation is refused with the version that it needs", "[campaign][versions]") {
+  const auto spec = attention::parse_configs(R"({"heads": 8, "seqlen": 512, "head_dim": 128})", "test").at(0).spec;
+  attention::AttentionSpec half = spec;
+  half.compute_dtype = DataType::f16;
+  REQUIRE(attention::contradictions(half).size() == 1);
+  CHECK_THAT(attention::contradictions(half)[0].message, ContainsSubstring("f16 needs cuDNN 9.29"));
+}
+
+}  // namespace attnprobe::test::newest_attributes_test
