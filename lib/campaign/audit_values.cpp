@@ -147,17 +147,18 @@ std::vector<std::string> RuleValues::taken() const {
 std::vector<ProposedLimit> RuleValues::proposals(const rules::GateRule& rule) const {
   const auto compared = comparisons_of(rule);
   std::vector<ProposedLimit> proposals;
-  for (const auto& [what, by_target] : seen_)
+  for (const auto& [what, by_target] : seen_) {
+    const std::string& key = what.first;
     for (const auto& [target, seen] : by_target) {
       if (!seen.works) continue;
       const bool upper = std::any_of(compared.begin(), compared.end(),
-                                     [&](const auto& one) { return one.key == what.first && is_upper(one); });
+                                     [&](const auto& one) { return one.key == key && is_upper(one); });
       const auto [first, last] = upper ? *seen.works : std::pair{seen.works->second, seen.works->first};
-      const NumberCompared* now = limit_before(compared, what.first, first);
+      const NumberCompared* now = limit_before(compared, key, first);
       if (now == nullptr || (seen.fails && (upper ? seen.fails->first <= last : seen.fails->second >= last))) continue;
-      add_target(proposals,
-                 {{what.first}, what.second, upper, refused_by(*now), last, seen.fails.has_value(), {target}});
+      add_target(proposals, {{key}, what.second, upper, refused_by(*now), last, seen.fails.has_value(), {target}});
     }
+  }
   return with_keys_joined(proposals);
 }
 

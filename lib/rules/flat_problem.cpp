@@ -81,7 +81,7 @@ std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
 // batch. `compact`: without gaps.
 bool is_bshd(const StridedTensor& tensor, bool ragged, bool compact) {
   int64_t least = 1;
-  for (const size_t axis : {3, 1, 2, 0}) {
+  for (const size_t axis : {3U, 1U, 2U, 0U}) {
     if (tensor.sizes[axis] == 1 || (axis == 0 && ragged)) continue;
     const int64_t stride = tensor.strides[axis];
     if (axis == 3 || compact ? stride != least : stride < least) return false;
@@ -101,7 +101,7 @@ bool strides_of_16_bytes(const AttentionSpec& s) {
   constexpr int64_t bits = 128;
   const auto tensors = strided_tensors(s);
   return std::all_of(tensors.begin(), tensors.end(), [&](const StridedTensor& tensor) {
-    for (const size_t axis : {0, 1, 2})
+    for (const size_t axis : {0U, 1U, 2U})
       if (tensor.sizes[axis] > 1 && tensor.strides[axis] * bits_of(tensor.type) % bits != 0) return false;
     return true;
   });

@@ -170,7 +170,7 @@ void Observer::tell_news(ProcessLog& log) {
   const auto& graphs = log.reader.so_far().graphs;
   log.told.resize(graphs.size());
   for (size_t i = 0; i < graphs.size(); ++i) {
-    const char state = graphs[i].works() ? 2 : graphs[i].refused() ? 1 : 0;
+    const auto state = static_cast<char>(graphs[i].works() ? 2 : graphs[i].refused() ? 1 : 0);
     if (state <= log.told[i]) continue;
     log.told[i] = state;
     on_graph_(log.process.pid, graphs[i]);

@@ -40,6 +40,7 @@ std::array<FileDescriptor, 2> program_pipe() {
 // Words as execvp takes them.
 std::vector<char*> pointers_of(std::vector<std::string>& words) {
   std::vector<char*> list;
+  list.reserve(words.size() + 1);
   for (auto& word : words) list.push_back(word.data());
   list.push_back(nullptr);
   return list;
