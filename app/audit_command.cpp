@@ -42,6 +42,7 @@ std::string document(const campaign::Audit& audit, const AuditOptions& options) 
                         {"tool", report::tool_version()},
                         {"command", command_of(options)},
                         {"cells", audit.cells()},
+                        {"unanswered", audit.unanswered()},
                         {"not_compiled", audit.dropped()},
                         {"rows", std::move(rows)}},
                    2) +
@@ -95,6 +96,7 @@ int run_audit(AuditOptions options) {
   else
     print_text(file ? report::audit_summary(audit) + "\n" : report::audit_text(audit, terminal_style(false)));
   if (*options.campaign.stop) return interrupted;
+  if (audit.unanswered() > 0) return environment_lacks;  // what was found is not all there is
   return audit.rows().empty() ? all_met : not_met;
 }
 

@@ -52,7 +52,10 @@ Audit::Audit(const std::vector<gpu::Target>& targets) {
 }
 
 void Audit::add(const Result& result, size_t index) {
-  if (!result.cudnn_version.is_known() || result.environment_broken) return;
+  if (!result.cudnn_version.is_known() || result.environment_broken) {
+    ++unanswered_;
+    return;
+  }
   ++cells_;
   for (const auto& answer : result.frameworks) {
     AuditRow row;

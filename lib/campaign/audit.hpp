@@ -75,6 +75,9 @@ class Audit {
   /// By framework and kind, the smallest first.
   const std::vector<AuditRow>& rows() const { return rows_; }
   int64_t cells() const { return cells_; }
+  int64_t unanswered() const {
+    return unanswered_;
+  }                                             ///< cells beside these, whose worker was lost or could not be prepared
   int64_t dropped() const { return dropped_; }  ///< rows whose smallest cell did not compile
 
  private:
@@ -82,7 +85,7 @@ class Audit {
   void add_values(AuditRow& row) const;
 
   std::vector<AuditRow> rows_;
-  int64_t cells_ = 0, dropped_ = 0;
+  int64_t cells_ = 0, unanswered_ = 0, dropped_ = 0;
   std::map<std::string, size_t> places_, target_order_;  // in rows_, by what makes a row; of targets, by id
   std::map<std::string, RuleValues> values_;             // by what makes a row, whether there is one or not
 };

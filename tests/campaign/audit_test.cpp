@@ -107,6 +107,10 @@ TEST_CASE("an audit that finds nothing says over how much, and ends with 0", "[a
   const auto run = run_attnprobe("audit " + config + " --framework torch,jax --target h100");
   CHECK(run.exit_code == 0);
   CHECK(run.out == "nothing found in 1 cell\n");
+  const auto broken = run_attnprobe("audit " + config + " --framework torch --target h100 --no-cache",
+                                    {{"ATTNPROBE_NULL_DRIVER", "/nowhere"}});
+  CHECK(broken.exit_code == 3);
+  CHECK(broken.out == "nothing found in 0 cells; 1 more got no answer\n");
   const auto unknown = run_attnprobe("audit " + config + " --framework pytroch");
   CHECK(unknown.exit_code == 2);
   CHECK(contains(unknown.err, "--framework: \"pytroch\""));

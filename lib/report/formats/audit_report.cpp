@@ -65,8 +65,11 @@ std::vector<std::string> frameworks_of(const campaign::Audit& audit) {
 }  // namespace
 
 std::string audit_summary(const campaign::Audit& audit) {
+  const std::string unanswered =
+      audit.unanswered() == 0 ? "" : fmt::format("; {} more got no answer", with_commas(audit.unanswered()));
   if (audit.rows().empty())
-    return fmt::format("nothing found in {} cell{}", with_commas(audit.cells()), audit.cells() == 1 ? "" : "s");
+    return fmt::format("nothing found in {} cell{}{}", with_commas(audit.cells()), audit.cells() == 1 ? "" : "s",
+                       unanswered);
   const auto counted = [](size_t number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
   };
@@ -80,7 +83,7 @@ std::string audit_summary(const campaign::Audit& audit) {
     text += fmt::format("{}{} {}", between, count, in_short(kind));
     between = "; ";
   }
-  return text;
+  return text + unanswered;
 }
 
 std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
