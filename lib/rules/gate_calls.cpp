@@ -2,6 +2,7 @@
 // the keys is in lib/rules/frameworks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 
@@ -141,6 +142,18 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
          // As a double: the product of four extents may be more than an integer holds.
          return Json(static_cast<double>(s.batch) * static_cast<double>(s.heads_q) * static_cast<double>(s.seqlen_q) *
                      static_cast<double>(s.seqlen_kv));
+       }},
+      // Q, K and V each by themselves, as a config has them; beyond 31 bits (framework files: wide_offsets).
+      {"wide_offsets",
+       [](const AskedConfig& asked) {
+         const AttentionSpec& s = asked.spec;
+         const auto elements = [](int64_t heads, int64_t head_dim, int64_t seqlen) {
+           return static_cast<double>(heads) * static_cast<double>(head_dim) * static_cast<double>(seqlen);
+         };
+         const double most =
+             std::max({elements(s.heads_q, s.head_dim_qk, s.seqlen_q), elements(s.heads_kv, s.head_dim_qk, s.seqlen_kv),
+                       elements(s.heads_kv, s.head_dim_v, s.seqlen_kv)});
+         return Json(is_ragged(s) && !s.paged && most > 2147483647.0);
        }},
       {"seqlen_q_given", same_as("padding")},
       {"seqlen_kv_given", same_as("padding")},

@@ -2,6 +2,9 @@
 // how a config becomes a framework's call. tests/rules/check_framework_files.py evaluates the same examples.
 #include "rules/framework_gates.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <set>
 
 #include "attention/config.hpp"
@@ -254,6 +257,22 @@ TEST_CASE("a config becomes the call that would ask for it", "[rules]") {
   const Json given = describe_gate_call(*torch.gate, spec, asked_cudnn, 90, {{"enable_gqa", false}});
   CHECK(answer_of_gate(torch, given, asked_cudnn).text ==
         "PyTorch 2.15.0 refuses 8 heads of Q over 2 of K and V without enable_gqa=True, since 2.8.0");
+}
+
+TEST_CASE("Transformer Engine's table before 2.19 refuses offsets beyond 31 bits until cuDNN 9.5", "[rules]") {
+  const auto ragged = [](int64_t seqlen) {
+    return fmt::format(
+        R"({{"heads": 64, "seqlen": {}, "head_dim": 128, "dtype": "bf16", "layout": "thd", "mask": "padding"}})",
+        seqlen);
+  };
+  const auto refuses = [&](int64_t seqlen, CudnnVersion cudnn) {
+    const auto refusals = answer("te==2.18", ragged(seqlen), 90, cudnn).refusals;
+    return std::any_of(refusals.begin(), refusals.end(),
+                       [](const auto& refusal) { return refusal.id == "table_wide_offsets"; });
+  };
+  CHECK(refuses(524288, {9, 4, 0}));
+  CHECK_FALSE(refuses(131072, {9, 4, 0}));
+  CHECK_FALSE(refuses(524288, {9, 5, 0}));
 }
 
 TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]") {
