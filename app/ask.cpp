@@ -184,7 +184,8 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     campaign::check_expectations(configs, group.targets);
   }
   const auto by_rule = version_by_rule(options.cudnn, work.groups);
-  const auto cache = by_rule ? nullptr : usual_cache();
+  const bool asks_beside = options.campaign.walk.sweep_where_none || is_version(options.cudnn);
+  const auto cache = by_rule || !asks_beside ? nullptr : usual_cache();
   campaign::CampaignOptions beside = options.campaign;  // the question itself is always asked of cuDNN
   beside.cache = cache.get();
   if (!by_rule) options.campaign.cudnn = library_path(options.cudnn, beside);

@@ -24,4 +24,14 @@ inline std::string with_commas(int64_t number) {
   return digits;
 }
 
+/// "1 finding", "12 findings".
+inline std::string counted(int64_t number, std::string_view what) {
+  return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");
+}
+
+/// "once", "12 times".
+inline std::string as_often(int64_t number) {
+  return number == 1 ? "once" : std::to_string(number) + " times";
+}
+
 }  // namespace attnprobe

@@ -7,7 +7,9 @@
 #include <set>
 
 #include "attention/fields.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
+#include "log/log_parse.hpp"
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
 #include "report/formats/explain_text.hpp"
@@ -20,14 +22,6 @@ using replay::LoggedGraph;
 using replay::ReplayedGraph;
 using report::TextStyle;
 using report::wrapped;
-
-std::string count_of(int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string as_often(int64_t count) {
-  return count == 1 ? "once" : fmt::format("{} times", count);
-}
 
 bool is_attention(const ReplayedGraph& graph) {
   return graph.recognised.spec.has_value();
@@ -118,16 +112,13 @@ std::string engines_text(const ReplayedGraph& graph, const TextStyle& style) {
     if (config.check.supported && config.plan && !probe::is_built(config))
       failed.push_back(
           fmt::format("{}: its plan failed: {}", probe::config_name(config.engine, config.knobs), config.plan->status));
-    const bool is_run = std::any_of(logged.executed.begin(), logged.executed.end(), [&](const auto& run) {
-      return run.engine == config.engine && run.knobs == config.knobs;
-    });
-    if (config.plan && probe::is_built(config) && !is_run)
+    if (config.plan && probe::is_built(config) && !log::has_config(logged.executed, config))
       out += fmt::format("   {}: plan built\n", probe::config_name(config.engine, config.knobs));
   }
   for (const auto& run : logged.executed)
     out += fmt::format("   {}: executed {}\n", probe::config_name(run.engine, run.knobs), as_often(run.times));
   for (const auto& line : failed) out += wrapped(line, 3, style.width);
-  if (rejected > 0) out += fmt::format("   {} rejected before\n", count_of(rejected, "engine config"));
+  if (rejected > 0) out += fmt::format("   {} rejected before\n", counted(rejected, "engine config"));
   return out;
 }
 
@@ -174,7 +165,7 @@ std::string others_text(const TraceFindings& findings) {
     refused += graph.logged.refused() ? 1 : 0;
   }
   if (others == 0) return "";
-  return fmt::format("besides: {} that {} no attention, executed {}{}\n", count_of(others, "graph"),
+  return fmt::format("besides: {} that {} no attention, executed {}{}\n", counted(others, "graph"),
                      others == 1 ? "is" : "are", as_often(runs),
                      refused == 0 ? "" : fmt::format(", {} refused", refused));
 }
@@ -335,9 +326,8 @@ Json trace_configs(const Trace& trace, int64_t* left_out) {
 }
 
 std::string news_line(const LoggedGraph& logged) {
-  std::vector<LoggedGraph> one{logged};
   replay::LogHistory history;
-  history.graphs = std::move(one);
+  history.graphs.push_back(logged);
   const replay::Replay replay = replay::replay_of("the trace", std::move(history));
   const ReplayedGraph& graph = replay.graphs.front();
   if (!is_attention(graph)) return "";

@@ -70,11 +70,8 @@ std::string audit_summary(const campaign::Audit& audit) {
   if (audit.rows().empty())
     return fmt::format("nothing found in {} cell{}{}", with_commas(audit.cells()), audit.cells() == 1 ? "" : "s",
                        unanswered);
-  const auto counted = [](size_t number, std::string_view what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
-  std::string text = fmt::format("{} over {} in {} cells", counted(audit.rows().size(), "finding"),
-                                 counted(frameworks_of(audit).size(), "framework"), with_commas(audit.cells()));
+  std::string text = fmt::format("{} over {} in {} cells", counted(std::ssize(audit.rows()), "finding"),
+                                 counted(std::ssize(frameworks_of(audit)), "framework"), with_commas(audit.cells()));
   const char* between = ": ";
   for (const AuditKind kind : kinds) {
     const auto count =

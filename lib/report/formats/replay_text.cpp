@@ -6,6 +6,7 @@
 
 #include "attention/fields.hpp"
 #include "base/input.hpp"
+#include "base/number.hpp"
 #include "cudnn/library_info.hpp"
 #include "log/log_parse.hpp"
 #include "probe/walk_difference.hpp"
@@ -16,21 +17,13 @@ namespace {
 using replay::LoggedGraph;
 using replay::ReplayedGraph;
 
-std::string plural(int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string times(int64_t count) {
-  return count == 1 ? "once" : fmt::format("{} times", count);
-}
-
 std::string where_text(const LoggedGraph& logged) {
   std::string text = logged.first_line > 0 ? fmt::format("line {}", logged.first_line) : "";
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (logged.cudnn_version.is_known()) add("cuDNN " + logged.cudnn_version.text());
   if (!logged.device.empty() || logged.sm != 0)
     add(logged.device.empty() ? fmt::format("sm_{}", logged.sm) : fmt::format("{} (sm_{})", logged.device, logged.sm));
-  if (logged.finalized > 1) add("made " + times(logged.finalized));
+  if (logged.finalized > 1) add("made " + as_often(logged.finalized));
   if (logged.from_tree) add("from the indented tree");
   return text;
 }
@@ -44,7 +37,7 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
   }
   for (const auto& mode : logged.findings.modes)
     out += fmt::format("   in the log: mode {} proposed {}, {} viable{}\n", mode.mode,
-                       plural(mode.candidates, "engine config"), mode.viable,
+                       counted(mode.candidates, "engine config"), mode.viable,
                        mode.status == "CUDNN_STATUS_SUCCESS" ? "" : " (" + mode.status + ")");
   std::vector<std::vector<std::string>> rows;
   for (const auto& config : logged.findings.engine_configs) {
@@ -57,7 +50,7 @@ void add_history(std::string& out, const LoggedGraph& logged, const TextStyle& s
                          config.plan->reasons.empty() ? "" : ": " + config.plan->reasons.front().reason);
     }
     if (const auto run = log::find_config(logged.executed, config); run != logged.executed.end())
-      what = "executed " + times(run->times);
+      what = "executed " + as_often(run->times);
     if (what.empty() && config.plan) what = "plan built";
     if (!what.empty() || style.details)
       rows.push_back({probe::config_name(config.engine, config.knobs), what.empty() ? "viable" : what});
@@ -103,7 +96,7 @@ std::string replay_text(const replay::Replay& replay, const std::vector<size_t>&
   std::string out = input_name(replay.file);
   int64_t entries = 0;
   for (const auto& [severity, count] : history.severities) entries += count;
-  out += ": " + plural(static_cast<int64_t>(replay.graphs.size()), "operation graph");
+  out += ": " + counted(static_cast<int64_t>(replay.graphs.size()), "operation graph");
   if (entries > 0)
     out += fmt::format(" in {} of cuDNN's log", entries == 1 ? "1 entry" : fmt::format("{} entries", entries));
   out += "\n";
