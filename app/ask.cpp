@@ -13,20 +13,17 @@
 #include "base/version.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
-#include "campaign/other_versions.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
-#include "libraries.hpp"
 #include "option_checks.hpp"
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
 #include "report_files.hpp"
 #include "worker/client.hpp"
-#include "worker/test_faults.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -53,17 +50,6 @@ report::Document document_of(const std::vector<campaign::CampaignResult>& campai
   return document;
 }
 
-// Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
-void check_can_run(const AskOptions& options, const std::vector<QuestionGroup>& groups) {
-  if (options.campaign.walk.plans != probe::Plans::run || worker::test_plans_asked()) return;
-  for (const auto& group : groups)
-    for (const auto& t : group.targets)
-      if (t.kind == gpu::Kind::device) return;
-  throw Error(ErrorKind::usage,
-              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
-              "build, or a --target device:0");
-}
-
 constexpr const char* how_far = "How far";  // a group of options
 
 std::atomic<bool> stop_asked{false};
@@ -75,30 +61,11 @@ void stop_at_once() {
   signal(SIGTERM, SIG_DFL);
 }
 
-// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked.
-std::optional<CudnnVersion> version_by_rule(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
-  std::optional<CudnnVersion> version;
-  for (const auto& group : groups)
-    if (!(version = campaign::version_by_rule(cudnn, group.targets))) return std::nullopt;
-  return version;
-}
-
-size_t size_of(const std::vector<QuestionGroup>& groups) {
-  size_t count = 0;
-  for (const auto& group : groups) count += group.questions.size() * group.targets.size();
-  return count;
-}
-
-// A check that passes is not yet a kernel, and for one answer a plan's second is well spent.
-void compile_where_one_is_asked(AskOptions& options, const std::vector<QuestionGroup>& groups) {
-  auto& walk = options.campaign.walk;
-  if (walk.plans != probe::Plans::automatic || !walk.sweep_where_none || size_of(groups) != 1) return;
-  for (const auto& group : groups)
-    for (const auto& target : group.targets)
-      if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
-}
-
 }  // namespace
+
+void warn(const std::string& problem) {
+  spdlog::warn("{}", problem);
+}
 
 const std::atomic<bool>* stop_gently() {
   struct sigaction action {};
@@ -141,7 +108,7 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
   try {
     const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(library_path(options.cudnn, options.campaign), any).version;
+    return client.open(campaign::library_path(options.cudnn, options.campaign, warn), any).version;
   } catch (const std::exception& e) {
     constexpr CudnnVersion newest_checked{9, 19, 0};
     spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest_checked.text(), e.what());
@@ -177,37 +144,16 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = plan(options);
-  check_can_run(options, work.groups);
-  for (const auto& group : work.groups) {
-    std::vector<attention::AttentionConfig> configs;
-    for (const auto& question : group.questions) configs.push_back(question.config);
-    campaign::check_expectations(configs, group.targets);
-  }
-  const auto by_rule = version_by_rule(options.cudnn, work.groups);
-  const bool asks_beside = options.campaign.walk.sweep_where_none || is_version(options.cudnn);
-  const auto cache = by_rule || !asks_beside ? nullptr : usual_cache();
-  campaign::CampaignOptions beside = options.campaign;  // the question itself is always asked of cuDNN
-  beside.cache = cache.get();
-  if (!by_rule) options.campaign.cudnn = library_path(options.cudnn, beside);
-
-  beside.stop = options.campaign.stop = stop_gently();
-  const size_t total = size_of(work.groups);
-  compile_where_one_is_asked(options, work.groups);
+  const size_t total = campaign::cells_of(work.groups);
+  options.campaign.stop = stop_gently();
   Progress progress(total);
   reports.expect(total);
-  std::vector<campaign::CampaignResult> campaigns;
-  size_t before = 0;
-  for (const auto& group : work.groups) {
-    const auto on_result = [&](const Result& result, size_t index, size_t) {
-      progress.add(result);
-      reports.add(result, before + index);
-    };
-    campaigns.push_back(
-        by_rule ? campaign::answer_by_rule(group.questions, group.targets, *by_rule, options.campaign, on_result)
-                : campaign::run_campaign(group.questions, group.targets, options.campaign, on_result));
-    if (!by_rule && options.campaign.walk.sweep_where_none) campaign::ask_other_versions(campaigns.back(), beside);
-    before += group.questions.size() * group.targets.size();
-  }
+  const auto on_result = [&](const Result& result, size_t index) {
+    progress.add(result);
+    reports.add(result, index);
+  };
+  const std::vector<campaign::CampaignResult> campaigns =
+      campaign::inquire(work.groups, {options.cudnn, options.campaign, nullptr, on_result, warn});
   progress.end();
   report::Document document = document_of(campaigns, work);
   const Results results = document.results();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "campaign/campaign.hpp"
+#include "campaign/inquiry.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -42,6 +43,9 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options);
 /// --framework: words for rules::choose_gates().
 void add_framework_option(CLI::App& command, std::vector<std::string>& words);
 
+/// A warning on standard error: what the lib rooms tell of what they pass over.
+void warn(const std::string& problem);
+
 /// From here on the first Ctrl-C or SIGTERM sets what is returned,
 /// so that what is under way ends and is written; the second kills.
 const std::atomic<bool>* stop_gently();
@@ -49,15 +53,9 @@ const std::atomic<bool>* stop_gently();
 /// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none can be.
 CudnnVersion version_for_graphs(const AskOptions& options);
 
-/// Questions and the targets that they are for.
-struct QuestionGroup {
-  std::vector<campaign::Question> questions;
-  std::vector<gpu::Target> targets;
-};
-
 /// What is to be asked, and what the command says beside the results.
 struct Work {
-  std::vector<QuestionGroup> groups;
+  std::vector<campaign::QuestionGroup> groups;
   /// More keys of a JSON report.
   std::function<void(Json& report, const report::Results& results)> add_to_json;
   /// Text before and after the results.

@@ -10,7 +10,6 @@
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "libraries.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -65,14 +64,14 @@ int run_audit(AuditOptions options) {
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   std::vector<std::string> paths;
   if (options.cudnns.empty())
-    paths.push_back(library_path("", options.campaign));
+    paths.push_back(campaign::library_path("", options.campaign, warn));
   else
-    for (const auto& library : choose_libraries(options.cudnns, targets, options.campaign))
+    for (const auto& library : campaign::choose_libraries(options.cudnns, targets, options.campaign, warn))
       paths.push_back(library.path);
   options.campaign.walk.sweep_where_none = false;
   options.campaign.walk.plans = probe::Plans::none;
   options.campaign.stop = stop_gently();
-  const std::unique_ptr<campaign::WalkCache> cache = options.no_cache ? nullptr : usual_cache();
+  const std::unique_ptr<campaign::WalkCache> cache = options.no_cache ? nullptr : campaign::usual_cache(warn);
   options.campaign.cache = cache.get();
   campaign::Audit audit(targets);
   Progress progress(configs.size() * targets.size() * paths.size());

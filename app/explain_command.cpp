@@ -62,46 +62,21 @@ Given given_by(const std::vector<std::string>& words) {
   return {"", text};
 }
 
-std::string why_not_explained(const Given& given, const replay::Replay& replay) {
-  if (replay.history.has_entries()) return replay::why_no_graph(replay);
-  const std::string name =
-      given.file.empty() ? fmt::format("\"{}\" is not a file, and as a text", cut(given.text)) : input_name(given.file);
-  return fmt::format(
-      "{}: nothing known: none of the {} sentences by which PyTorch, JAX, Transformer Engine, other frameworks, "
-      "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}",
-      name, diagnose::sentences().size(), replay::how_to_log());
-}
-
 int explain(const ExplainOptions& options) {
   const Given given = given_by(options.words);
   std::vector<NamedFile> inputs;
   if (!given.file.empty()) inputs.push_back({"TEXT", given.file});
   check_outputs({{"--output " + options.output, options.output}}, inputs);
-  diagnose::SentenceFinder finder;
   const auto give = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
-    const auto take_both = [&](std::string_view bytes) {
-      finder.feed(bytes);
-      take(bytes);
-    };
     if (given.file.empty())
-      take_both(given.text);
+      take(given.text);
     else
-      read_input(given.file, take_both, problem);
+      read_input(given.file, take, problem);
   };
-  const std::string name = given.file.empty() ? "the text" : given.file;
-  replay::Replay replay;
-  std::optional<Error> broken;  // a document that is no graph may still be a text with sentences
-  try {
-    replay = replay::read_replay_of(name, give);
-  } catch (const Error& e) {
-    replay.file = name;
-    replay.problem = e.what();
-    broken = e;
-  }
-  const diagnose::TextAnswer answer = diagnose::answer_of(finder.finish(), report::shows_graphs(replay));
-  if (broken && answer.refusals.empty()) throw Error(*broken);
-  if (replay.graphs.empty() && replay.history.exceptions.empty() && answer.refusals.empty())
-    throw Error(ErrorKind::usage, why_not_explained(given, replay));
+  const auto [replay, answer] =
+      given.file.empty()
+          ? report::explain("the text", fmt::format("\"{}\" is not a file, and as a text", cut(given.text)), give)
+          : report::explain(given.file, input_name(given.file), give);
   if (options.format == "json")
     write_data(options.output, json_text(report::explain_json(replay, answer), 2) + "\n");
   else

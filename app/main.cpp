@@ -106,6 +106,7 @@ int run_command_line(int argc, char** argv) {
   add_selftest(app, run);
   add_doctor(app, run);
   add_schema(app, run);
+  add_serve(app, run);
   if (argc == 1) {
     print_text(app.help());
     return all_met;

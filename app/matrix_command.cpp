@@ -19,7 +19,6 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
-#include "libraries.hpp"
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/formats/format.hpp"
@@ -212,7 +211,7 @@ int matrix(MatrixOptions options) {
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
-  matrix.cudnns = choose_libraries(cudnn_words, matrix.targets, options.campaign);
+  matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, warn);
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
   if (options.title.empty()) options.title = fs::path(options.files.front()).stem().string();

@@ -10,6 +10,7 @@
 #include "build/build.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/transformer_engine/call_answers.hpp"
 
@@ -81,40 +82,16 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   return work;
 }
 
-// Calls of PyTorch or JAX, and the release that made them.
-struct FrameworkQuestions {
-  std::vector<campaign::Question> questions;
-  std::string framework;  // a word for --framework
-};
-
-FrameworkQuestions framework_questions(const ProbeOptions& options) {
+frameworks::CallQuestions framework_questions(const ProbeOptions& options) {
   const bool is_torch = !options.torch.empty();
-  const std::string option = is_torch ? "--torch" : "--jax", name = is_torch ? "torch" : "jax";
+  const std::string option = is_torch ? "--torch" : "--jax";
   if (!options.config_files.empty() || !options.overrides.empty() || !options.transformer_engine.empty() ||
       (is_torch && !options.jax.empty()))
     throw Error(ErrorKind::usage,
                 fmt::format("{} goes with neither --config, fields of a config, nor another call", option));
-  const auto calls = is_torch ? frameworks::load_torch_calls(options.torch) : frameworks::load_jax_calls(options.jax);
-  FrameworkQuestions asked;
-  asked.framework = name;
-  bool has_one_release = true;
-  for (const auto& call : calls) {
-    has_one_release = has_one_release && call.release == calls.front().release;
-    for (const auto& note : call.notes) spdlog::warn("{}: {}", call.name, note);
-    for (const auto& spec : call.graphs) {
-      campaign::Question question;
-      question.config = {spec, call.origin};
-      question.call = call.keys;
-      question.command = fmt::format("attnprobe {} {}", option, shell_word(json_text(call.given)));
-      asked.questions.push_back(std::move(question));
-    }
-  }
-  if (!has_one_release)
-    spdlog::warn(
-        "{}: the calls are of several releases; the newest that was read answers, and --framework names another",
-        option);
-  else if (!calls.front().release.empty())
-    asked.framework += "==" + calls.front().release;
+  auto asked = is_torch ? frameworks::questions_of(frameworks::load_torch_calls(options.torch), "torch")
+                        : frameworks::questions_of(frameworks::load_jax_calls(options.jax), "jax");
+  for (const auto& note : asked.notes) warn(note);
   return asked;
 }
 
@@ -173,7 +150,7 @@ int probe(ProbeOptions options) {
   check_outputs(options.ask);
   if (!options.dump_graph.empty()) return dump_graphs(options);
   if (has_framework_call(options)) {
-    const FrameworkQuestions asked = framework_questions(options);
+    const frameworks::CallQuestions asked = framework_questions(options);
     if (options.ask.frameworks.empty()) options.ask.frameworks = {asked.framework};
     return ask(options.ask, [&](const AskOptions& with) { return plan_framework_calls(asked.questions, with); });
   }

@@ -114,7 +114,7 @@ int replay(ReplayOptions options) {
     std::string gpus;
     for (const auto& id : replay::gpus_of(*replay)) gpus += (gpus.empty() ? "" : ",") + id;
     Work work;
-    QuestionGroup group;
+    campaign::QuestionGroup group;
     for (const auto* graph : whole) group.questions.push_back(replay::question_of(*replay, *graph));
     group.targets = choose_targets(with, gpus.empty() ? "representative" : gpus);
     work.groups.push_back(std::move(group));

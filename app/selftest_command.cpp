@@ -12,7 +12,6 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
-#include "libraries.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -61,7 +60,7 @@ int run_selftest(SelfTestOptions options) {
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const gpu::Target target = one_target("--target", options.target, timeout);
-  options.campaign.cudnn = library_path(options.cudnn, options.campaign);
+  options.campaign.cudnn = campaign::library_path(options.cudnn, options.campaign, warn);
   std::optional<gpu::Target> own;
   if (target.kind == gpu::Kind::device) {
     own = campaign::measured_device(target, campaign::inspect_driver(timeout), options.campaign.cudnn, timeout);

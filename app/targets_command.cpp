@@ -3,12 +3,12 @@
 #include "base/error.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
+#include "ask.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
-#include "libraries.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -48,7 +48,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
   const auto measured =
-      campaign::measured_device(devices[static_cast<size_t>(device)], driver, library_path(cudnn, {}), timeout);
+      campaign::measured_device(devices[static_cast<size_t>(device)], driver, campaign::library_path(cudnn, {}, warn), timeout);
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

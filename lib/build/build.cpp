@@ -1,5 +1,7 @@
 #include "build/build.hpp"
 
+#include "build/numbering.hpp"
+
 namespace attnprobe::build {
 namespace {
 
@@ -34,6 +36,7 @@ void count_tokens(graph::OpGraph& graph) {
 graph::OpGraph build_whole(const AttentionSpec& spec, const BuildContext& context) {
   graph::OpGraph graph = build_pattern(spec, context);
   if (spec.ragged_unit == attention::RaggedUnit::token) count_tokens(graph);
+  if (spec.pattern == Pattern::sdpa_composite || spec.pattern == Pattern::sdpa_unified) number_given_first(graph);
   graph.dynamic_shapes = spec.dynamic_shapes;
   graph.override_shapes = spec.override_shapes;
   return graph;

@@ -12,6 +12,10 @@
 #include "rules/framework_gates.hpp"
 #include "run/run_options.hpp"
 
+namespace attnprobe::worker {
+class Pool;
+}
+
 namespace attnprobe::campaign {
 
 class WalkCache;
@@ -25,7 +29,8 @@ struct CampaignOptions {
   WalkCache* cache = nullptr;                 ///< of answers for simulated targets; none: cuDNN is always asked
   const std::atomic<bool>* stop = nullptr;    ///< set by a signal handler: no further result is begun
   std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
-  std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
+  worker::Pool* pool = nullptr;  ///< where workers wait for the next campaign; none: they end with this one
+  std::string program;           ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };
 
 /// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.

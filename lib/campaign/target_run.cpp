@@ -18,6 +18,7 @@
 #include "log/log_parse.hpp"
 #include "run/data.hpp"
 #include "run/work.hpp"
+#include "worker/pool.hpp"
 #include "worker/run_plans.hpp"
 #include "worker/test_faults.hpp"
 
@@ -120,6 +121,15 @@ TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options)
   if (target.kind == gpu::Kind::simulated && !runs_) cache_ = options.cache;
 }
 
+TargetRun::~TargetRun() {
+  if (options_.pool == nullptr || !client_ || stopped()) return;
+  try {
+    options_.pool->give(options_.cudnn, target_, {std::move(client_), *library_});
+  } catch (const std::exception&) {
+    client_.reset();  // no memory to keep it in
+  }
+}
+
 Result TargetRun::run(const Question& question, const Question* next) {
   // Only where nothing else may follow on the same worker.
   const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == probe::Plans::none;
@@ -176,8 +186,14 @@ void TargetRun::open() {
 // A half-open worker (cuDNN loaded, no device) is never taken
 // for one that is ready. Builders start theirs side by side.
 std::unique_ptr<worker::Client> TargetRun::start() {
-  auto client = std::make_unique<worker::Client>(target_, worker::Client::Seconds(options_.timeout_seconds),
-                                                 options_.program, options_.stop);
+  const worker::Client::Seconds timeout(options_.timeout_seconds);
+  if (options_.pool != nullptr)
+    if (auto waiting = options_.pool->take(options_.cudnn, target_, timeout, options_.stop); waiting.client) {
+      const std::lock_guard lock(mutex_);
+      library_ = waiting.library;
+      return std::move(waiting.client);
+    }
+  auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop);
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;

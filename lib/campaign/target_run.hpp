@@ -16,6 +16,10 @@ class TargetRun {
  public:
   /// Both must outlive it.
   TargetRun(const gpu::Target& target, const CampaignOptions& options);
+  /// Its worker goes to the pool of the options, if there is one.
+  ~TargetRun();
+  TargetRun(const TargetRun&) = delete;
+  TargetRun& operator=(const TargetRun&) = delete;
 
   /// Judged, but without the version rules. Never throws for what happens in the worker.
   /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.

@@ -112,6 +112,11 @@ Client::Client(const gpu::Target& target, Seconds timeout, const std::string& pr
 Client::Client(Seconds timeout, const std::string& program)
     : timeout_(timeout), process_(start(program, quiet_cudnn())) {}
 
+void Client::obey(Seconds timeout, const std::atomic<bool>* stop) {
+  timeout_ = timeout;
+  stop_ = stop;
+}
+
 Json Client::request(const Json& request, const std::string& first_stage) {
   return ask(text_of({request, ""}), first_stage, {}).json;
 }

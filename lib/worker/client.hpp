@@ -64,6 +64,11 @@ class Client {
   /// A worker that sees the machine as it is.
   explicit Client(Seconds timeout, const std::string& program = "");
 
+  /// From now on that time limit and stop, as in the constructor.
+  void obey(Seconds timeout, const std::atomic<bool>* stop);
+  /// Whether its process is still there.
+  bool is_there() const { return process_->is_there(); }
+
   /// Each throws WorkerLost, Stopped, or Error as the worker reports it.
   gpu::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const gpu::Target& target);

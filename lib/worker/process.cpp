@@ -222,6 +222,12 @@ void Notes::write(const std::string& text) const {
   }
 }
 
+bool Process::is_there() const {
+  char byte = 0;
+  const ssize_t count = recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
 void Process::kill() {
   if (pid_ > 0 && !end_) ::kill(pid_, SIGKILL);
 }

@@ -55,6 +55,8 @@ class Process {
   Read receive(Message& message, std::chrono::steady_clock::time_point deadline,
                const std::atomic<bool>* stop = nullptr);
 
+  /// Whether the child still holds its end of the socket.
+  bool is_there() const;
   void kill();
   /// Waits for the end; call it after Read::ended or kill().
   ProcessEnd wait();

@@ -96,9 +96,8 @@ void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::
       if (!stopped()) run(*config, json, client, start, plan.options);
     return;
   }
-  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. They are
-  // started here: a worker ends with the thread that started it (PR_SET_PDEATHSIG), so that one that is lost among the
-  // builders is not replaced before its turn.
+  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. One that is lost
+  // among the builders is not replaced before its turn.
   std::vector<std::unique_ptr<Client>> clients(builders);
   clients[0] = std::move(client);
   for (auto& each : clients)

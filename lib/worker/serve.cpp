@@ -1,15 +1,17 @@
 // The child's side of the protocol. Whatever cuDNN does to this process, the parent lives.
 #include <fmt/format.h>
-#include <sys/prctl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "cudnn/device_context.hpp"
 #include "gpu/driver.hpp"
@@ -145,11 +147,21 @@ class Server {
   std::unique_ptr<run::Runner> runner_;
 };
 
+void end_without_parent(int socket) {
+  pollfd parent{socket, POLLRDHUP, 0};
+  while (poll(&parent, 1, -1) < 0 && errno == EINTR) {
+  }
+  // The main thread, if it is waiting for a request, ends by itself and in order.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  std::_Exit(0);
+}
+
 }  // namespace
 
 int serve(int socket) {
-  // A parent that was killed leaves no orphans behind.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A parent that was killed leaves no orphans behind, however long cuDNN takes. PR_SET_PDEATHSIG would do more: it ends a
+  // worker with the thread that started it, and a session keeps workers for its next question.
+  std::thread(end_without_parent, socket).detach();
   leave_no_core();
   Server(socket).run();
   return 0;

@@ -193,11 +193,6 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
 
 }  // namespace
 
-bool shows_graphs(const replay::Replay& replay) {
-  return std::any_of(replay.graphs.begin(), replay.graphs.end(),
-                     [](const auto& graph) { return graph.logged.imported.has_value(); });
-}
-
 std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& whole, const TextStyle& style) {
   const diagnose::TextAnswer text = besides_reasons(replay, whole);
   const std::string next = next_step(replay, text);

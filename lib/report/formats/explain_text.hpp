@@ -5,6 +5,7 @@
 #include "replay/explanation.hpp"
 #include "replay/replay.hpp"
 #include "report/formats/report.hpp"
+#include "report/model/explained.hpp"
 
 namespace attnprobe::report {
 
@@ -18,8 +19,5 @@ std::string explained_graph_text(const replay::ReplayedGraph& graph, const TextS
 /// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice",
 /// "refusals": [{"id", "layer", "who", "headline", …}], "callers", "told", "next"}.
 Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text);
-
-/// Whether graphs of a log of cuDNN's were rebuilt: they say more of its reasons than the reasons alone.
-bool shows_graphs(const replay::Replay& replay);
 
 }  // namespace attnprobe::report

@@ -1,7 +1,6 @@
-#include "libraries.hpp"
+#include "campaign/chosen_libraries.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +12,7 @@
 #include "campaign/matrix.hpp"
 #include "campaign/target_run.hpp"
 
-namespace attnprobe::app {
+namespace attnprobe::campaign {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,8 +24,12 @@ bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
   return is_of_version(library.version.text(), word);
 }
 
-std::vector<cudnn::LibraryInfo> libraries_here(const campaign::CampaignOptions& campaign) {
-  return campaign::identify_all(campaign, [](const std::string& problem) { spdlog::warn("{}", problem); });
+void tell(const OnProblem& on_problem, const std::string& problem) {
+  if (on_problem) on_problem(problem);
+}
+
+std::vector<cudnn::LibraryInfo> libraries_here(const CampaignOptions& campaign, const OnProblem& on_problem) {
+  return identify_all(campaign, [&](const std::string& problem) { tell(on_problem, problem); });
 }
 
 // The cuDNN of a version whose place or name says it, which none has to be loaded for.
@@ -58,36 +61,35 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
 
 }  // namespace
 
-std::unique_ptr<campaign::WalkCache> usual_cache() try {
-  const fs::path file = campaign::default_cache_file();
-  if (file.empty()) return nullptr;
-  return std::make_unique<campaign::WalkCache>(file, [](const std::string& message) { spdlog::debug("{}", message); });
+std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
+  const fs::path file = default_cache_file();
+  return file.empty() ? nullptr : std::make_unique<WalkCache>(file);
 } catch (const Error& e) {
-  spdlog::warn("{}", e.what());
+  tell(on_problem, e.what());
   return nullptr;
 }
 
-std::string library_path(const std::string& word, const campaign::CampaignOptions& campaign) {
+std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem) {
   if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
-  return library_of_version(libraries_here(campaign), word).path;
+  return library_of_version(libraries_here(campaign, on_problem), word).path;
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
                                                  const std::vector<gpu::Target>& targets,
-                                                 const campaign::CampaignOptions& campaign) {
+                                                 const CampaignOptions& campaign, const OnProblem& on_problem) {
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
     const auto named = is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign);
+    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign, on_problem);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
-      chosen.push_back(campaign::identify(*named, campaign));
+      chosen.push_back(identify(*named, campaign));
     else if (is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
-      chosen.push_back(campaign::identify(cudnn::choose_library(word).path, campaign));
+      chosen.push_back(identify(cudnn::choose_library(word).path, campaign));
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   const bool simulates =
@@ -95,10 +97,11 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
-    if (simulates && library.version < campaign::first_that_simulates)
-      spdlog::warn(
-          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
-          library.version.text(), library.path);
+    if (simulates && library.version < first_that_simulates)
+      tell(on_problem,
+           fmt::format(
+               "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
+               library.version.text(), library.path));
     else
       libraries.push_back(std::move(library));
   }
@@ -106,4 +109,4 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   return libraries;
 }
 
-}  // namespace attnprobe::app
+}  // namespace attnprobe::campaign

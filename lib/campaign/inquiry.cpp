@@ -1,0 +1,76 @@
+#include "campaign/inquiry.hpp"
+
+#include "base/error.hpp"
+#include "base/version.hpp"
+#include "campaign/by_rule.hpp"
+#include "campaign/named_targets.hpp"
+#include "campaign/other_versions.hpp"
+#include "worker/test_faults.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+// Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
+void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptions& options) {
+  if (options.walk.plans != probe::Plans::run || worker::test_plans_asked()) return;
+  for (const auto& group : groups)
+    for (const auto& t : group.targets)
+      if (t.kind == gpu::Kind::device) return;
+  throw Error(ErrorKind::usage,
+              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
+              "build, or a --target device:0");
+}
+
+// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked.
+std::optional<CudnnVersion> version_of_all(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
+  std::optional<CudnnVersion> version;
+  for (const auto& group : groups)
+    if (!(version = version_by_rule(cudnn, group.targets))) return std::nullopt;
+  return version;
+}
+
+void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe::WalkOptions& walk) {
+  if (walk.plans != probe::Plans::automatic || !walk.sweep_where_none || cells_of(groups) != 1) return;
+  for (const auto& group : groups)
+    for (const auto& target : group.targets)
+      if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
+}
+
+}  // namespace
+
+size_t cells_of(const std::vector<QuestionGroup>& groups) {
+  size_t count = 0;
+  for (const auto& group : groups) count += group.questions.size() * group.targets.size();
+  return count;
+}
+
+std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, const InquiryOptions& options) {
+  CampaignOptions campaign = options.campaign;
+  check_can_run(groups, campaign);
+  for (const auto& group : groups) {
+    std::vector<attention::AttentionConfig> configs;
+    for (const auto& question : group.questions) configs.push_back(question.config);
+    check_expectations(configs, group.targets);
+  }
+  const auto by_rule = version_of_all(options.cudnn, groups);
+  const bool asks_beside = !by_rule && (campaign.walk.sweep_where_none || is_version(options.cudnn));
+  const auto opened = asks_beside && options.beside == nullptr ? usual_cache(options.on_problem) : nullptr;
+  CampaignOptions beside = campaign;  // the question itself is always asked of cuDNN
+  beside.cache = opened ? opened.get() : options.beside;
+  if (!by_rule) campaign.cudnn = library_path(options.cudnn, beside, options.on_problem);
+  compile_where_one_is_asked(groups, campaign.walk);
+  std::vector<CampaignResult> campaigns;
+  size_t before = 0;
+  for (const auto& group : groups) {
+    const auto on_result = [&](const Result& result, size_t index, size_t) {
+      if (options.on_result) options.on_result(result, before + index);
+    };
+    campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)
+                                : run_campaign(group.questions, group.targets, campaign, on_result));
+    if (!by_rule && campaign.walk.sweep_where_none) ask_other_versions(campaigns.back(), beside);
+    before += group.questions.size() * group.targets.size();
+  }
+  return campaigns;
+}
+
+}  // namespace attnprobe::campaign

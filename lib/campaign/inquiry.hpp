@@ -1,0 +1,40 @@
+// Asking as every way in does, command line, request and library: which cuDNN, what is compiled, what is asked beside.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "campaign/campaign.hpp"
+#include "campaign/chosen_libraries.hpp"
+
+namespace attnprobe::campaign {
+
+/// Questions and the targets that they are for.
+struct QuestionGroup {
+  std::vector<Question> questions;
+  std::vector<gpu::Target> targets;
+};
+
+/// How many results they will have.
+size_t cells_of(const std::vector<QuestionGroup>& groups);
+
+/// Called after each result as OnResult; `index` counts through all groups.
+using OnInquiryResult = std::function<void(const Result& result, size_t index)>;
+
+struct InquiryOptions {
+  std::string cudnn;           ///< the word for library_path()
+  CampaignOptions campaign;    ///< whose `cudnn` does not count
+  WalkCache* beside = nullptr; ///< of what is asked beside the questions; none: the usual one, opened where it is needed
+  OnInquiryResult on_result;   ///< may be empty
+  OnProblem on_problem;        ///< likewise
+};
+
+/// Asks the cuDNN that the options mean; a result for each group. One config on one simulated GPU
+/// compiles its first choice, since a check that passes is not yet a kernel, and for one answer a plan's second is well
+/// spent. A cuDNN too old to be asked about a GPU that is not there is answered for by rule. Where the walk looks further
+/// (sweep_where_none), the machine's other versions of cuDNN are asked too, and what they say is kept in the usual cache.
+/// Throws Error(usage) for "expect" of a GPU that there is not, and where plans are to be run and every target is
+/// simulated; Error(environment) where there is no such cuDNN.
+std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, const InquiryOptions& options);
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,33 @@
+#include "frameworks/calls/call_questions.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+
+namespace attnprobe::frameworks {
+
+CallQuestions questions_of(const std::vector<FrameworkCall>& calls, const std::string& framework) {
+  CallQuestions asked;
+  asked.framework = framework;
+  bool has_one_release = true;
+  for (const auto& call : calls) {
+    has_one_release = has_one_release && call.release == calls.front().release;
+    for (const auto& note : call.notes) asked.notes.push_back(fmt::format("{}: {}", call.name, note));
+    for (const auto& spec : call.graphs) {
+      campaign::Question question;
+      question.config = {spec, call.origin};
+      question.call = call.keys;
+      question.command = fmt::format("attnprobe --{} {}", framework, shell_word(json_text(call.given)));
+      asked.questions.push_back(std::move(question));
+    }
+  }
+  if (!has_one_release)
+    asked.notes.push_back(fmt::format(
+        "--{}: the calls are of several releases; the newest that was read answers, and --framework names another",
+        framework));
+  else if (!calls.empty() && !calls.front().release.empty())
+    asked.framework += "==" + calls.front().release;
+  return asked;
+}
+
+}  // namespace attnprobe::frameworks

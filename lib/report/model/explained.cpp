@@ -1,0 +1,57 @@
+#include "report/model/explained.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.hpp"
+#include "diagnose/sentence_finder.hpp"
+#include "diagnose/sentences.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+std::string why_not_explained(const std::string& name, const replay::Replay& replay) {
+  if (replay.history.has_entries()) return replay::why_no_graph(replay);
+  return fmt::format(
+      "{}: nothing known: none of the {} sentences by which PyTorch, JAX, Transformer Engine, other frameworks, "
+      "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}",
+      name, diagnose::sentences().size(), replay::how_to_log());
+}
+
+}  // namespace
+
+bool shows_graphs(const replay::Replay& replay) {
+  return std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                     [](const auto& graph) { return graph.logged.imported.has_value(); });
+}
+
+Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give) {
+  diagnose::SentenceFinder finder;
+  const auto give_both = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
+    give(
+        [&](std::string_view bytes) {
+          finder.feed(bytes);
+          take(bytes);
+        },
+        problem);
+  };
+  Explained explained;
+  std::optional<Error> broken;  // a document that is no graph may still be a text with sentences
+  try {
+    explained.replay = replay::read_replay_of(name, give_both);
+  } catch (const Error& e) {
+    explained.replay.file = name;
+    explained.replay.problem = e.what();
+    broken = e;
+  }
+  explained.answer = diagnose::answer_of(finder.finish(), shows_graphs(explained.replay));
+  if (broken && explained.answer.refusals.empty()) throw Error(*broken);
+  if (explained.replay.graphs.empty() && explained.replay.history.exceptions.empty() &&
+      explained.answer.refusals.empty())
+    throw Error(ErrorKind::usage, why_not_explained(called, explained.replay));
+  return explained;
+}
+
+}  // namespace attnprobe::report

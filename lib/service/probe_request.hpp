@@ -1,0 +1,40 @@
+// The parameters of the method "probe", and its answer. Not installed.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.hpp"
+#include "campaign/inquiry.hpp"
+
+namespace attnprobe::worker {
+class Pool;
+}
+
+namespace attnprobe::service {
+
+/// What is asked, of which GPUs and which cuDNN, and how far.
+struct ProbeRequest {
+  campaign::QuestionGroup group;
+  std::string cudnn;                  ///< as --cudnn
+  campaign::CampaignOptions campaign;
+  std::vector<std::string> warnings;  ///< what of a framework's call is not asked
+};
+
+/// What it is answered with.
+struct ProbeMeans {
+  std::string program;
+  worker::Pool* pool = nullptr;
+  campaign::WalkCache* cache = nullptr;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// Throws Error(usage) naming the member, its value and what is allowed, and Error(environment) for a target of this
+/// machine where it has no GPU.
+ProbeRequest read_probe_request(const JsonView& params, const std::string& program);
+
+/// A report ("attnprobe/report/1"), with "warnings" where there are any.
+Json answer_probe(const ProbeRequest& request, const ProbeMeans& means);
+
+}  // namespace attnprobe::service

@@ -1,0 +1,106 @@
+#include "service/session.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "attention/config.hpp"
+#include "base/error.hpp"
+#include "base/limits.hpp"
+#include "campaign/chosen_libraries.hpp"
+#include "cudnn/library_info.hpp"
+#include "gpu/catalogue.hpp"
+#include "gpu/comparisons.hpp"
+#include "report/formats/explain_text.hpp"
+#include "report/formats/report.hpp"
+#include "service/probe_request.hpp"
+#include "worker/client.hpp"
+#include "worker/pool.hpp"
+
+namespace attnprobe::service {
+
+struct Session::State {
+  explicit State(std::string program_) : program(std::move(program_)) {}
+
+  // Opened when it is first needed, since a session may only explain.
+  campaign::WalkCache* cache() {
+    std::call_once(cache_once, [this] { cache_ = campaign::usual_cache({}); });
+    return cache_.get();
+  }
+
+  std::string program;
+  worker::Pool pool{2 * most_waiting()};
+
+ private:
+  static size_t most_waiting() { return std::max<size_t>(1, std::thread::hardware_concurrency()); }
+
+  std::once_flag cache_once;
+  std::unique_ptr<campaign::WalkCache> cache_;
+};
+
+namespace {
+
+Json explain(const JsonView& params) {
+  JsonObject object(params);
+  const std::string text = object.take("text").text();
+  object.finish();
+  const auto explained = report::explain(
+      "the text", "the text", [&](const std::function<void(std::string_view)>& take, std::string*) { take(text); });
+  return report::explain_json(explained.replay, explained.answer);
+}
+
+Json targets() {
+  Json list = Json::array();
+  for (const auto& target : gpu::catalogue())
+    list.push_back({{"id", target.id},
+                    {"name", target.name},
+                    {"architecture", target.architecture},
+                    {"sm", target.sm},
+                    {"aliases", target.aliases},
+                    {"representative", target.representative},
+                    {"compared", gpu::compared_text(target)}});
+  return {{"targets", std::move(list)}};
+}
+
+Json libraries() {
+  Json list = Json::array();
+  for (const auto& found : cudnn::find_libraries(""))
+    list.push_back({{"path", found.path.string()}, {"found_by", found.found_by}});
+  return {{"libraries", std::move(list)}};
+}
+
+Json schema(const JsonView& params) {
+  JsonObject object(params);
+  const std::string of = object.take("of").word({"config", "report"});
+  object.finish();
+  return of == "config" ? attention::config_schema() : report::report_schema();
+}
+
+void take_none(const JsonView& params) {
+  if (!params.json().is_null()) JsonObject(params).finish();
+}
+
+}  // namespace
+
+const std::vector<std::string>& method_names() {
+  static const std::vector<std::string> names{"version", "probe", "explain", "targets", "libraries", "schema"};
+  return names;
+}
+
+Session::Session(std::string program) : state_(std::make_unique<State>(std::move(program))) {}
+Session::~Session() = default;
+
+Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
+  if (method == "probe") {
+    const ProbeRequest request = read_probe_request(params, state_->program);
+    return answer_probe(request, {state_->program, &state_->pool, state_->cache(), &stop});
+  }
+  if (method == "explain") return explain(params);
+  if (method == "schema") return schema(params);
+  take_none(params);
+  if (method == "version") return {{"version", report::tool_version()}, {"schema", "attnprobe/report/1"}};
+  if (method == "targets") return targets();
+  return libraries();  // the last of method_names(), which a request was held against
+}
+
+}  // namespace attnprobe::service

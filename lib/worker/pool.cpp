@@ -1,0 +1,46 @@
+#include "worker/pool.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace attnprobe::worker {
+namespace {
+
+// Ids are not enough: a file of one's own may have any.
+std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
+  std::error_code unknown;
+  const auto written = std::filesystem::last_write_time(cudnn_path, unknown).time_since_epoch().count();
+  return fmt::format("{} {} {}", cudnn_path, written, target.properties.dump());
+}
+
+}  // namespace
+
+OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
+                      const std::atomic<bool>* stop) {
+  if (target.kind != gpu::Kind::simulated) return {};
+  const std::string key = key_of(cudnn_path, target);
+  const std::lock_guard lock(mutex_);
+  for (size_t i = waiting_.size(); i-- > 0;) {
+    if (waiting_[i].key != key) continue;
+    OpenWorker worker = std::move(waiting_[i].worker);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (!worker.client->is_there()) continue;
+    worker.client->obey(timeout, stop);
+    return worker;
+  }
+  return {};
+}
+
+void Pool::give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker) {
+  if (target.kind != gpu::Kind::simulated || !worker.client) return;
+  worker.client->obey({}, nullptr);  // the stop of its last question may be gone soon
+  OpenWorker oldest;                 // its process is waited for without the lock
+  const std::lock_guard lock(mutex_);
+  waiting_.push_back({key_of(cudnn_path, target), std::move(worker)});
+  if (waiting_.size() <= most_) return;
+  oldest = std::move(waiting_.front().worker);
+  waiting_.pop_front();
+}
+
+}  // namespace attnprobe::worker
