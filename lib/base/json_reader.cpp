@@ -247,9 +247,10 @@ std::string JsonView::text() const {
 }
 
 std::string JsonView::word(const std::vector<std::string>& allowed) const {
-  const bool known = value_->is_string() && std::find(allowed.begin(), allowed.end(), *value_) != allowed.end();
-  if (!known) fail_unless_one_of(allowed);
-  return value_->get<std::string>();
+  if (value_->is_string())
+    if (auto text = value_->get<std::string>(); std::find(allowed.begin(), allowed.end(), text) != allowed.end())
+      return text;
+  fail_unless_one_of(allowed);
 }
 
 std::vector<std::string> JsonView::texts() const {
