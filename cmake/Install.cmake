@@ -9,7 +9,7 @@ set_target_properties(attnprobe_program PROPERTIES EXPORT_NAME program)
 install(TARGETS attnprobe attnprobe_program EXPORT attnprobe_targets
         RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe")
-install(TARGETS attnprobe_c LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS attnprobe_c EXPORT attnprobe_targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES lib/service/c_api.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe")
 install(TARGETS attnprobe_null_driver LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/attnprobe")
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES_MATCHING PATTERN *.json)
