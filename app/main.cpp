@@ -107,6 +107,7 @@ int run_command_line(int argc, char** argv) {
   add_doctor(app, run);
   add_schema(app, run);
   add_serve(app, run);
+  add_cudnn(app, run);
   if (argc == 1) {
     print_text(app.help());
     return all_met;

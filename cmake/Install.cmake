@@ -20,5 +20,5 @@ configure_package_config_file(cmake/attnprobe-config.cmake.in "${PROJECT_BINARY_
 # Before 1.0 a minor version may break users.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/attnprobe-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/attnprobe-config.cmake" "${PROJECT_BINARY_DIR}/attnprobe-config-version.cmake"
-              cmake/FindRE2.cmake
+              cmake/FindRE2.cmake cmake/FindZip.cmake
         DESTINATION "${_package_dir}")

@@ -50,9 +50,9 @@ bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::filesystem::path& folder) : file_(folder / ".attnprobe.lock") {
+FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& option) : file_(folder / ".attnprobe.lock") {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorKind::usage, fmt::format("--out {}: {}", folder.string(), why));
+    throw Error(ErrorKind::usage, fmt::format("{} {}: {}", option, folder.string(), why));
   };
   while (true) {
     constexpr mode_t for_all = 0666;

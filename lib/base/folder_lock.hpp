@@ -13,8 +13,8 @@ namespace attnprobe {
 class FolderLock {
  public:
   /// Throws Error(usage) where another process has it, with that one's number, host and start, and where the folder
-  /// cannot be written. Precondition: the folder is there.
-  explicit FolderLock(const std::filesystem::path& folder);
+  /// cannot be written; `option` is how the command line names the folder. Precondition: the folder is there.
+  explicit FolderLock(const std::filesystem::path& folder, const std::string& option = "--out");
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -24,8 +24,9 @@ void number_given_first(graph::OpGraph& graph) {
     else if (uid)
       uid = uids.at(*uid);
   };
-  for (graph::Operation& operation : graph.operations)
-    std::visit([&](auto& op) { graph::for_each_port(op, renumber); }, operation);
+  for (auto* operations : {&graph.operations, &graph.score_operations})
+    for (graph::Operation& operation : *operations)
+      std::visit([&](auto& op) { graph::for_each_port(op, renumber); }, operation);
 }
 
 }  // namespace attnprobe::build

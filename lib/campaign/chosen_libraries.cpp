@@ -55,7 +55,7 @@ cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& her
   for (const CudnnVersion version : versions) texts.push_back(version.text());
   throw Error(
       ErrorKind::environment,
-      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `scripts/fetch-cudnn {}` brings it",
+      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `attnprobe cudnn fetch {}` brings it",
                   word, fmt::join(texts, ", "), word));
 }
 

@@ -38,11 +38,14 @@ struct Candidate {
 /// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a folder; may
 /// be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
 /// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders, and what
-/// scripts/fetch-cudnn brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a
+/// attnprobe cudnn fetch brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a
 /// version ("9.14") is looked for among the latter and by file names. What is not named is taken only where nobody but
 /// root and this user can have written it (base/trust.hpp). Throws Error(environment) if `requested` or
 /// ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
+
+/// Where `attnprobe cudnn fetch` puts releases side by side, a folder each; none where there is no home for it.
+std::optional<std::filesystem::path> fetched_folder();
 
 /// The first candidate. Throws Error(environment) saying what to install where there is none.
 Candidate choose_library(const std::string& requested);

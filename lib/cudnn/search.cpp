@@ -109,13 +109,7 @@ std::vector<fs::path> site_packages() {
   return packages;
 }
 
-// Where scripts/fetch-cudnn puts versions side by side, a folder each.
-std::optional<fs::path> fetched_folder() {
-  if (const auto cache = user_cache_folder()) return *cache / "attnprobe/cudnn";
-  return std::nullopt;
-}
-
-// The newest of a version ("9.14" or "9.14.0") among those that scripts/fetch-cudnn brought and those whose file name
+// The newest of a version ("9.14" or "9.14.0") among those that attnprobe cudnn fetch brought and those whose file name
 // says it. Other files would have to be loaded to be known.
 std::optional<fs::path> library_of_version(const std::string& version) {
   std::optional<fs::path> best;
@@ -152,11 +146,16 @@ Candidates search() {
   const fs::path self = fs::canonical("/proc/self/exe", ignored);
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
-  if (const auto fetched = fetched_folder()) found.add_below(*fetched, "nvidia/cudnn/lib", "scripts/fetch-cudnn");
+  if (const auto fetched = fetched_folder()) found.add_below(*fetched, "nvidia/cudnn/lib", "attnprobe cudnn fetch");
   return found;
 }
 
 }  // namespace
+
+std::optional<fs::path> fetched_folder() {
+  if (const auto cache = user_cache_folder()) return *cache / "attnprobe/cudnn";
+  return std::nullopt;
+}
 
 std::vector<fs::path> library_path_folders() {
   return split_paths(environment("LD_LIBRARY_PATH"));
@@ -186,7 +185,7 @@ std::vector<Candidate> find_libraries(const std::string& requested) {
   if (is_version(requested) && !fs::exists(requested)) {
     if (const auto found = library_of_version(requested)) return {{*found, "--cudnn"}};
     throw Error(ErrorKind::environment,
-                fmt::format("--cudnn {}: no cuDNN of that version is here; `scripts/fetch-cudnn {}` brings it",
+                fmt::format("--cudnn {}: no cuDNN of that version is here; `attnprobe cudnn fetch {}` brings it",
                             requested, requested));
   }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};

@@ -1,5 +1,5 @@
 // What cuDNN got after 9.21: each attribute has a graph that the newest cuDNN takes on a simulated GPU and an older one
-// refuses, with the reason. Where this machine has no such cuDNN (scripts/fetch-cudnn), the test says so.
+// refuses, with the reason. Where this machine has no such cuDNN (attnprobe cudnn fetch), the test says so.
 #include <algorithm>
 
 #include "attention/config.hpp"
@@ -143,7 +143,7 @@ bool has_requirement(const Result& result, const std::string& id) {
 TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the one before, with the reason",
           "[campaign][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
-    WARN("SKIPPED: no cuDNN 9.28 is here (scripts/fetch-cudnn latest)");
+    WARN("SKIPPED: no cuDNN 9.28 is here (attnprobe cudnn fetch latest)");
     return;
   }
   for (const Newer& one : newer()) {
@@ -168,7 +168,7 @@ TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the o
 TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is told by the rule",
           "[campaign][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
-    WARN("SKIPPED: no cuDNN 9.28 is here (scripts/fetch-cudnn latest)");
+    WARN("SKIPPED: no cuDNN 9.28 is here (attnprobe cudnn fetch latest)");
     return;
   }
   const char* config = R"({"score_mod": "mask_byte_boolean"})";
@@ -181,7 +181,7 @@ TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is 
 
 TEST_CASE("dynamic shapes: no engine of the newest cuDNN takes them", "[campaign][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 21, 0}) {
-    WARN("SKIPPED: no cuDNN from 9.21 is here (scripts/fetch-cudnn latest)");
+    WARN("SKIPPED: no cuDNN from 9.21 is here (attnprobe cudnn fetch latest)");
     return;
   }
   for (const char* target : {"a100", "h200", "b200", "rtx5090"}) {

@@ -29,7 +29,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   for (const auto& candidate : cudnn::find_libraries(""))
     here.insert(campaign::identify(candidate.path, options).version);
   if (here.empty() || *here.rbegin() < CudnnVersion{9, 21, 0}) {
-    WARN("SKIPPED: no cuDNN from 9.21 is here (scripts/fetch-cudnn latest)");
+    WARN("SKIPPED: no cuDNN from 9.21 is here (attnprobe cudnn fetch latest)");
     return;
   }
   const auto result = ask(
