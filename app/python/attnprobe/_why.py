@@ -1,0 +1,150 @@
+"""What ``attnprobe.torch.why`` and ``attnprobe.jax.why`` say of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, NoReturn, Optional, Tuple
+
+from ._errors import UsageError
+from ._model import Framework, Result, Target, Usable
+from ._report import Report
+
+
+@dataclass(frozen=True)
+class Why:
+    """Which backend takes a call, why not cuDNN, what cuDNN would say, and what to change."""
+
+    #: "cudnn"; another backend by its name where it is known ("flash", "efficient", "math", "xla"); "other" where it is
+    #: known only that it is not cuDNN; "none" where the call raises
+    backend: str
+    #: who says so: "torch" (it was asked: the tensors are on its GPU) or "rule" (docs/frameworks.md)
+    backend_by: str
+    #: the framework's gate
+    gate: Framework
+    #: the GPU that was meant
+    target: Target
+    #: cuDNN's answers to the graphs of the call: forward and, where a gradient is asked for, backward
+    report: Report
+    #: the call as it was described to attnprobe
+    call: Mapping[str, Any]
+    #: what stands in the way, in order
+    reasons: Tuple[str, ...]
+    #: what to change: by rule for the framework, probed for cuDNN
+    changes: Tuple[str, ...]
+    #: what was assumed
+    notes: Tuple[str, ...] = ()
+
+    @property
+    def forward(self) -> Result:
+        """cuDNN's answer to the forward graph."""
+        return self.report[0]
+
+    @property
+    def backward(self) -> Optional[Result]:
+        """cuDNN's answer to the backward graph; None where no gradient is asked for."""
+        return next((result for result in self.report if (result.config or {}).get("pass") == "bprop"), None)
+
+    @property
+    def cudnn_takes_it(self) -> bool:
+        """Whether cuDNN itself supports every graph of the call, whatever the framework says."""
+        return all(result.verdict == "supported" for result in self.report)
+
+    @property
+    def headline(self) -> str:
+        """The backend, in one sentence."""
+        title = self.gate.title or self.gate.framework
+        by = f"{title} says" if self.backend_by == "torch" else "by rule"
+        what = {
+            "cudnn": "takes cuDNN",
+            "other": "does not take cuDNN",
+            "none": "raises, and nothing runs",
+        }.get(self.backend, f"takes {self.backend}, not cuDNN")
+        return f"{title} {what} on {self.target.id} ({self.target.name}), {by}"
+
+    def to_dict(self) -> Dict[str, Any]:
+        """All of it as JSON has it."""
+        return {
+            "backend": self.backend,
+            "backend_by": self.backend_by,
+            "gate": self.gate.to_dict(),
+            "reasons": list(self.reasons),
+            "changes": list(self.changes),
+            "notes": list(self.notes),
+            "call": dict(self.call),
+            "report": self.report.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        lines += [f"  {reason}" for reason in self.reasons]
+        lines.append(f"cuDNN {self.forward.cudnn.version or ''} itself".rstrip())
+        lines += [f"  {result.name}: {result.answer}" + (f", {result.why}" if result.why else "") for result in self.report]
+        if self.changes:
+            lines.append("what to change")
+            lines += [f"  - {change}" for change in self.changes]
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __bool__(self) -> NoReturn:
+        """Refused, as for Result."""
+        raise TypeError('a Why is neither true nor false; ask why.backend == "cudnn" or why.cudnn_takes_it')
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.why(self)
+
+
+def one_target(report: Report, option: str = "target") -> Target:
+    """The GPU of a report of one call."""
+    ids = dict.fromkeys(result.target.id for result in report)
+    if len(ids) != 1:
+        raise UsageError(f"{option}: why is asked of one GPU at a time; these are {len(ids)}: {', '.join(ids)}")
+    return report[0].target
+
+
+def gate_of(report: Report, framework: str) -> Framework:
+    """The framework's answer, which the first result has, as each of them."""
+    for gate in report[0].frameworks:
+        if gate.framework == framework:
+            return gate
+    return Framework(framework=framework)
+
+
+def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
+    """What keeps the call from cuDNN, the framework first, since it decides first."""
+    reasons: List[str] = []
+    if gate.takes in ("refused", "by_name", "not_in_call"):
+        reasons.append(gate.text + (f"; {gate.instead}" if gate.instead else ""))
+        # The first is in the sentence above.
+        reasons += [f"and then it would refuse {refusal.what}" for refusal in gate.refusals[1:]]
+    for result in report:
+        if result.usable == Usable.BUT:
+            reasons += [f"{_pass_of(result)}: {obstacle.text}" for obstacle in result.but if obstacle.kind != "framework"]
+        elif result.usable != Usable.YES:
+            reasons.append(f"{_pass_of(result)}: cuDNN: {result.answer}, {result.why}")
+    return tuple(dict.fromkeys(reasons))
+
+
+def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
+    """What to change: the gate's rules first, then what was probed, then what gets around known bugs."""
+    changes = [f"{refusal.change} (by rule)" for refusal in gate.refusals if refusal.change]
+    if gate.takes == "by_name" and gate.by_name:
+        changes.append(f"name cuDNN: {gate.by_name} (by rule)")
+    for result in report:
+        if result.root_cause is not None:
+            changes += [f"{_pass_of(result)}: {advice} (probed)" for advice in result.root_cause.advice]
+        changes += [f"{_pass_of(result)}: {bug.advice} (by rule)" for bug in result.warnings if bug.advice]
+    return tuple(dict.fromkeys(changes))
+
+
+def _pass_of(result: Result) -> str:
+    return "backward" if (result.config or {}).get("pass") == "bprop" else "forward"
+
+
+def loaded_cudnn() -> Optional[str]:
+    """The folder of the cuDNN that this process has loaded; None for none."""
+    from ._loaded import loaded_library
+
+    path = loaded_library()
+    return path.rpartition("/")[0] if path else None
