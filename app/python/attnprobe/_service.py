@@ -85,6 +85,8 @@ class Session:
     def __init__(self, library: Optional[str] = None, program: Optional[str] = None) -> None:
         self._library = _Library(library or library_path())
         self._numbers = itertools.count(1)
+        self._calls = 0
+        self._changed = threading.Condition()
         self._handle = self._library.open(os.fsencode(program or program_path()))
         if not self._handle:
             raise EnvironmentProblem("attnprobe has no memory for a session")
@@ -101,22 +103,35 @@ class Session:
             raise error_of(answer["error"])
         return answer.get("result")
 
-    def close(self) -> None:
-        """Ends the workers, once the calls that are under way have ended."""
-        handle, self._handle = self._handle, None
+    def close(self, wait: bool = True) -> None:
+        """Ends the workers. Calls that are under way end first; without `wait` nothing is done where there are some."""
+        with self._changed:
+            if not wait and self._calls:
+                return
+            handle, self._handle = self._handle, None
+            while self._calls:
+                self._changed.wait()
         if handle:
             self._library.close(handle)
 
     def _raw(self, request: bytes) -> Dict[str, Any]:
-        if not self._handle:
-            raise Error("the session of attnprobe is closed")
-        pointer = self._library.call(self._handle, request)
-        if not pointer:
-            raise EnvironmentProblem("attnprobe has no memory for an answer")
+        with self._changed:
+            if not self._handle:
+                raise Error("the session of attnprobe is closed")
+            handle = self._handle
+            self._calls += 1
         try:
-            text = ctypes.string_at(pointer)
+            pointer = self._library.call(handle, request)
+            if not pointer:
+                raise EnvironmentProblem("attnprobe has no memory for an answer")
+            try:
+                text = ctypes.string_at(pointer)
+            finally:
+                self._library.free(pointer)
         finally:
-            self._library.free(pointer)
+            with self._changed:
+                self._calls -= 1
+                self._changed.notify_all()
         answer: Dict[str, Any] = json.loads(text)
         return answer
 
@@ -186,8 +201,9 @@ def _close() -> None:
     global _session
     with _lock:
         closing, _session = _session, None
+    # A call that goes on in a daemon thread ends with the process, and its worker with that.
     if closing is not None:
-        closing.close()
+        closing.close(wait=False)
 
 
 def _forget() -> None:

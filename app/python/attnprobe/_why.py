@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, NoReturn, Optional, Tuple
+from typing import Any, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
+from . import _api
 from ._errors import UsageError
+from ._loaded import loaded_library
 from ._model import Framework, Result, Target, Usable
 from ._report import Report
 
@@ -55,10 +57,10 @@ class Why:
         title = self.gate.title or self.gate.framework
         by = f"{title} says" if self.backend_by == "torch" else "by rule"
         what = {
-            "cudnn": "takes cuDNN",
+            "cudnn": "takes cuDNN" if self.cudnn_takes_it else "takes cuDNN, which refuses the call,",
             "other": "does not take cuDNN",
-            "none": "raises, and nothing runs",
-        }.get(self.backend, f"takes {self.backend}, not cuDNN")
+            "none": "raises, and takes no backend,",
+        }.get(self.backend, f"takes {self.backend}, not cuDNN,")
         return f"{title} {what} on {self.target.id} ({self.target.name}), {by}"
 
     def to_dict(self) -> Dict[str, Any]:
@@ -78,10 +80,10 @@ class Why:
         lines = [self.headline]
         lines += [f"  {reason}" for reason in self.reasons]
         lines.append(f"cuDNN {self.forward.cudnn.version or ''} itself".rstrip())
-        lines += [f"  {result.name}: {result.answer}" + (f", {result.why}" if result.why else "") for result in self.report]
+        lines += [f"  {_pass_of(result)}: {_own_answer(result)}" for result in self.report]
         if self.changes:
             lines.append("what to change")
-            lines += [f"  - {change}" for change in self.changes]
+            lines += ["  - " + change.replace("\n", "\n    ") for change in self.changes]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
@@ -111,19 +113,26 @@ def gate_of(report: Report, framework: str) -> Framework:
     return Framework(framework=framework)
 
 
+def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plans: str) -> Report:
+    """cuDNN's answers to the call; what may help is looked for where it refuses, and nowhere else."""
+    words: Dict[str, Any] = {framework: call, "target": target, "cudnn": cudnn or loaded_cudnn(), "plans": plans}
+    report = _api.probe(quick=True, **words)
+    refused = any(result.verdict == "unsupported" and not result.by_rule for result in report)
+    return _api.probe(quick=False, **words) if refused else report
+
+
 def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
     """What keeps the call from cuDNN, the framework first, since it decides first."""
     reasons: List[str] = []
     if gate.takes in ("refused", "by_name", "not_in_call"):
         reasons.append(gate.text + (f"; {gate.instead}" if gate.instead else ""))
-        # The first is in the sentence above.
-        reasons += [f"and then it would refuse {refusal.what}" for refusal in gate.refusals[1:]]
+    told = []
     for result in report:
         if result.usable == Usable.BUT:
-            reasons += [f"{_pass_of(result)}: {obstacle.text}" for obstacle in result.but if obstacle.kind != "framework"]
+            told += [(obstacle.text, _pass_of(result)) for obstacle in result.but if obstacle.kind != "framework"]
         elif result.usable != Usable.YES:
-            reasons.append(f"{_pass_of(result)}: cuDNN: {result.answer}, {result.why}")
-    return tuple(dict.fromkeys(reasons))
+            told.append((f"cuDNN says {result.answer}, {result.why}", _pass_of(result)))
+    return (*reasons, *_by_pass(told))
 
 
 def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
@@ -131,11 +140,36 @@ def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
     changes = [f"{refusal.change} (by rule)" for refusal in gate.refusals if refusal.change]
     if gate.takes == "by_name" and gate.by_name:
         changes.append(f"name cuDNN: {gate.by_name} (by rule)")
+    told = []
     for result in report:
         if result.root_cause is not None:
-            changes += [f"{_pass_of(result)}: {advice} (probed)" for advice in result.root_cause.advice]
-        changes += [f"{_pass_of(result)}: {bug.advice} (by rule)" for bug in result.warnings if bug.advice]
-    return tuple(dict.fromkeys(changes))
+            told += [(_marked(advice, "probed"), _pass_of(result)) for advice in result.root_cause.advice]
+        told += [(_marked(bug.advice, "by rule"), _pass_of(result)) for bug in result.warnings if bug.advice]
+    return (*changes, *_by_pass(told))
+
+
+def _marked(advice: str, mark: str) -> str:
+    """Behind an advice may stand the command that asks about it, on a line of its own."""
+    text, newline, command = advice.partition("\n")
+    return f"{text} ({mark}){newline}{command}"
+
+
+def _by_pass(told: Sequence[Tuple[str, str]]) -> Tuple[str, ...]:
+    """Each text once, with the passes that it is of."""
+    passes: Dict[str, List[str]] = {}
+    for text, of in told:
+        passes.setdefault(text, []).append(of)
+    return tuple(f"{' and '.join(dict.fromkeys(of))}: {text}" for text, of in passes.items())
+
+
+def _own_answer(result: Result) -> str:
+    """cuDNN's answer, whatever the framework says."""
+    others = [obstacle.text for obstacle in result.but if obstacle.kind != "framework"]
+    if result.usable != Usable.BUT or others and len(others) == len(result.but):
+        return result.answer + (f", {result.why}" if result.why else "")
+    if others:
+        return f"but, {'; '.join(others)}"
+    return f"yes, {result.engine_config}" if result.engine_config is not None else "yes"
 
 
 def _pass_of(result: Result) -> str:
@@ -144,7 +178,5 @@ def _pass_of(result: Result) -> str:
 
 def loaded_cudnn() -> Optional[str]:
     """The folder of the cuDNN that this process has loaded; None for none."""
-    from ._loaded import loaded_library
-
     path = loaded_library()
     return path.rpartition("/")[0] if path else None

@@ -6,7 +6,7 @@ import sys
 from importlib import metadata
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
-from . import _api, _why
+from . import _why
 from ._configs import PathLike, TargetLike
 from ._errors import UsageError
 from ._why import Why
@@ -44,7 +44,7 @@ def why(
         target = _gpu_of(query)
         if target is None:
             raise UsageError('target: query is on no GPU, so which one is meant has to be said, such as target="h100"')
-    report = _api.probe(jax=call, target=target, cudnn=cudnn or _why.loaded_cudnn(), plans=plans, quick=False)
+    report = _why.asked("jax", call, target, cudnn, plans)
     gate = _why.gate_of(report, "jax")
     return Why(
         backend=_backend(gate.takes, implementation),

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any, Dict, List, Optional, Tuple
 
-from . import _api, _why
+from . import _why
 from ._configs import PathLike, TargetLike
 from ._errors import UsageError
 from ._why import Why
@@ -50,7 +50,7 @@ def why(
     for name in ("query", "key", "value", "attn_mask"):
         if call.get(name) is not None:
             call[name].pop("device")
-    report = _api.probe(torch=call, target=target, cudnn=cudnn or _why.loaded_cudnn(), plans=plans, quick=False)
+    report = _why.asked("torch", call, target, cudnn, plans)
     gate = _why.gate_of(report, "torch")
     backend, by = _backend_by_rule(gate.takes, [refusal.status for refusal in gate.refusals]), "rule"
     if is_there:
