@@ -333,7 +333,8 @@ class Result(Document):
         if self.root_cause is not None:
             if self.root_cause.explanation:
                 lines.append(f"  in plain words: {self.root_cause.explanation}")
-            lines += [f"  what helps (probed): {advice}" for advice in self.root_cause.advice]
+            # Behind an advice may stand the command that asks about it, on a line of its own.
+            lines += ["  what helps (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
         lines += [f"  what helps, by rule: {bug.advice}" for bug in self.warnings if bug.advice]
         return "\n".join(lines)
 

@@ -68,22 +68,33 @@ def attention(pytestconfig: pytest.Config) -> Callable[..., Report]:
 def pytest_runtest_call(item: pytest.Item) -> None:
     """Asks before the body of the test runs. Here and not in its setup, so that another answer is a failure, no error."""
     for mark in item.iter_markers("attention"):
-        words = dict(mark.kwargs)
+        failure = _failure_of(mark, item)
+        if failure:
+            pytest.fail(failure, pytrace=False)
+
+
+def _failure_of(mark: pytest.Mark, item: pytest.Item) -> str:
+    words = dict(mark.kwargs)
+    try:
         if len(mark.args) > 1 or mark.args and "config" in words:
-            raise UsageError("pytest.mark.attention: more than a config is given without a name; allowed: config, then names")
+            raise UsageError("more than a config is given without a name; allowed: one config, the rest by names")
         config = mark.args[0] if mark.args else words.pop("config", None)
         expect = words.pop("expect", None)
         if "targets" in words:
             words["target"] = words.pop("targets")
-        words.setdefault("quick", False)
+        looks_further = words.get("quick") is None
+        words.setdefault("quick", True)
         _check_words(expect)
-        try:
-            report = item.config.stash[_cache].probe(_found(config, item), **words)
-        except EnvironmentProblem as problem:
-            pytest.fail(f"attention: no answer, this machine lacks something: {problem}", pytrace=False)
-        failures = [_text(result, expect) for result in report if not _is_met(result, expect)]
-        if failures:
-            pytest.fail("\n".join(failures), pytrace=False)
+        cache, config = item.config.stash[_cache], _found(config, item)
+        report = cache.probe(config, **words)
+        # What may help costs seconds, and is looked for where the test fails for a refusal.
+        if looks_further and any(result.root_cause and not _is_met(result, expect) for result in report):
+            report = cache.probe(config, **{**words, "quick": False})
+    except UsageError as problem:
+        return f"pytest.mark.attention: {problem}"
+    except EnvironmentProblem as problem:
+        return f"attention: no answer, this machine lacks something: {problem}"
+    return "\n".join(_text(result, expect) for result in report if not _is_met(result, expect))
 
 
 def _found(config: Any, item: pytest.Item) -> Any:
