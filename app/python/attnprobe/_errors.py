@@ -40,7 +40,8 @@ class Cancelled(Error):
 
 def error_of(answer: Mapping[str, Any]) -> Error:
     """The exception for the member ``error`` of an answer."""
-    message, code = str(answer.get("message", "")), answer.get("code")
+    # Where something stands is said from the parameters of the request, of which Python's caller knows nothing.
+    message, code = str(answer.get("message", "")).removeprefix("params/"), answer.get("code")
     data = answer.get("data")
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if code == CANCELLED:
