@@ -2,9 +2,12 @@
 
 import dataclasses
 import json
+import re
+import subprocess
+import sys
 import unittest
 
-import support  # noqa: F401  the module's path
+import support
 import attnprobe
 
 
@@ -22,6 +25,21 @@ def report(*results):
 
 REFUSED = {"root_cause": {"category": "head_dim", "status": "X", "reason": "not a multiple of 8 at: d % 8", "engine": 1,
                           "mode": "A", "explanation": "Pad it.", "in_general": "", "advice": ["use 104\nattnprobe --x"]}}
+
+
+class Names(unittest.TestCase):
+    def test_all_are_there(self):
+        for name in attnprobe.__all__:
+            if name != "__version__":  # of an installed package
+                self.assertIsNotNone(getattr(attnprobe, name), name)
+        self.assertEqual(dir(attnprobe), sorted(attnprobe.__all__))
+        with self.assertRaises(AttributeError):
+            attnprobe.nothing
+
+    def test_nothing_is_imported_first(self):
+        run = subprocess.run([sys.executable, "-c", "import sys; before = set(sys.modules); import attnprobe; print(set(sys.modules) - before)"],
+                             capture_output=True, text=True, check=True, env={"PYTHONPATH": str(support.MODULE)})
+        self.assertLessEqual(set(re.findall(r"'(.*?)'", run.stdout)), {"attnprobe", "__future__"})
 
 
 class Results(unittest.TestCase):
