@@ -58,6 +58,9 @@ class Results(unittest.TestCase):
         self.assertEqual(read.answer, "error")
         self.assertEqual(read.name, "graph")
 
+    def test_words_of_later_versions(self):
+        self.assertEqual(attnprobe.Result.from_dict(result(usable="perhaps")).answer, "perhaps")
+
     def test_frozen(self):
         with self.assertRaises(dataclasses.FrozenInstanceError):
             attnprobe.Result.from_dict(result()).verdict = "supported"

@@ -98,6 +98,20 @@ class Watch(unittest.TestCase):
             assert len(told) > inside
         """)
 
+    def test_a_callback_that_is_set_inside_stays(self):
+        self.run_program("""
+            import ctypes
+            from attnprobe import _cudnn_log
+            cudnn, told = Cudnn(library, program), []
+            mine = _cudnn_log._Callback(lambda *words: told.append(words[0]))
+            with attnprobe.watch() as seen:
+                cudnn.ask("h200", 256)
+                cudnn.calls.cudnnSetCallback(ctypes.c_uint(14), None, mine)
+            assert len(seen.graphs) == 1
+            cudnn.ask("h200", 384)
+            assert told
+        """)
+
     def test_too_much(self):
         self.run_program("""
             cudnn = Cudnn(library, program)

@@ -4,6 +4,8 @@ import importlib.util
 import json
 import sys
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 import support  # noqa: F401  the module's path
 import attnprobe
@@ -53,6 +55,69 @@ class Jax(unittest.TestCase):
             attnprobe.jax.why(q, q, q, target="h200,a100")
         with self.assertRaisesRegex(TypeError, "neither true nor false"):
             bool(attnprobe.jax.why(q, q, q, target="h200"))
+
+
+class StubTensor:
+    is_nested = requires_grad = False
+    dtype = "torch.bfloat16"
+
+    def __init__(self, *shape, device="cuda:1"):
+        self.shape, self.name = shape, device
+        self.device = SimpleNamespace(type=device.partition(":")[0], index=1)
+        type(self.device).__str__ = lambda _: device
+
+    def stride(self):
+        _, h, s, d = self.shape
+        return (h * s * d, s * d, d, 1)
+
+
+class TorchOnItsGpu(unittest.TestCase):
+    """PyTorch is a stub here, and the H200 simulated: what why() makes of what PyTorch says."""
+
+    def why(self, choice, q=None, **switches):
+        on = {name: (lambda value=switches.get(name, True): value) for name in
+              ("cudnn_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled")}
+        torch = SimpleNamespace(
+            Tensor=StubTensor, __version__="2.15.0", is_grad_enabled=lambda: True, are_deterministic_algorithms_enabled=lambda: False,
+            is_deterministic_algorithms_warn_only_enabled=lambda: False, backends=SimpleNamespace(cuda=SimpleNamespace(**on)),
+            _C=SimpleNamespace(_get_sdp_priority_order=lambda: [1, 2, 0, 3, 4]))
+        if choice is not None:
+            torch._fused_sdp_choice = choice
+        targets = []
+
+        def asked(framework, call, target, *rest):
+            targets.append(target)
+            return attnprobe.probe(torch=call, target="h200", quick=True)
+
+        q = q or StubTensor(2, 8, 512, 64)
+        with mock.patch("attnprobe.torch._module", lambda: torch), mock.patch("attnprobe._why.asked", asked):
+            why = attnprobe.torch.why(q, q, q)
+        self.assertEqual(targets, ["device:1"])
+        return why
+
+    def test_asked(self):
+        for number, name in ((0, "math"), (1, "flash"), (2, "efficient"), (3, "cudnn")):
+            why = self.why(lambda *_, **__: number)
+            self.assertEqual((why.backend, why.backend_by), (name, "torch"))
+            self.assertIn("PyTorch 2.15.0 says", why.headline)
+            self.assertEqual(any("disagree" in note for note in why.notes), number != 3)
+
+    def test_cannot_say(self):
+        def raises(*_, **__):
+            raise RuntimeError("No viable backend")
+
+        for choice in (None, raises):
+            why = self.why(choice)
+            self.assertEqual((why.backend, why.backend_by), ("cudnn", "rule"))
+            self.assertIn("this PyTorch would not say which backend it takes", why.notes)
+
+    def test_named(self):
+        others = {"flash_sdp_enabled": False, "mem_efficient_sdp_enabled": False, "math_sdp_enabled": False}
+        self.assertEqual(self.why(None, **others).call["backend"], "CUDNN_ATTENTION")
+        self.assertNotIn("backend", self.why(None).call)
+
+    def test_the_gates_exception(self):
+        self.assertEqual(self.why(lambda *_, **__: -1).backend, "none")
 
 
 class TorchLacks(unittest.TestCase):

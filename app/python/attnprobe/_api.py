@@ -93,7 +93,7 @@ def matrix(
     reports: List[Report] = []
     for version in versions or [None]:
         if version == "all":
-            raise UsageError('cudnns: "all" is an axis of `attnprobe matrix`; here name versions, such as those of attnprobe.libraries()')
+            raise UsageError('cudnns: "all" is a word of `attnprobe matrix`; allowed here: versions ("9.14"), folders, libraries')
         reports.append(
             probe(document, target=chosen, cudnn=version,
                   framework=framework if framework is not None else axes.get("framework"), quick=quick, **options)
@@ -119,7 +119,8 @@ def _text_of(problem: BaseException) -> str:
         one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
     lines: List[str] = []
     for one in chain:
-        lines += [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n' for frame in traceback.extract_tb(one.__traceback__)]
+        frames = traceback.extract_tb(one.__traceback__)
+        lines += [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n' for frame in frames]
         lines += traceback.format_exception_only(type(one), one)
     return "".join(lines)
 

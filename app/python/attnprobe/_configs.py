@@ -60,7 +60,9 @@ def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
     """The config document of ``probe``'s arguments. Fields overrule what the document says, as options do."""
     if config is None:
         if not fields:
-            raise UsageError("probe: nothing is asked; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax=")
+            raise UsageError(
+                "probe: nothing is asked; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax="
+            )
         return dict(fields)
     document = read_document(config) if isinstance(config, (str, os.PathLike)) else config
     if not fields:

@@ -41,6 +41,7 @@ class CudnnLog:
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
+        self.process = os.getpid()
         self._saved: Dict[str, Optional[str]] = {}
         self._file: Any = None
         self._size = 0
@@ -51,7 +52,7 @@ class CudnnLog:
         self._before: Tuple[int, Optional[int], Optional[int]] = (0, None, None)
 
     def start(self) -> None:
-        """Throws UsageError where cuDNN's log goes somewhere else already."""
+        """Raises UsageError where cuDNN's log goes somewhere else already."""
         destination = os.environ.get("CUDNN_LOGDEST_DBG")
         if destination and os.environ.get("CUDNN_LOGLEVEL_DBG", "0") != "0":
             raise UsageError(
@@ -72,7 +73,7 @@ class CudnnLog:
         functions = _functions_of(library)
         self._file = open(self.path, "ab", buffering=0)  # closed by stop()
         self._before = _callback_of(functions)
-        if functions.cudnnSetCallback(_ALL, None, ctypes.cast(_receiver, ctypes.c_void_p)) != 0:
+        if functions.cudnnSetCallback(_ALL, None, _address(_receiver)) != 0:
             raise EnvironmentProblem(f"watch: {library} takes no log callback")
         _active.append(self)
 
@@ -88,8 +89,11 @@ class CudnnLog:
         if library is not None:
             functions = _functions_of(library)
             mask, data, function = self._before
-            # Without a callback cuDNN would print its errors from now on, which it did not before: one that does nothing.
-            functions.cudnnSetCallback(mask if function else _ERRORS, data, function or _nothing())
+            # One that the program set in between stays.
+            if _callback_of(functions)[2] == (None if self._file is None else _address(_receiver)):
+                # Without a callback cuDNN would print its errors from now on, which it did not before. abs() of C does nothing with
+                # the severity, its first argument; a function of Python's would be called after the interpreter's end.
+                functions.cudnnSetCallback(mask if function else _ERRORS, data, function or _address(ctypes.CDLL(None).abs))
         if self in _active:
             _active.remove(self)
         if self._file is not None:
@@ -122,7 +126,7 @@ _active: List[CudnnLog] = []
 def _receive(severity: int, _data: Optional[int], _debug: Optional[int], message: Optional[int]) -> None:
     # Called by cuDNN in any thread: nothing may leave it.
     try:
-        if message and _active:
+        if message and _active and _active[-1].process == os.getpid():  # not of a fork()
             _active[-1].write(_text_of(severity, message))
     except Exception:
         pass
@@ -138,7 +142,9 @@ def _functions_of(library: str) -> Any:
         loaded = ctypes.CDLL(library, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW)
         set_callback, get_callback = loaded.cudnnSetCallback, loaded.cudnnGetCallback
     except (OSError, AttributeError) as problem:
-        raise EnvironmentProblem(f"watch: cuDNN is loaded from {library}, and its log cannot be switched on: {problem}") from problem
+        raise EnvironmentProblem(
+            f"watch: cuDNN is loaded from {library}, and its log cannot be switched on: {problem}"
+        ) from problem
     set_callback.argtypes, set_callback.restype = [ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int
     get_callback.argtypes = [ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p)]
     get_callback.restype = ctypes.c_int
@@ -151,7 +157,5 @@ def _callback_of(functions: Any) -> Tuple[int, Optional[int], Optional[int]]:
     return mask.value, data.value, function.value
 
 
-def _nothing() -> Optional[int]:
-    """A function of C's that does nothing with the severity, its first argument: abs(). One of Python's would be called after
-    the interpreter's end, and would wait for the GIL at each error until then."""
-    return ctypes.cast(ctypes.CDLL(None).abs, ctypes.c_void_p).value
+def _address(function: Any) -> Optional[int]:
+    return ctypes.cast(function, ctypes.c_void_p).value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import enum
 import typing
 from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar
 
@@ -64,6 +65,8 @@ def _converter(hint: Any) -> _Converter:
     if isinstance(hint, type):
         if issubclass(hint, Document):
             return hint.from_dict
-        if hasattr(hint, "__members__"):
-            return hint
+        if issubclass(hint, enum.Enum):
+            # A word that a later library says stays a word.
+            words = {member.value: member for member in hint}
+            return lambda value: words.get(value, value)
     return _same

@@ -113,12 +113,12 @@ def gate_of(report: Report, framework: str) -> Framework:
     return Framework(framework=framework)
 
 
-def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plans: str) -> Report:
+def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plans: str, quick: bool) -> Report:
     """cuDNN's answers to the call; what may help is looked for where it refuses, and nowhere else."""
     words: Dict[str, Any] = {framework: call, "target": target, "cudnn": cudnn or loaded_cudnn(), "plans": plans}
     report = _api.probe(quick=True, **words)
     refused = any(result.verdict == "unsupported" and not result.by_rule for result in report)
-    return _api.probe(quick=False, **words) if refused else report
+    return _api.probe(quick=False, **words) if refused and not quick else report
 
 
 def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:

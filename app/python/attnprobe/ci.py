@@ -56,8 +56,8 @@ def _add_matrix(parser: argparse.ArgumentParser) -> None:
     add("--out", default="attnprobe-report", help="folder for the report; default: attnprobe-report")
     add("--title", default="", help="of the page")
     add("--options", default="", help="more options of attnprobe matrix, as a shell reads them")
-    add("--summary", default=os.environ.get("GITHUB_STEP_SUMMARY", ""), help="file that gets the report in Markdown; default: $GITHUB_STEP_SUMMARY")
-    add("--outputs", default=os.environ.get("GITHUB_OUTPUT", ""), help="file that gets name=value lines; default: $GITHUB_OUTPUT")
+    add("--summary", default=os.environ.get("GITHUB_STEP_SUMMARY", ""), help="file for the report in Markdown; default: $GITHUB_STEP_SUMMARY")
+    add("--outputs", default=os.environ.get("GITHUB_OUTPUT", ""), help="file for lines name=value; default: $GITHUB_OUTPUT")
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +65,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="*", help="config files")
     add("--target", default="", help="GPUs; default: those that a file names, else h100")
     add("--cudnn", default="", help="the cuDNN that is asked")
-    add("--need-cudnn", action="store_true", help="fail where there is no cuDNN to ask; default: say so, the files being read all the same")
+    add("--need-cudnn", action="store_true", help="fail where there is no cuDNN to ask; else the files are only read")
 
 
 def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
@@ -101,8 +101,8 @@ def _matrix(options: argparse.Namespace) -> int:
     failed = code or changed
     if options.outputs:
         _append(options.outputs, "".join(f"{name}={value}\n" for name, value in {
-            "code": failed, "report": out, "page": out / "index.html", "junit": out / "report.xml", "comment": out / "comment.md",
-            "headline": _headline(report), "worse": "true" if changed else "false"}.items()))
+            "code": failed, "report": out, "page": out / "index.html", "junit": out / "report.xml",
+            "comment": out / "comment.md", "headline": _headline(report), "worse": "true" if changed else "false"}.items()))
     return failed
 
 

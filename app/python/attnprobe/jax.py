@@ -29,13 +29,14 @@ def why(
     target: Optional[TargetLike] = None,
     cudnn: Optional[PathLike] = None,
     plans: str = "none",
+    quick: bool = False,
 ) -> Why:
     """Which backend JAX takes for these arrays, why not cuDNN, what cuDNN would say, and what to change.
 
     The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers will do, and
     JAX is not imported. ``grad`` says whether the call is differentiated, which the call itself cannot see.
 
-    target: one GPU; by default that of the arrays. cudnn, plans: as for ``attnprobe.torch.why``.
+    target: one GPU; by default that of the arrays. cudnn, plans, quick: as for ``attnprobe.torch.why``.
     """
     call = describe(query, key, value, bias, mask, scale=scale, is_causal=is_causal, query_seq_lengths=query_seq_lengths,
                     key_value_seq_lengths=key_value_seq_lengths, local_window_size=local_window_size,
@@ -44,7 +45,7 @@ def why(
         target = _gpu_of(query)
         if target is None:
             raise UsageError('target: query is on no GPU, so which one is meant has to be said, such as target="h100"')
-    report = _why.asked("jax", call, target, cudnn, plans)
+    report = _why.asked("jax", call, target, cudnn, plans, quick)
     gate = _why.gate_of(report, "jax")
     return Why(
         backend=_backend(gate.takes, implementation),

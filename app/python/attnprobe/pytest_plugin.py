@@ -38,7 +38,8 @@ class _Cache:
             cudnn = words.get("cudnn")
             if isinstance(cudnn, (list, tuple)):
                 rest = {name: value for name, value in words.items() if name not in ("cudnn", "target")}
-                self._reports[key] = _api.matrix(config if config is not None else {}, targets=words.get("target"), cudnns=cudnn, **rest)
+                document = config if config is not None else {}
+                self._reports[key] = _api.matrix(document, targets=words.get("target"), cudnns=cudnn, **rest)
             else:
                 self._reports[key] = _api.probe(config, **words)
         return self._reports[key]

@@ -28,6 +28,7 @@ def why(
     target: Optional[TargetLike] = None,
     cudnn: Optional[PathLike] = None,
     plans: str = "none",
+    quick: bool = False,
 ) -> Why:
     """Which backend PyTorch takes for these tensors, why not cuDNN, what cuDNN would say, and what to change.
 
@@ -37,7 +38,8 @@ def why(
     process count: ``sdpa_kernel``, ``enable_cudnn_sdp``, ``use_deterministic_algorithms``, ``no_grad``.
 
     target: one GPU. cudnn: as for ``attnprobe.probe``; by default the one that this process has loaded.
-    plans: "first" compiles what cuDNN would run first; by default its support check answers.
+    plans: "first" compiles what cuDNN would run first; by default its support check answers. quick: where cuDNN refuses,
+        what may help is not looked for, which takes a second.
     """
     torch = _module()
     call = describe(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
@@ -50,7 +52,7 @@ def why(
     for name in ("query", "key", "value", "attn_mask"):
         if call.get(name) is not None:
             call[name].pop("device")
-    report = _why.asked("torch", call, target, cudnn, plans)
+    report = _why.asked("torch", call, target, cudnn, plans, quick)
     gate = _why.gate_of(report, "torch")
     backend, by = _backend_by_rule(gate.takes, [refusal.status for refusal in gate.refusals]), "rule"
     if is_there:
@@ -149,7 +151,10 @@ def _nested(query: Any, key: Any, value: Any) -> Dict[str, Any]:
             raise UsageError(f"{name}: a nested tensor whose parts are not (heads, length, head dimension)")
         own = [int(part.shape[1]) for part in parts]
         if lengths is not None and own != lengths:
-            raise UsageError(f"{name}: nested lengths {_few(own)}, and those of query are {_few(lengths)}; allowed: the same, since that is what attnprobe's description of a call has")
+            raise UsageError(
+                f"{name}: nested lengths {_few(own)}, and those of query are {_few(lengths)}; allowed: the same, since the "
+                "description of a call (docs/pytorch.md) has one list"
+            )
         lengths = own
         tensors[name] = {
             "shape": [len(own), int(parts[0].shape[0]), max(own), int(parts[0].shape[2])],
