@@ -57,14 +57,20 @@ class Jax(unittest.TestCase):
             bool(attnprobe.jax.why(q, q, q, target="h200"))
 
 
+class StubDevice:
+    type, index = "cuda", 1
+
+    def __str__(self):
+        return "cuda:1"
+
+
 class StubTensor:
+    device = StubDevice()
     is_nested = requires_grad = False
     dtype = "torch.bfloat16"
 
-    def __init__(self, *shape, device="cuda:1"):
-        self.shape, self.name = shape, device
-        self.device = SimpleNamespace(type=device.partition(":")[0], index=1)
-        type(self.device).__str__ = lambda _: device
+    def __init__(self, *shape):
+        self.shape = shape
 
     def stride(self):
         _, h, s, d = self.shape
@@ -74,7 +80,7 @@ class StubTensor:
 class TorchOnItsGpu(unittest.TestCase):
     """PyTorch is a stub here, and the H200 simulated: what why() makes of what PyTorch says."""
 
-    def why(self, choice, q=None, **switches):
+    def why(self, choice, **switches):
         on = {name: (lambda value=switches.get(name, True): value) for name in
               ("cudnn_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled")}
         torch = SimpleNamespace(
@@ -89,7 +95,7 @@ class TorchOnItsGpu(unittest.TestCase):
             targets.append(target)
             return attnprobe.probe(torch=call, target="h200", quick=True)
 
-        q = q or StubTensor(2, 8, 512, 64)
+        q = StubTensor(2, 8, 512, 64)
         with mock.patch("attnprobe.torch._module", lambda: torch), mock.patch("attnprobe._why.asked", asked):
             why = attnprobe.torch.why(q, q, q)
         self.assertEqual(targets, ["device:1"])
