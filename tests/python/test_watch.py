@@ -52,7 +52,7 @@ class Watch(unittest.TestCase):
     def test_cudnn_is_loaded_inside(self):
         self.check("""
             with attnprobe.watch() as seen:
-                assert _loaded.loaded_library() is None
+                assert _loaded.loaded_library() is _loaded.loaded_version() is None
                 cudnn = Cudnn(library, program)
                 cudnn.ask("l40s", 64), cudnn.ask("h200", 128)
         """)
@@ -61,7 +61,7 @@ class Watch(unittest.TestCase):
         self.check("""
             cudnn = Cudnn(library, program)
             cudnn.ask("h200", 512)
-            assert "libcudnn_graph" in _loaded.loaded_library()
+            assert "libcudnn_graph" in _loaded.loaded_library() and 90800 <= _loaded.loaded_version() < 100000
             with attnprobe.watch() as seen:
                 cudnn.ask("l40s", 64), cudnn.ask("h200", 128)
         """)

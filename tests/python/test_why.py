@@ -126,6 +126,19 @@ class TorchOnItsGpu(unittest.TestCase):
         self.assertEqual(self.why(lambda *_, **__: -1).backend, "none")
 
 
+class Loaded(unittest.TestCase):
+    def test_an_old_one_answers_by_rule(self):
+        with mock.patch("attnprobe._why.loaded_library", lambda: "/x/lib/libcudnn_graph.so.9"):
+            for version, is_simulated, cudnn in ((90100, True, "9.1.0"), (90100, False, "/x/lib"), (91900, True, "/x/lib"), (None, True, "/x/lib")):
+                with mock.patch("attnprobe._why.loaded_version", lambda: version):
+                    self.assertEqual(attnprobe._why.loaded_cudnn(is_simulated), cudnn)
+
+    def test_by_rule(self):
+        q = Array(2, 1024, 8, 64)
+        why = attnprobe.jax.why(q, q, q, implementation="cudnn", target="h100", cudnn="9.1")
+        self.assertTrue(why.forward.by_rule)
+
+
 class TorchLacks(unittest.TestCase):
     @unittest.skipIf(HAS_TORCH, "PyTorch is installed")
     def test_said(self):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
 from typing import Iterator, Optional
 
@@ -31,3 +33,17 @@ def loaded_library() -> Optional[str]:
         if other is None and _ANY.match(name):
             other = path
     return other
+
+
+def loaded_version() -> Optional[int]:
+    """The number of that cuDNN, 91900 for 9.19.0; None where there is none, or it does not say."""
+    path = loaded_library()
+    if path is None:
+        return None
+    try:
+        # RTLD_NOLOAD: the library that is there, never another one.
+        function = ctypes.CDLL(path, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW).cudnnGetVersion
+    except (OSError, AttributeError):
+        return None
+    function.restype = ctypes.c_size_t
+    return int(function())

@@ -7,9 +7,11 @@ from typing import Any, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
 from . import _api
 from ._errors import UsageError
-from ._loaded import loaded_library
+from ._loaded import loaded_library, loaded_version
 from ._model import Framework, Result, Target, Usable
 from ._report import Report
+
+_FIRST_THAT_SIMULATES = 90800
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ def gate_of(report: Report, framework: str) -> Framework:
 
 def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plans: str, quick: bool) -> Report:
     """cuDNN's answers to the call; what may help is looked for where it refuses, and nowhere else."""
-    words: Dict[str, Any] = {framework: call, "target": target, "cudnn": cudnn or loaded_cudnn(), "plans": plans}
+    is_simulated = not str(target).startswith("device:")
+    words: Dict[str, Any] = {framework: call, "target": target, "cudnn": cudnn or loaded_cudnn(is_simulated), "plans": plans}
     report = _api.probe(quick=True, **words)
     refused = any(result.verdict == "unsupported" and not result.by_rule for result in report)
     return _api.probe(quick=False, **words) if refused and not quick else report
@@ -176,7 +179,13 @@ def _pass_of(result: Result) -> str:
     return "backward" if (result.config or {}).get("pass") == "bprop" else "forward"
 
 
-def loaded_cudnn() -> Optional[str]:
-    """The folder of the cuDNN that this process has loaded; None for none."""
+def loaded_cudnn(is_simulated: bool) -> Optional[str]:
+    """The cuDNN that this process has loaded; None for none.
+
+    One before 9.8 answers for no GPU that is not there: then its number, for which the version rules answer.
+    """
+    version = loaded_version()
+    if is_simulated and version is not None and version < _FIRST_THAT_SIMULATES:
+        return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
     path = loaded_library()
     return path.rpartition("/")[0] if path else None
