@@ -139,5 +139,28 @@ class Action(Job):
         self.assertIn("1 yes", self.read("summary.md"))
 
 
+class GitLab(Job):
+    def test_runs_here_as_there(self):
+        template = (support.ROOT / "docs" / "ci" / "gitlab-matrix.yml").read_text()
+        script = textwrap.dedent(re.search(r"    - \|\n((?: {6}.*\n)+)", template).group(1))
+        variables = dict(re.findall(r"^    (ATTNPROBE_\w+): (\S*)$", template, re.M))
+        variables = {name: value.strip('"') for name, value in variables.items()}
+        variables.update(ATTNPROBE_CONFIGS="good.json", ATTNPROBE_TARGETS="h200", CI_COMMIT_BRANCH="main", CI_DEFAULT_BRANCH="main")
+        python = self.folder / ".attnprobe-venv" / "bin" / "python"
+        python.parent.mkdir(parents=True)
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')  # a link would take the environment for its own
+        python.chmod(0o755)
+        run = self.run_("sh", "-ec", script, **variables)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue((self.folder / "attnprobe-baseline" / "report.json").exists())
+        self.write("bad.json", json.dumps(BAD))
+        variables.update(ATTNPROBE_CONFIGS="bad.json", CI_COMMIT_BRANCH="mine")
+        before = self.read("attnprobe-baseline/report.json")
+        run = self.run_("sh", "-ec", script, **variables)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("1 newly unsupported", run.stdout)
+        self.assertEqual(self.read("attnprobe-baseline/report.json"), before)
+
+
 if __name__ == "__main__":
     unittest.main()
