@@ -1,0 +1,146 @@
+"""The functions of the module."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _service
+from ._configs import ConfigLike, PathLike, TargetLike, document_of, matrix_document, target_of, version_of, words_of
+from ._errors import UsageError
+from ._explanation import Explanation
+from ._model import Library, Target
+from ._report import Report, merged
+
+Words = Union[None, str, Sequence[str]]
+
+
+def probe(
+    config: Optional[ConfigLike] = None,
+    *,
+    target: Optional[TargetLike] = None,
+    cudnn: Optional[PathLike] = None,
+    framework: Words = None,
+    torch: Any = None,
+    jax: Any = None,
+    mode: Words = None,
+    engines: Optional[str] = None,
+    plans: Optional[str] = None,
+    quick: Optional[bool] = None,
+    timeout: Optional[float] = None,
+    jobs: Optional[int] = None,
+    **fields: Any,
+) -> Report:
+    """Asks cuDNN about attention configs, on GPUs that are there or not.
+
+    >>> report = attnprobe.probe(heads=12, seqlen=512, head_dim=64, target="l40s,h200")  # doctest: +SKIP
+
+    config: a config (a dict), several, a document with "configs" and "defaults", or the path of a file with one of these.
+    fields: fields of a config by their names, which overrule those of ``config``; a list makes the cross product.
+    target: words as --target takes them ("RTX 4090", "h100,b200", "all", "device:0"), a list of them, a target document.
+        By default the GPUs of this machine, else the representative ones.
+    cudnn: a version that is on this machine ("9.14"), a folder, a libcudnn.so.9. By default the one that is found first.
+    framework: whose gates are asked too: "torch", "torch==2.11", ["jax", "te"], "all".
+    torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config, as a dict.
+    mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
+    plans: "none", "first", "build", "run" or "auto". quick: False looks, where nothing works, at every engine and knob and
+        for what may help. timeout: seconds for a config on a target. jobs: worker processes at a time.
+
+    Raises UsageError for what attnprobe does not take, EnvironmentProblem where the machine lacks something.
+    """
+    calls = [name for name, given in (("torch", torch), ("jax", jax)) if given is not None]
+    if calls and (len(calls) > 1 or config is not None or fields):
+        beside = "jax" if len(calls) > 1 else "config" if config is not None else next(iter(fields))
+        raise UsageError(f"{calls[0]}: {beside} is given beside it; allowed: a config, torch or jax, one of them")
+    result = _service.call(
+        "probe",
+        config=None if calls else document_of(config, fields),
+        torch=torch,
+        jax=jax,
+        target=target_of(target),
+        cudnn=version_of(cudnn),
+        framework=words_of(framework, "framework"),
+        mode=words_of(mode, "mode"),
+        engines=engines,
+        plans=plans,
+        quick=quick,
+        timeout=timeout,
+        jobs=jobs,
+    )
+    return Report.from_dict(result)
+
+
+def matrix(
+    configs: ConfigLike,
+    *,
+    targets: Optional[TargetLike] = None,
+    cudnns: Optional[Sequence[PathLike]] = None,
+    framework: Words = None,
+    quick: bool = True,
+    **options: Any,
+) -> Report:
+    """Configs on many GPUs with many cuDNN versions: a probe for each version, and one report of all.
+
+    ``configs`` may name the other axes ("targets", "cudnn", "framework", "config_files"), as for ``attnprobe matrix``;
+    arguments overrule them. ``options`` are those of :func:`probe`. Large matrices, parts of them and answers that are
+    kept are the business of ``attnprobe matrix``.
+    """
+    document, axes = matrix_document(configs)
+    chosen = targets if targets is not None else axes.get("targets")
+    versions = [cudnns] if isinstance(cudnns, str) else cudnns if cudnns is not None else axes.get("cudnn")
+    if isinstance(versions, str):
+        versions = versions.split(",")
+    reports: List[Report] = []
+    for version in versions or [None]:
+        if version == "all":
+            raise UsageError('cudnns: "all" is a word of `attnprobe matrix`; allowed here: versions ("9.14"), folders, libraries')
+        reports.append(
+            probe(document, target=chosen, cudnn=version,
+                  framework=framework if framework is not None else axes.get("framework"), quick=quick, **options)
+        )
+    return merged(reports)
+
+
+def explain(text_or_exception: Union[str, BaseException]) -> Explanation:
+    """Who refused an attention, why and what to do, from a text or an exception; needs no cuDNN.
+
+    An exception is read with its traceback, its causes and its notes. Raises UsageError for a text in which nothing is known.
+    """
+    text = _text_of(text_or_exception) if isinstance(text_or_exception, BaseException) else text_or_exception
+    return Explanation.from_dict(_service.call("explain", text=text))
+
+
+def _text_of(problem: BaseException) -> str:
+    """As Python prints it, but for the lines of source: a sentence in these was not said."""
+    chain: List[BaseException] = []
+    one: Optional[BaseException] = problem
+    while one is not None and one not in chain:
+        chain.insert(0, one)
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    lines: List[str] = []
+    for one in chain:
+        frames = traceback.extract_tb(one.__traceback__)
+        lines += [f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}\n' for frame in frames]
+        lines += traceback.format_exception_only(type(one), one)
+    return "".join(lines)
+
+
+def targets() -> Tuple[Target, ...]:
+    """The GPUs that can be simulated."""
+    return tuple(Target.from_dict({**target, "kind": "simulated"}) for target in _service.call("targets")["targets"])
+
+
+def libraries() -> Tuple[Library, ...]:
+    """The cuDNNs on this machine, in the order in which they are looked for."""
+    return tuple(Library.from_dict(library) for library in _service.call("libraries")["libraries"])
+
+
+def version() -> str:
+    """The version of the library."""
+    return str(_service.call("version")["version"])
+
+
+def schema(of: str) -> Mapping[str, Any]:
+    """The JSON Schema of a "config" or a "report"."""
+    result: Mapping[str, Any] = _service.call("schema", of=of)
+    return result

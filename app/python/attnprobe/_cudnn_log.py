@@ -1,0 +1,161 @@
+"""cuDNN's log of this process, switched on for a while.
+
+Where cuDNN is loaded already, its log callback is set (cudnnSetCallback works at any time); where it is not yet, the
+variables that it reads as it is loaded are.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import tempfile
+from typing import Any, Dict, List, Optional, Tuple
+
+from ._errors import EnvironmentProblem, UsageError
+from ._loaded import loaded_library
+
+_VARIABLES = ("CUDNN_LOGLEVEL_DBG", "CUDNN_LOGDEST_DBG")
+_ERRORS, _ALL = 2, 14  # CUDNN_SEV_ERROR_EN; errors, warnings and infos
+_PREFIXES = {0: b"F", 1: b"E", 2: b"W", 3: b"I"}
+_Callback = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+_LONGEST_MESSAGE = 16 << 20
+
+
+def _text_of(severity: int, message: int) -> bytes:
+    """A callback's message as cuDNN writes it into a file: several NUL-terminated texts, ended by an empty one."""
+    prefix = _PREFIXES.get(severity, b"I")
+    lines: List[bytes] = []
+    size = 0
+    while size < _LONGEST_MESSAGE:
+        part = ctypes.string_at(message + size)
+        if not part:
+            break
+        size += len(part) + 1
+        lines.append((prefix if not lines else prefix.lower()) + b"! " + part)
+    return b"\n" + b"\n".join(lines) + b"\n\n"
+
+
+class CudnnLog:
+    """From start() to stop() cuDNN logs into ``path``."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most = most_bytes
+        self.process = os.getpid()
+        self._saved: Dict[str, Optional[str]] = {}
+        self._file: Any = None
+        self._size = 0
+        #: what the file does not hold since it would be longer than most_bytes
+        self.left_out = 0
+        self.path = ""
+        self._token = secrets.token_hex(8)
+        self._before: Tuple[int, Optional[int], Optional[int]] = (0, None, None)
+
+    def start(self) -> None:
+        """Raises UsageError where cuDNN's log goes somewhere else already."""
+        destination = os.environ.get("CUDNN_LOGDEST_DBG")
+        if destination and os.environ.get("CUDNN_LOGLEVEL_DBG", "0") != "0":
+            raise UsageError(
+                f'watch: CUDNN_LOGDEST_DBG is "{destination}": cuDNN writes its log there; run without it, or let '
+                "`attnprobe explain` read that file"
+            )
+        folder = tempfile.gettempdir()
+        # A child that loads cuDNN crashes where it cannot open the file that the variable names (docs/logs.md), so the file is
+        # in no folder of its own, which would go away; nobody can guess its name.
+        self.path = os.path.join(folder, f"attnprobe-watch-{self._token}-{os.getpid()}.log")
+        os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        library = loaded_library()
+        if library is None:
+            self._saved = {name: os.environ.get(name) for name in _VARIABLES}
+            os.environ["CUDNN_LOGLEVEL_DBG"] = "3"
+            os.environ["CUDNN_LOGDEST_DBG"] = os.path.join(folder, f"attnprobe-watch-{self._token}-%i.log")
+            return
+        functions = _functions_of(library)
+        self._file = open(self.path, "ab", buffering=0)  # closed by stop()
+        self._before = _callback_of(functions)
+        if functions.cudnnSetCallback(_ALL, None, _address(_receiver)) != 0:
+            raise EnvironmentProblem(f"watch: {library} takes no log callback")
+        _active.append(self)
+
+    def stop(self) -> None:
+        """Gives cuDNN's log back to whoever had it."""
+        for name, value in self._saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self._saved = {}
+        library = loaded_library()
+        if library is not None:
+            functions = _functions_of(library)
+            mask, data, function = self._before
+            # One that the program set in between stays.
+            if _callback_of(functions)[2] == (None if self._file is None else _address(_receiver)):
+                # Without a callback cuDNN would print its errors from now on, which it did not before. abs() of C does nothing with
+                # the severity, its first argument; a function of Python's would be called after the interpreter's end.
+                functions.cudnnSetCallback(mask if function else _ERRORS, data, function or _address(ctypes.CDLL(None).abs))
+        if self in _active:
+            _active.remove(self)
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def remove(self) -> None:
+        """Removes the log, and what children of this process wrote beside it."""
+        folder, start = tempfile.gettempdir(), f"attnprobe-watch-{self._token}-"
+        for name in os.listdir(folder):
+            if name.startswith(start):
+                try:
+                    os.unlink(os.path.join(folder, name))
+                except OSError:
+                    pass
+
+    def write(self, text: bytes) -> None:
+        """Appends one message, as long as there is room."""
+        file = self._file
+        if file is None or self._size + len(text) > self._most:
+            self.left_out += len(text)
+            return
+        self._size += len(text)
+        file.write(text)
+
+
+_active: List[CudnnLog] = []
+
+
+def _receive(severity: int, _data: Optional[int], _debug: Optional[int], message: Optional[int]) -> None:
+    # Called by cuDNN in any thread: nothing may leave it.
+    try:
+        if message and _active and _active[-1].process == os.getpid():  # not of a fork()
+            _active[-1].write(_text_of(severity, message))
+    except Exception:
+        pass
+
+
+# As long as the process: a thread of cuDNN's may be inside while a watch ends.
+_receiver = _Callback(_receive)
+
+
+def _functions_of(library: str) -> Any:
+    try:
+        # RTLD_NOLOAD: the library that is there, never another one.
+        loaded = ctypes.CDLL(library, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW)
+        set_callback, get_callback = loaded.cudnnSetCallback, loaded.cudnnGetCallback
+    except (OSError, AttributeError) as problem:
+        raise EnvironmentProblem(
+            f"watch: cuDNN is loaded from {library}, and its log cannot be switched on: {problem}"
+        ) from problem
+    set_callback.argtypes, set_callback.restype = [ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int
+    get_callback.argtypes = [ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p)]
+    get_callback.restype = ctypes.c_int
+    return loaded
+
+
+def _callback_of(functions: Any) -> Tuple[int, Optional[int], Optional[int]]:
+    mask, data, function = ctypes.c_uint(), ctypes.c_void_p(), ctypes.c_void_p()
+    functions.cudnnGetCallback(ctypes.byref(mask), ctypes.byref(data), ctypes.byref(function))
+    return mask.value, data.value, function.value
+
+
+def _address(function: Any) -> Optional[int]:
+    return ctypes.cast(function, ctypes.c_void_p).value

@@ -1,0 +1,72 @@
+"""Frozen dataclasses made of JSON: known keys become typed fields, and all of it is kept in ``raw``."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import enum
+import typing
+from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar
+
+D = TypeVar("D", bound="Document")
+_Converter = Callable[[Any], Any]
+_converters: Dict[type, List[Tuple[str, str, _Converter]]] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A JSON object. Fields that the object lacks have their default: an older library may not say everything."""
+
+    #: the object as it came, with the keys that this version of the module does not know
+    raw: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def from_dict(cls: Type[D], data: Mapping[str, Any]) -> D:
+        """Of a JSON object, as :meth:`to_dict` gives it."""
+        values = {}
+        for name, key, convert in _plan(cls):
+            if key in data:
+                value = data[key]
+                # null where a value is expected is as good as no value; an Optional field has None as its default.
+                if value is not None:
+                    values[name] = convert(value)
+        return cls(raw=data, **values)
+
+    def to_dict(self) -> Dict[str, Any]:
+        """The JSON object, a copy that may be changed."""
+        return copy.deepcopy(dict(self.raw))
+
+
+def _plan(cls: type) -> List[Tuple[str, str, _Converter]]:
+    """Field, its JSON key and what makes the one of the other, found once for each class."""
+    plan = _converters.get(cls)
+    if plan is None:
+        hints = typing.get_type_hints(cls)
+        plan = [
+            (field.name, field.metadata.get("key", field.name), _converter(hints[field.name]))
+            for field in dataclasses.fields(typing.cast(Any, cls))
+            if field.name != "raw"
+        ]
+        _converters[cls] = plan
+    return plan
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _converter(hint: Any) -> _Converter:
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Union:
+        return _converter(next(argument for argument in arguments if argument is not type(None)))
+    if origin is tuple:
+        element = _converter(arguments[0])
+        return tuple if element is _same else lambda values: tuple(element(value) for value in values)
+    if isinstance(hint, type):
+        if issubclass(hint, Document):
+            return hint.from_dict
+        if issubclass(hint, enum.Enum):
+            # A word that a later library says stays a word.
+            words = {member.value: member for member in hint}
+            return lambda value: words.get(value, value)
+    return _same

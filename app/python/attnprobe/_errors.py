@@ -1,0 +1,52 @@
+"""What attnprobe raises."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Optional
+
+CANCELLED = -32800
+
+
+class Error(Exception):
+    """Anything that kept attnprobe from answering. What cuDNN refuses, crashes or hangs at is an answer and no error.
+
+    ``str(error)`` names what was given, its value and what is allowed.
+    """
+
+    #: "usage", "environment" or "internal"
+    kind = "internal"
+
+    def __init__(self, message: str, *, code: Optional[int] = None) -> None:
+        super().__init__(message)
+        #: of JSON-RPC, where the service answered it
+        self.code = code
+
+
+class UsageError(Error, ValueError):
+    """A config, a target, a call or an option is not what attnprobe takes."""
+
+    kind = "usage"
+
+
+class EnvironmentProblem(Error):
+    """The machine lacks something: cuDNN, the packaged library or program, memory. It says nothing about the graph."""
+
+    kind = "environment"
+
+
+class Cancelled(Error):
+    """The call was cancelled before it had an answer."""
+
+
+def error_of(answer: Mapping[str, Any]) -> Error:
+    """The exception for the member ``error`` of an answer."""
+    # Where something stands is said from the parameters of the request, of which Python's caller knows nothing.
+    message, code = str(answer.get("message", "")).removeprefix("params/"), answer.get("code")
+    data = answer.get("data")
+    kind = data.get("kind") if isinstance(data, Mapping) else None
+    if code == CANCELLED:
+        return Cancelled(message, code=code)
+    for known in (UsageError, EnvironmentProblem):
+        if kind == known.kind:
+            return known(message, code=code)
+    return Error(message, code=code)

@@ -1,0 +1,103 @@
+"""What ``explain`` says of a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Tuple
+
+from ._document import Document
+from ._model import Frontend, KnownBug, Reason, Requirement, RootCause
+
+
+@dataclass(frozen=True)
+class Refusal(Document):
+    """A sentence by which somebody refused or failed."""
+
+    id: str = ""
+    #: environment, execution, plan_compilation, cudnn_engine, cudnn_heuristics, cudnn_frontend or framework
+    layer: str = ""
+    who: str = ""
+    headline: str = ""
+    #: the sentence
+    said: str = ""
+    #: the line that it stands in
+    line: str = ""
+    first_line: int = 0
+    times: int = 1
+    means: str = ""
+    #: the likeliest first
+    causes: Tuple[str, ...] = ()
+    help: str = ""
+    next: str = ""
+    versions: str = ""
+    source: str = ""
+    #: "refusal", "general" or "note"
+    kind: str = ""
+    in_log: bool = False
+
+
+@dataclass(frozen=True)
+class LoggedGraph(Document):
+    """An operation graph in a log of cuDNN."""
+
+    number: int = 0
+    description: str = ""
+    hash: Optional[str] = None
+    line: int = 0
+    cudnn: Optional[str] = None
+    device: str = ""
+    sm: int = 0
+    #: "works", "refused" or None
+    verdict: Optional[str] = None
+    root_cause: Optional[RootCause] = None
+    reasons: Tuple[Reason, ...] = ()
+    #: the engine configs that passed cuDNN's support check
+    viable: Tuple[str, ...] = ()
+    requirements: Tuple[Requirement, ...] = ()
+    warnings: Tuple[KnownBug, ...] = ()
+    frontend: Optional[Frontend] = None
+
+    def __str__(self) -> str:
+        text = f"{self.description}: {self.verdict or 'no verdict in the log'}"
+        if self.root_cause is not None:
+            text += f", {self.root_cause.category}: {self.root_cause.reason}"
+        return text
+
+
+@dataclass(frozen=True)
+class Explanation(Document):
+    """Who refused, why and what to do. Schema ``attnprobe/explain/1``."""
+
+    schema: str = ""
+    #: the one that leads first
+    refusals: Tuple[Refusal, ...] = ()
+    graphs: Tuple[LoggedGraph, ...] = ()
+    exceptions: Tuple[str, ...] = ()
+    frontend_refusals: Tuple[Mapping[str, Any], ...] = ()
+    #: programs that handed the call on
+    callers: Tuple[Any, ...] = ()
+    #: what else the text tells
+    told: Tuple[Any, ...] = ()
+    problems: Tuple[str, ...] = ()
+    advice: str = ""
+    #: the one thing to do next
+    next: str = ""
+
+    def __str__(self) -> str:
+        lines = []
+        for refusal in self.refusals:
+            lines += [refusal.headline, f"  it says: {refusal.line}"]
+            if refusal.means:
+                lines.append(f"  what it means: {refusal.means}")
+            lines += [f"  likely: {cause}" for cause in refusal.causes]
+            if refusal.help:
+                lines.append(f"  what else helps: {refusal.help}")
+        lines += [f"graph {graph.number}: {graph}" for graph in self.graphs]
+        if self.next:
+            lines.append(f"next: {self.next}")
+        return "\n".join(lines) or "nothing in it says that somebody refused"
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.explanation(self)

@@ -1,0 +1,139 @@
+"""A report: the results of a probe or a matrix, as a sequence, a table, Markdown, HTML or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union, overload
+
+from ._document import Document
+from ._errors import UsageError
+from ._model import Result, Usable
+
+
+@dataclass(frozen=True)
+class Report(Document, Sequence):  # type: ignore[type-arg]  # Sequence[Result] cannot be subscripted beside a dataclass in 3.9
+    """The results of a probe or a matrix, configs in order and each on all targets in turn.
+
+    ``raw`` has the schema ``attnprobe/report/1``: written to a file it is what ``attnprobe diff`` and ``merge`` read.
+    """
+
+    schema: str = ""
+    tool: Mapping[str, Any] = field(default_factory=dict)
+    host: Mapping[str, Any] = field(default_factory=dict)
+    results: Tuple[Result, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuple[Result, ...]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Result, Tuple[Result, ...]]:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    @property
+    def only(self) -> Result:
+        """The result, where there is one."""
+        if len(self.results) != 1:
+            raise UsageError(f"only: the report has {len(self.results)} results; allowed: a report of one result")
+        return self.results[0]
+
+    @property
+    def met(self) -> bool:
+        """Whether every answer is the one that its config expects."""
+        return all(result.met for result in self.results)
+
+    @property
+    def cudnn_versions(self) -> Tuple[str, ...]:
+        """Those that answered, in the order of the results."""
+        return tuple(dict.fromkeys(result.cudnn.version or "" for result in self.results))
+
+    def where(self, *, config: Optional[str] = None, target: Optional[str] = None, cudnn: Optional[str] = None,
+              usable: Optional[str] = None) -> Tuple[Result, ...]:
+        """The results of a config (by name), a target (by id), a cuDNN ("9.14" is any 9.14) or an answer."""
+        return tuple(
+            result
+            for result in self.results
+            if (config is None or result.name == config)
+            and (target is None or result.target.id == target)
+            and (cudnn is None or _is_version(result.cudnn.version or "", cudnn))
+            and (usable is None or result.usable == usable)
+        )
+
+    def to_json(self, path: Union[str, "os.PathLike[str]", None] = None) -> str:
+        """The JSON of the report, which is written to ``path`` where one is given."""
+        text = json.dumps(dict(self.raw), indent=2, ensure_ascii=False) + "\n"
+        if path is not None:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return text
+
+    def to_table(self) -> str:
+        """Aligned text: a line a result, or, with several cuDNNs, a line a config and target and a column a cuDNN."""
+        head, rows = self._cells(lambda result: result.answer)
+        widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [head, *rows]]
+        return "\n".join(lines)
+
+    def to_markdown(self) -> str:
+        """The same as a table in Markdown."""
+        head, rows = self._cells(lambda result: result.answer)
+        return "\n".join("| " + " | ".join(_markdown(cell) for cell in row) + " |"
+                         for row in [head, ["---"] * len(head), *rows]) + "\n"
+
+    def __str__(self) -> str:
+        if len(self.results) == 1:
+            return str(self.results[0])
+        refused = [str(result) for result in self.results if result.root_cause is not None and result.root_cause.advice]
+        return "\n\n".join([self.to_table(), *refused])
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.report(self)
+
+    def _cells(self, answer: Callable[[Result], str]) -> Tuple[List[str], List[List[str]]]:
+        versions = self.cudnn_versions
+        if len(versions) <= 1:
+            head = ["config", "target", "sm", "answer", "why"]
+            return head, [[r.name, r.target.id, f"sm_{r.target.sm}", answer(r), r.why] for r in self.results]
+        rows: Dict[Tuple[str, str], Dict[str, str]] = {}
+        for result in self.results:
+            rows.setdefault((result.name, result.target.id), {})[result.cudnn.version or ""] = answer(result)
+        head = ["config", "target", *(version or "no cuDNN" for version in versions)]
+        return head, [[*key, *(cells.get(version, "") for version in versions)] for key, cells in rows.items()]
+
+
+def merged(reports: Sequence[Report]) -> Report:
+    """One report of several: their results by config and target, the cuDNNs of each cell side by side."""
+    if len(reports) == 1:
+        return reports[0]
+    order: Dict[Tuple[str, str], List[Mapping[str, Any]]] = {}
+    for report in reports:
+        for result in report:
+            order.setdefault((result.name, result.target.id), []).append(result.raw)
+    raw = {key: value for key, value in reports[0].raw.items() if key != "cudnn"}
+    # Of one library a report says more; each result has the one that it is of.
+    raw["cudnn"] = None
+    raw["results"] = [result for results in order.values() for result in results]
+    return Report.from_dict(raw)
+
+
+def _is_version(version: str, asked: str) -> bool:
+    return version == asked or version.startswith(asked + ".")
+
+
+def _markdown(cell: str) -> str:
+    return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ").replace("<", "&lt;")
+
+
+__all__ = ["Report", "Usable", "merged"]

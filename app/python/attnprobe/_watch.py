@@ -1,0 +1,182 @@
+"""``with attnprobe.watch() as seen:`` tells which attention the code inside brings to cuDNN, in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+
+from . import _cudnn_log, _service
+from ._document import Document
+from ._errors import EnvironmentProblem, UsageError
+from ._explanation import Explanation, LoggedGraph, Refusal
+from ._model import EngineConfig, Mode, RootCause
+
+_MOST_MEGABYTES = 256
+_is_watching = False
+
+
+@dataclass(frozen=True)
+class Executed(Document):
+    """An engine config that ran."""
+
+    engine: int = -1
+    knobs: Mapping[str, int] = field(default_factory=dict)
+    times: int = 0
+
+    def __str__(self) -> str:
+        return " ".join([f"engine {self.engine}", *(f"{knob}={value}" for knob, value in self.knobs.items())])
+
+
+@dataclass(frozen=True)
+class SeenGraph(Document):
+    """A distinct operation graph that came to cuDNN."""
+
+    number: int = 0
+    description: str = ""
+    #: whether it is an attention that attnprobe can ask about elsewhere: then ``config`` is there
+    recognised: bool = False
+    hash: Optional[str] = None
+    #: for :func:`attnprobe.probe`
+    config: Optional[Mapping[str, Any]] = None
+    #: how often it was built
+    finalized: int = 0
+    executed: Tuple[Executed, ...] = ()
+    cudnn: Optional[str] = None
+    device: str = ""
+    sm: int = 0
+    modes: Tuple[Mode, ...] = ()
+    engine_configs: Tuple[EngineConfig, ...] = ()
+    notes: Tuple[str, ...] = ()
+    #: "works", "refused", or None where cuDNN was asked for no engine
+    verdict: Optional[str] = None
+    root_cause: Optional[RootCause] = None
+
+    @property
+    def executions(self) -> int:
+        """How often it ran."""
+        return sum(executed.times for executed in self.executed)
+
+    def __str__(self) -> str:
+        ran = f"executed {self.executions} times" if self.executions else "not executed"
+        text = f"{self.description}: {self.verdict or 'no verdict'}, {ran}"
+        if self.executed:
+            text += " by " + ", ".join(str(executed) for executed in self.executed)
+        if self.root_cause is not None:
+            text += f"; {self.root_cause.category}: {self.root_cause.reason}"
+        return text
+
+
+class Seen:
+    """What :func:`watch` saw; there once the ``with`` block has ended."""
+
+    def __init__(self) -> None:
+        self._graphs: Optional[Tuple[SeenGraph, ...]] = None
+        self._explanation: Optional[Explanation] = None
+        #: what stood in the way
+        self.notes: Tuple[str, ...] = ()
+
+    @property
+    def graphs(self) -> Tuple[SeenGraph, ...]:
+        """Every distinct operation graph, in the order in which cuDNN got them."""
+        if self._graphs is None:
+            raise UsageError("seen.graphs: the watch is still going on; read it behind the with block")
+        return self._graphs
+
+    @property
+    def refused(self) -> Tuple[SeenGraph, ...]:
+        """The graphs that cuDNN refused."""
+        return tuple(graph for graph in self.graphs if graph.verdict == "refused")
+
+    @property
+    def refusals(self) -> Tuple[Refusal, ...]:
+        """The sentences in cuDNN's log by which it refused."""
+        self.graphs  # raises while the watch goes on
+        return self._explanation.refusals if self._explanation is not None else ()
+
+    @property
+    def configs(self) -> List[Dict[str, Any]]:
+        """The recognised attention as configs, for ``attnprobe.probe(seen.configs, target="b200")``."""
+        return [{**graph.config, "name": f"attention {graph.number}"} for graph in self.graphs if graph.config is not None]
+
+    def __str__(self) -> str:
+        if self._graphs is None:
+            return "watching"
+        refused = len(self.refused)
+        count = len(self._graphs)
+        lines = [f"{count} distinct operation graph{'' if count == 1 else 's'} came to cuDNN, {refused} refused"]
+        lines += [f"{graph.number}. {graph}" for graph in self._graphs]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+@contextmanager
+def watch(most_megabytes: int = _MOST_MEGABYTES) -> Iterator[Seen]:
+    """Which attention the code inside brings to cuDNN, with which engines, and what cuDNN refuses.
+
+    It sees every thread of this process, not its children (for these: ``attnprobe trace``). cuDNN logs every call while it
+    goes on, some 50 KB for each execution: a few steps are enough. A log callback that the program set gets nothing until
+    the end. Of a log of more than ``most_megabytes`` the rest is left out, and ``seen.notes`` says so.
+
+    Not seen: executions from a CUDA graph that was captured before, and what a framework keeps from cuDNN
+    (:func:`attnprobe.torch.why` says that).
+    """
+    global _is_watching
+    if _is_watching:
+        raise UsageError("watch: another watch is going on in this process; cuDNN has one log")
+    log = _cudnn_log.CudnnLog(most_megabytes << 20)
+    _is_watching = True
+    seen = Seen()
+    try:
+        log.start()
+        try:
+            yield seen
+        finally:
+            log.stop()
+            _read(seen, log)
+    finally:
+        _is_watching = False
+        log.remove()
+
+
+def _read(seen: Seen, log: _cudnn_log.CudnnLog) -> None:
+    seen._graphs = ()
+    notes = []
+    if log.left_out:
+        notes.append(f"{log.left_out >> 20} MB of cuDNN's log were left out: what is counted is too low")
+    if os.path.getsize(log.path):
+        listed, problem = _asked("replay", "--list", log.path)
+        if listed is not None:
+            explained, _ = _asked("explain", log.path)
+            if explained is not None:
+                seen._explanation = Explanation.from_dict(explained)
+            seen._graphs = _graphs(listed, seen._explanation)
+        # A log without a graph is one in which cuDNN was asked nothing.
+        elif problem and "without one: cuDNN was not asked" not in problem and "no operation graph" not in problem:
+            notes.append(problem)
+    seen.notes = tuple(notes)
+
+
+def _graphs(listed: Mapping[str, Any], explanation: Optional[Explanation]) -> Tuple[SeenGraph, ...]:
+    told: Dict[Optional[str], LoggedGraph] = {graph.hash: graph for graph in explanation.graphs} if explanation else {}
+    graphs = []
+    for graph in listed.get("graphs", []):
+        verdict = told.get(graph.get("hash"))
+        more = {key: verdict.raw.get(key) for key in ("verdict", "root_cause", "reasons", "warnings")} if verdict else {}
+        graphs.append(SeenGraph.from_dict({**graph, **more}))
+    return tuple(graphs)
+
+
+def _asked(command: str, *arguments: str) -> Tuple[Optional[Dict[str, Any]], str]:
+    """The program reads a log of any length piece by piece; what it says, or why it says nothing."""
+    program = _service.program_path()
+    try:
+        run = subprocess.run([program, command, "--format", "json", *arguments], capture_output=True, check=False)
+    except OSError as problem:
+        raise EnvironmentProblem(f"{program} cannot be started: {problem}") from problem
+    if run.returncode != 0:
+        return None, run.stderr.decode(errors="replace").strip()
+    document: Dict[str, Any] = json.loads(run.stdout)
+    return document, ""

@@ -1,0 +1,210 @@
+"""What a CI job runs: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/ci/README.md).
+
+Standard input is not read, and nothing but files and the environment decides: a job does here what it does there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+from typing import List, Mapping, Optional, Sequence, Tuple
+
+from . import _api, _service
+from ._configs import matrix_document
+from ._errors import EnvironmentProblem, Error, UsageError
+
+# Of a matrix: these codes are answers, others mean that there is no report (docs/ci/README.md).
+_ANSWERS = (0, 1, 4, 5)
+# GitHub takes no more of a step summary, and of a comment.
+_SUMMARY_BYTES, _COMMENT_CHARACTERS = 1 << 20, 65_000
+#: by which a job finds its own comment again
+MARKER = "<!-- attnprobe -->"
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Runs a command; the exit code of the process."""
+    parser = argparse.ArgumentParser(prog="python3 -m attnprobe.ci", description=__doc__.splitlines()[0] if __doc__ else None)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="matrix | check")
+    _add_matrix(commands.add_parser("matrix", help="a matrix, its report, what changed since a baseline"))
+    _add_check(commands.add_parser("check", help="reads config files, and asks cuDNN about each config"))
+    options = parser.parse_args(arguments)
+    try:
+        return _matrix(options) if options.command == "matrix" else _check(options)
+    except Error as problem:
+        print(f"attnprobe.ci: error: {problem}", file=sys.stderr)
+        return 2 if isinstance(problem, UsageError) else 3
+
+
+def _words(text: str) -> List[str]:
+    """Of a list with blanks, line breaks or commas between."""
+    return [word for word in re.split(r"[\s,]+", text) if word]
+
+
+def _add_matrix(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--configs", required=True, help="config files, or patterns of them; blanks or line breaks between")
+    add("--targets", default="", help="as --target of attnprobe matrix; default: the files', else representative")
+    add("--cudnn", default="", help='versions to fetch and ask ("9.14 latest"); default: the one that is found')
+    add("--framework", default="", help="whose gates are asked too")
+    add("--baseline", default="", help="an earlier report, or the folder of one; one that is not there yet is no error")
+    add("--fail-on", default="regression", help="changes since the baseline for which it fails, as of attnprobe diff")
+    add("--out", default="attnprobe-report", help="folder for the report; default: attnprobe-report")
+    add("--title", default="", help="of the page")
+    add("--options", default="", help="more options of attnprobe matrix, as a shell reads them")
+    add("--summary", default=os.environ.get("GITHUB_STEP_SUMMARY", ""), help="file for the report in Markdown; default: $GITHUB_STEP_SUMMARY")
+    add("--outputs", default=os.environ.get("GITHUB_OUTPUT", ""), help="file for lines name=value; default: $GITHUB_OUTPUT")
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("files", nargs="*", help="config files")
+    add("--target", default="", help="GPUs; default: those that a file names, else h100")
+    add("--cudnn", default="", help="the cuDNN that is asked")
+    add("--need-cudnn", action="store_true", help="fail where there is no cuDNN to ask; else the files are only read")
+
+
+def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
+    """Exit code and, where quiet, standard output."""
+    run = subprocess.run([_service.program_path(), *arguments], stdout=subprocess.PIPE if quiet else None, check=False)
+    return run.returncode, run.stdout.decode(errors="replace") if quiet else ""
+
+
+def _matrix(options: argparse.Namespace) -> int:
+    out = pathlib.Path(options.out)
+    arguments = ["matrix", *_files(options.configs), "--out", str(out), "--overwrite"]
+    if options.baseline and pathlib.Path(options.baseline).resolve() in (out.resolve(), (out / "report.json").resolve()):
+        raise UsageError(f"--baseline: {options.baseline} is --out, which is written anew; allowed: another folder")
+    versions = _fetched(_words(options.cudnn))
+    for option, value in (("--target", options.targets), ("--cudnn", ",".join(versions)), ("--framework", options.framework),
+                          ("--title", options.title)):
+        if value.strip():
+            # Blanks stay: they are in names such as "RTX 4090".
+            arguments += [option, value.strip().replace("\n", ",")]
+    try:
+        arguments += shlex.split(options.options)
+    except ValueError as problem:
+        raise UsageError(f'--options: "{options.options}": {problem}') from problem
+    code, _ = _program(*arguments)
+    if code not in _ANSWERS:
+        return code if code > 0 else 3
+    changes, changed = _changes(options.baseline, out, options.fail_on)
+    report = (out / "report.md").read_text(encoding="utf-8")
+    comment = _comment(report, changes)
+    (out / "comment.md").write_text(comment, encoding="utf-8")
+    if options.summary:
+        _append(options.summary, _cut("\n\n".join(text for text in (changes, report) if text), _SUMMARY_BYTES - 1000))
+    failed = code or changed
+    if options.outputs:
+        _append(options.outputs, "".join(f"{name}={value}\n" for name, value in {
+            "code": failed, "report": out, "page": out / "index.html", "junit": out / "report.xml",
+            "comment": out / "comment.md", "headline": _headline(report), "worse": "true" if changed else "false"}.items()))
+    return failed
+
+
+def _files(text: str) -> List[str]:
+    """Every file is there: a pattern is the program's to read."""
+    files = [line for line in (_words(text) if "\n" not in text.strip() else text.splitlines()) if line.strip()]
+    if not files:
+        raise UsageError("--configs: no file is named")
+    return [file.strip() for file in files]
+
+
+def _fetched(versions: Sequence[str]) -> List[str]:
+    """The versions, fetched where they are not here, "latest" by its number."""
+    if not versions:
+        return []
+    code, _ = _program("cudnn", "fetch", *versions)
+    if code != 0:
+        raise EnvironmentProblem(f"--cudnn {' '.join(versions)}: attnprobe cudnn fetch ended with {code}")
+    return [version if version != "latest" else _newest() for version in versions]
+
+
+def _newest() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    folder = pathlib.Path(cache) / "attnprobe" / "cudnn"
+    versions = [entry.name for entry in folder.iterdir() if re.fullmatch(r"[\d.]+", entry.name)] if folder.is_dir() else []
+    if not versions:
+        raise EnvironmentProblem(f"--cudnn latest: {folder} has no version")
+    return max(versions, key=lambda version: [int(part) for part in version.split(".")])
+
+
+def _changes(baseline: str, out: pathlib.Path, fail_on: str) -> Tuple[str, int]:
+    """What changed, in Markdown, and 1 where it got worse."""
+    if not baseline:
+        return "", 0
+    if not os.path.exists(baseline):
+        print(f"attnprobe.ci: no baseline yet: {baseline} is not there")
+        return "", 0
+    code, text = _program("diff", baseline, str(out), "--format", "md", "--fail-on", fail_on, quiet=True)
+    if code not in (0, 1):
+        raise EnvironmentProblem(f"--baseline {baseline}: attnprobe diff ended with {code}")
+    print(text, end="")
+    return text, code
+
+
+def _headline(report: str) -> str:
+    return report.splitlines()[0].lstrip("# ").strip() if report else ""
+
+
+def _comment(report: str, changes: str) -> str:
+    """What a person wants to know below a pull request: the count, what is not as expected, what changed, and where the page is."""
+    unexpected = re.search(r"^### Not as expected.*?(?=^A number is|\Z)", report, re.S | re.M)
+    parts = [MARKER, f"**{_headline(report)}**", unexpected.group().strip() if unexpected else "", changes.strip()]
+    run = _run_address(os.environ)
+    if run:
+        parts.append(f"[The page and the report]({run}) are artifacts of this run.")
+    return _cut("\n\n".join(part for part in parts if part), _COMMENT_CHARACTERS) + "\n"
+
+
+def _run_address(environment: Mapping[str, str]) -> str:
+    server, repository, run = (environment.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID"))
+    return f"{server}/{repository}/actions/runs/{run}" if run else environment.get("CI_JOB_URL", "")
+
+
+def _cut(text: str, most: int) -> str:
+    """At most so many bytes, in whole lines."""
+    data = text.encode()
+    if len(data) <= most:
+        return text
+    return data[: most - 60].decode(errors="ignore").rpartition("\n")[0] + "\n\n… the rest is in the report\n"
+
+
+def _append(file: str, text: str) -> None:
+    with open(file, "a", encoding="utf-8") as stream:
+        stream.write(text if text.endswith("\n") else text + "\n")
+
+
+def _check(options: argparse.Namespace) -> int:
+    failed = unasked = 0
+    for file in options.files:
+        try:
+            document, axes = matrix_document(file)
+            target = options.target or axes.get("targets") or "h100"
+            report = _api.probe(document, target=target, cudnn=options.cudnn or None, framework=axes.get("framework"), quick=True)
+        except UsageError as problem:
+            print(f"{file}: {problem}")
+            failed += 1
+            continue
+        except EnvironmentProblem as problem:
+            # The file was read before anything was asked.
+            print(f"{file}: read, and not asked about: {problem}")
+            unasked += 1
+            continue
+        broken = [result for result in report if result.environment_broken]
+        unmet = [result for result in report if not result.met and not result.environment_broken]
+        for result in unmet:
+            print(f"{file}: expected {result.expect}: {result}")
+        if broken:
+            print(f"{file}: read, and not asked about: {broken[0].why}")
+        failed += bool(unmet)
+        unasked += bool(broken)
+    return 1 if failed else 3 if unasked and options.need_cudnn else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

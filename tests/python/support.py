@@ -1,0 +1,25 @@
+"""What the tests of the Python module share: the module of this tree, and the library that they are run with."""
+
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MODULE = ROOT / "app" / "python"
+sys.path.insert(0, str(MODULE))
+
+for variable in ("ATTNPROBE_LIBRARY", "ATTNPROBE_PROGRAM"):
+    if not os.environ.get(variable):
+        # Not skipped: a gate in which nothing is tested would be green.
+        sys.exit(f"{variable} is not set: tests/CMakeLists.txt sets it, as in ATTNPROBE_LIBRARY=build/libattnprobe.so "
+                 "ATTNPROBE_PROGRAM=build/attnprobe python3 -m unittest discover -s tests/python")
+
+#: answers that a test knows are this cuDNN's
+CUDNN = "9.19.0"
+
+
+def has_known_cudnn():
+    import attnprobe
+
+    report = attnprobe.probe(heads=1, seqlen=64, head_dim=64, target="h200", quick=True)
+    return report.only.cudnn.version == CUDNN

@@ -1,0 +1,137 @@
+"""The module over the real library, in this process."""
+
+import os
+import signal
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import support
+import attnprobe
+from attnprobe import _service
+
+BERT = {"name": "bert", "heads": 12, "seqlen": 512, "head_dim": 64}
+
+
+class Probe(unittest.TestCase):
+    def test_answers(self):
+        report = attnprobe.probe(BERT, head_dim=[64, 100], target="l40s,h200")
+        self.assertEqual([(one.target.id, str(one.usable)) for one in report],
+                         [("l40s", "yes"), ("h200", "yes"), ("l40s", "no"), ("h200", "no")])
+        self.assertEqual(report[2].root_cause.category, "head_dim")
+        self.assertGreaterEqual(report[0].engine_config.engine, 0)
+        self.assertEqual(report.schema, "attnprobe/report/1")
+        self.assertIn("multiple of 8", str(report))
+
+    def test_targets_as_lists_and_documents(self):
+        self.assertEqual([one.target.id for one in attnprobe.probe(BERT, target=["RTX 4090", "h100"])], ["rtx4090", "h100"])
+
+    def test_gates(self):
+        report = attnprobe.probe(BERT, dropout=0.1, target="h100", framework="torch==2.15", quick=True)
+        self.assertEqual(report.only.frameworks[0].takes, "refused")
+        self.assertIn("framework", [obstacle.kind for obstacle in report.only.but])
+
+    def test_usage_errors(self):
+        for words, message in (({"hedas": 1}, 'did you mean "heads"'), ({"target": "h2000"}, "h2000"), ({"plans": "never"}, "plans"),
+                               ({"seqlen": object()}, "object is no value"), ({"scale": float("nan")}, "not JSON")):
+            with self.assertRaisesRegex(attnprobe.UsageError, message):
+                attnprobe.probe(BERT, **words)
+        with self.assertRaises(ValueError):
+            attnprobe.probe({})
+
+    def test_environment(self):
+        with self.assertRaisesRegex(attnprobe.EnvironmentProblem, "/nowhere"):
+            attnprobe.probe(BERT, target="h100", cudnn="/nowhere")
+
+    def test_matrix(self):
+        version = attnprobe.probe(BERT, target="h200", quick=True).only.cudnn.version
+        report = attnprobe.matrix([BERT], targets="h200,l40s", cudnns=[version])
+        self.assertEqual(len(report), 2)
+        with self.assertRaisesRegex(attnprobe.UsageError, '"all"'):
+            attnprobe.matrix([BERT], cudnns="all")
+
+    def test_threads(self):
+        with ThreadPoolExecutor(4) as pool:
+            reports = list(pool.map(lambda d: attnprobe.probe(BERT, head_dim=d, target="h200", quick=True), [64, 100, 128, 72]))
+        self.assertEqual([str(report.only.usable) for report in reports], ["yes", "no", "yes", "yes"])
+
+    def test_a_child_has_a_session_of_its_own(self):
+        attnprobe.version()
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if attnprobe.probe(BERT, target="h200", quick=True).only.usable == "yes" else 1)
+            except BaseException:
+                os._exit(2)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_ctrl_c(self):
+        many = {"heads": 8, "seqlen": list(range(256, 356)), "head_dim": list(range(8, 136, 8))}
+        timer = threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT])
+        timer.start()
+        begin = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            attnprobe.probe(many, target="all")
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertEqual(attnprobe.probe(BERT, target="h200", quick=True).only.usable, "yes")
+
+
+class Others(unittest.TestCase):
+    def test_explain(self):
+        told = attnprobe.explain("UserWarning: cuDNN dropout probability resolution is limited to 1/16")
+        self.assertEqual(told.refusals[0].layer, "framework")
+        self.assertIn("0.125", told.next)
+        with self.assertRaisesRegex(attnprobe.UsageError, "nothing known"):
+            attnprobe.explain("the weather is fine")
+
+    def test_explain_an_exception(self):
+        try:
+            try:
+                raise RuntimeError("No available kernel. Aborting execution.")
+            except RuntimeError as cause:
+                raise ValueError("training failed") from cause
+        except ValueError as problem:
+            told = attnprobe.explain(problem)
+        self.assertEqual(told.refusals[0].id, "torch-no-available-kernel")
+        # What stands in a line of source was not said.
+        self.assertEqual(told.refusals[0].line, "RuntimeError: No available kernel. Aborting execution.")
+
+    def test_targets(self):
+        targets = {target.id: target for target in attnprobe.targets()}
+        self.assertEqual(targets["h200"].sm, 90)
+        self.assertEqual(targets["h200"].kind, "simulated")
+
+    def test_the_rest(self):
+        self.assertRegex(attnprobe.version(), r"^\d+\.\d+\.\d+$")
+        self.assertTrue(all(library.path for library in attnprobe.libraries()))
+        self.assertEqual(attnprobe.schema("report")["title"], "attnprobe report")
+        with self.assertRaisesRegex(attnprobe.UsageError, "config"):
+            attnprobe.schema("reports")
+
+
+class Files(unittest.TestCase):
+    def test_variables(self):
+        for name, find in (("ATTNPROBE_LIBRARY", _service.library_path), ("ATTNPROBE_PROGRAM", _service.program_path)):
+            kept = os.environ[name]
+            try:
+                os.environ[name] = "/nowhere/at/all"
+                with self.assertRaisesRegex(attnprobe.EnvironmentProblem, f'{name}: there is no file "/nowhere/at/all"'):
+                    find()
+            finally:
+                os.environ[name] = kept
+
+    def test_another_library(self):
+        with self.assertRaisesRegex(attnprobe.EnvironmentProblem, "cannot be loaded"):
+            _service.Session(library=__file__)
+
+    def test_closed(self):
+        session = _service.Session()
+        session.close()
+        session.close()
+        with self.assertRaisesRegex(attnprobe.Error, "closed"):
+            session.call("version", {})
+
+
+if __name__ == "__main__":
+    unittest.main()
