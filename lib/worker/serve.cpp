@@ -163,6 +163,8 @@ int serve(int socket) {
   // worker with the thread that started it, and a session keeps workers for its next question.
   std::thread(end_without_parent, socket).detach();
   leave_no_core();
+  // A terminal's Ctrl-C is for the parent, which asks its workers to stop or ends them; a session's idle ones live on.
+  std::signal(SIGINT, SIG_IGN);
   Server(socket).run();
   return 0;
 }

@@ -92,7 +92,10 @@ void inject_fault(const std::string& stage) {
   if (kind == "kill") ::raise(SIGKILL);
   if (kind == "terminate") ::raise(SIGTERM);
   if (kind == "hangup") ::raise(SIGHUP);
-  if (kind == "interrupt") ::raise(SIGINT);
+  if (kind == "interrupt") {
+    std::signal(SIGINT, SIG_DFL);
+    ::raise(SIGINT);
+  }
   if (kind == "exit") std::_Exit(7);
   if (kind == "hang")
     while (true) pause();

@@ -71,7 +71,7 @@ def main():
         arguments = arguments_of(c)
         begun = time.perf_counter()
         try:
-            why = attnprobe.torch.why(**arguments)
+            why = attnprobe.torch.why(**arguments, quick=True)
         except attnprobe.UsageError as error:
             counts["why refuses the call"] += 1
             ran = what_ran(arguments)
