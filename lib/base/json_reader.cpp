@@ -247,7 +247,8 @@ std::string JsonView::text() const {
 }
 
 std::string JsonView::word(const std::vector<std::string>& allowed) const {
-  const bool known = value_->is_string() && std::find(allowed.begin(), allowed.end(), *value_) != allowed.end();
+  const bool known = value_->is_string() &&
+                     std::find(allowed.begin(), allowed.end(), value_->get_ref<const std::string&>()) != allowed.end();
   if (!known) fail_unless_one_of(allowed);
   return value_->get<std::string>();
 }

@@ -190,7 +190,7 @@ Process::Read Process::receive(Message& message, std::chrono::steady_clock::time
     if (stop != nullptr && *stop && !end_of_grace) end_of_grace = now + grace;
     if (end_of_grace && now >= *end_of_grace) return Read::stopped;
     std::array<pollfd, 2> fds{{{socket_.get(), POLLIN, 0}, {output_pipe_.get(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(), static_cast<int>(std::min(left, longest_wait)));
+    poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, longest_wait)));
     if ((fds[1].revents & POLLIN) != 0) drain_output();
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};
