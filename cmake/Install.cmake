@@ -7,12 +7,14 @@ set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/attnprobe")
 # attnprobe::program, too: a library's user needs it, since the library's workers are processes of it.
 set_target_properties(attnprobe_program PROPERTIES EXPORT_NAME program)
 install(TARGETS attnprobe attnprobe_program EXPORT attnprobe_targets
-        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
         FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe")
-install(TARGETS attnprobe_c EXPORT attnprobe_targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(TARGETS attnprobe_c EXPORT attnprobe_targets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT program
+        NAMELINK_COMPONENT development)
 install(FILES lib/service/c_api.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/attnprobe")
-install(TARGETS attnprobe_null_driver LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/attnprobe")
-install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" FILES_MATCHING PATTERN *.json)
+install(TARGETS attnprobe_null_driver LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/attnprobe" COMPONENT program)
+install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" COMPONENT program FILES_MATCHING PATTERN *.json)
 
 install(EXPORT attnprobe_targets NAMESPACE attnprobe:: DESTINATION "${_package_dir}")
 configure_package_config_file(cmake/attnprobe-config.cmake.in "${PROJECT_BINARY_DIR}/attnprobe-config.cmake"

@@ -12,7 +12,9 @@
 namespace attnprobe::campaign {
 namespace {
 
-constexpr const char* install_cudnn = "pip install nvidia-cudnn-cu13, or NVIDIA's cuDNN package";
+std::string install_cudnn() {
+  return fmt::format("pip install {}, or NVIDIA's cuDNN package", cudnn::pip_requirement());
+}
 
 attention::AttentionConfig smallest_config() {
   return attention::configs_from_options({{"heads", 1}, {"seqlen", 128}, {"head_dim", 64}}).front();
@@ -115,13 +117,13 @@ Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds)
       diagnosis.parts.push_back(cudnn_part(diagnosis.cudnn.back()));
       if (diagnosis.cudnn.back().chosen) add_files(diagnosis.cudnn.back(), diagnosis.parts);
     }
-    if (diagnosis.cudnn.empty()) diagnosis.parts.push_back({"cuDNN", false, "no libcudnn.so.9 found", install_cudnn});
+    if (diagnosis.cudnn.empty()) diagnosis.parts.push_back({"cuDNN", false, "no libcudnn.so.9 found", install_cudnn()});
   } catch (const Error& e) {
-    diagnosis.parts.push_back({"cuDNN", false, e.what(), install_cudnn});
+    diagnosis.parts.push_back({"cuDNN", false, e.what(), install_cudnn()});
   }
 
   if (diagnosis.cudnn.empty()) {
-    diagnosis.abilities.push_back({"answer for simulated GPUs", false, "needs cuDNN 9.8 or later", install_cudnn});
+    diagnosis.abilities.push_back({"answer for simulated GPUs", false, "needs cuDNN 9.8 or later", install_cudnn()});
     return diagnosis;
   }
   const std::string& path = diagnosis.cudnn.front().path;

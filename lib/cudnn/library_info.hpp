@@ -31,21 +31,24 @@ ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
 /// A place where a libcudnn.so.9 was found, and which rule led there.
 struct Candidate {
   std::filesystem::path path;
-  std::string found_by;  ///< "--cudnn", "ATTNPROBE_CUDNN", "the loader's search path", "pip (nvidia/cudnn)",
-                         ///< "CUDA toolkit"
+  std::string found_by;  ///< "--cudnn", "ATTNPROBE_CUDNN", "the Python environment of this attnprobe",
+                         ///< "the loader's search path", "pip (nvidia/cudnn)", "CUDA toolkit"
 };
 
 /// Every cuDNN 9 on this machine, in the order in which attnprobe would take them: `requested` (a file or a folder; may
-/// be empty), ATTNPROBE_CUDNN, the loader's path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's
-/// nvidia/cudnn/lib of the Python on PATH and of the active virtual environment, the CUDA toolkit's folders, and what
-/// attnprobe cudnn fetch brought ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a
-/// version ("9.14") is looked for among the latter and by file names. What is not named is taken only where nobody but
-/// root and this user can have written it (base/trust.hpp). Throws Error(environment) if `requested` or
-/// ATTNPROBE_CUDNN names no libcudnn.so.9.
+/// be empty), ATTNPROBE_CUDNN, the site-packages (or conda environment) that this program is a package of, the loader's
+/// path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's nvidia/cudnn/lib of the Python on PATH and of the
+/// active virtual environment, the CUDA toolkit's folders, and what `attnprobe cudnn fetch` brought
+/// ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a version ("9.14") is looked for
+/// among the latter and by file names. What is not named is taken only where nobody but root and this user can have
+/// written it (base/trust.hpp). Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
 /// Where `attnprobe cudnn fetch` puts releases side by side, a folder each; none where there is no home for it.
 std::optional<std::filesystem::path> fetched_folder();
+
+/// What to give to `pip install` for a cuDNN: the extra of attnprobe's own package where this program is part of it.
+std::string pip_requirement();
 
 /// The first candidate. Throws Error(environment) saying what to install where there is none.
 Candidate choose_library(const std::string& requested);

@@ -1,4 +1,5 @@
-// Where cuDNN may be on a machine, in the order of docs: asked for, environment, loader, pip, CUDA toolkit.
+// Where cuDNN may be on a machine, in the order of docs: asked for, environment, the Python environment that attnprobe is
+// a package of, loader, pip, CUDA toolkit.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -20,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* file_name = "libcudnn.so.9";
+constexpr const char* own_environment = "the Python environment of this attnprobe";
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -68,6 +70,13 @@ class Candidates {
   std::vector<fs::path> seen_;
   std::vector<std::string> passed_over_;
 };
+
+// site-packages where this program is that of the Python package, site-packages/attnprobe/_bin/attnprobe; else "".
+fs::path own_site_packages() {
+  std::error_code ignored;
+  const fs::path folder = fs::canonical("/proc/self/exe", ignored).parent_path(), package = folder.parent_path();
+  return folder.filename() == "_bin" && package.filename() == "attnprobe" ? package.parent_path() : fs::path();
+}
 
 // A file or a folder that was named outright.
 fs::path named_library(const std::string& path, const std::string& by) {
@@ -135,6 +144,13 @@ Candidates search() {
   Candidates found;
   if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
     found.add_named(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
+  if (const fs::path packages = own_site_packages(); !packages.empty()) {
+    // What a framework beside attnprobe loads: pip's, or the one that conda puts into its environment.
+    found.add(packages / "nvidia/cudnn/lib" / file_name, own_environment);
+    const fs::path prefix = packages.parent_path().parent_path().parent_path();
+    std::error_code ignored;
+    if (fs::exists(prefix / "conda-meta", ignored)) found.add(prefix / "lib" / file_name, own_environment);
+  }
   for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
   for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
@@ -181,6 +197,10 @@ std::vector<fs::path> loader_folders() {
   return folders;
 }
 
+std::string pip_requirement() {
+  return own_site_packages().empty() ? "nvidia-cudnn-cu13" : "'attnprobe[cu13]'";
+}
+
 std::vector<Candidate> find_libraries(const std::string& requested) {
   if (is_version(requested) && !fs::exists(requested)) {
     if (const auto found = library_of_version(requested)) return {{*found, "--cudnn"}};
@@ -199,10 +219,11 @@ Candidate choose_library(const std::string& requested) {
   std::string passed_over;
   if (!found.passed_over().empty())
     passed_over = fmt::format(" ({} is passed over, since others may have written it)", found.passed_over().front());
-  throw Error(ErrorKind::environment,
-              fmt::format("no cuDNN 9 on this machine{}: install one (`pip install nvidia-cudnn-cu13`, or NVIDIA's "
-                          "package) or name one with --cudnn or ATTNPROBE_CUDNN",
-                          passed_over));
+  throw Error(
+      ErrorKind::environment,
+      fmt::format("no cuDNN 9 on this machine{}: install one (`pip install {}`, or NVIDIA's package) or name one "
+                  "with --cudnn or ATTNPROBE_CUDNN",
+                  passed_over, pip_requirement()));
 }
 
 }  // namespace attnprobe::cudnn

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -108,12 +109,22 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
+// Those that end a process; glibc's sigabbrev_np came with 2.32.
+const char* signal_name(int number) {
+  constexpr std::pair<int, const char*> names[]{
+      {SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},   {SIGTRAP, "TRAP"}, {SIGABRT, "ABRT"},
+      {SIGBUS, "BUS"},   {SIGFPE, "FPE"},   {SIGKILL, "KILL"}, {SIGUSR1, "USR1"}, {SIGSEGV, "SEGV"}, {SIGUSR2, "USR2"},
+      {SIGPIPE, "PIPE"}, {SIGALRM, "ALRM"}, {SIGTERM, "TERM"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}, {SIGSYS, "SYS"}};
+  for (const auto& [signal, name] : names)
+    if (signal == number) return name;
+  return "?";
+}
+
 }  // namespace
 
 std::string ProcessEnd::text() const {
   if (!signalled) return fmt::format("exit status {}", code);
-  const char* name = sigabbrev_np(code);
-  return fmt::format("signal {} (SIG{}, {})", code, name == nullptr ? "?" : name, strsignal(code));
+  return fmt::format("signal {} (SIG{}, {})", code, signal_name(code), strsignal(code));
 }
 
 bool ProcessEnd::is_from_outside() const {
@@ -190,7 +201,7 @@ Process::Read Process::receive(Message& message, std::chrono::steady_clock::time
     if (stop != nullptr && *stop && !end_of_grace) end_of_grace = now + grace;
     if (end_of_grace && now >= *end_of_grace) return Read::stopped;
     std::array<pollfd, 2> fds{{{socket_.get(), POLLIN, 0}, {output_pipe_.get(), POLLIN, 0}}};
-    poll(fds.data(), fds.size(), static_cast<int>(std::min(left, longest_wait)));
+    poll(fds.data(), fds.size(), static_cast<int>(std::min<int64_t>(left, longest_wait)));
     if ((fds[1].revents & POLLIN) != 0) drain_output();
     if ((fds[0].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
     std::array<char, 65536> chunk{};

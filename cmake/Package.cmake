@@ -1,0 +1,40 @@
+# What cpack packs of a build of scripts/dev/portable-build: attnprobe_0.1.0_amd64.deb, and the same tree, which can lie
+# anywhere, as attnprobe-0.1.0-linux-x86_64.tar.gz. The program and what it needs; the static library is left out, since
+# it is good only for the compiler that built it.
+set(CPACK_PACKAGE_NAME attnprobe)
+set(CPACK_PACKAGE_VENDOR attnprobe)
+set(CPACK_PACKAGE_CONTACT "the attnprobe project <attnprobe@localhost>")
+set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
+set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_COMPONENTS_ALL program)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_STRIP_FILES OFF)  # linked without symbols; the null driver is the same in every package
+
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_FILE_NAME "attnprobe-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}")
+
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE arm64)
+else()
+  set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE amd64)
+endif()
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
+    "asks cuDNN which fused-attention graphs it supports, and why not
+ The real cuDNN (9.8 and later, which is not part of this package) answers for any
+ GPU, on any machine, from a description of that GPU. attnprobe keeps cuDNN's own
+ reason for every engine config that it rejects, says it in plain words, and
+ prints only advice that it has probed.")
+
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
+if(ATTNPROBE_LICENSES)
+  install(FILES "${ATTNPROBE_LICENSES}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
+endif()
+install(FILES "${PROJECT_BINARY_DIR}/attnprobe.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program OPTIONAL)
+install(FILES scripts/packaging/attnprobe.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+        RENAME attnprobe COMPONENT program)
+include(CPack)
