@@ -66,6 +66,12 @@ std::vector<fs::path> places_of_program() {
   return places;
 }
 
+// Beside an installed library a folder has the program's name.
+bool is_program(const fs::path& file) {
+  std::error_code unknown;
+  return fs::is_regular_file(file, unknown) && access(file.c_str(), X_OK) == 0;
+}
+
 }  // namespace
 
 void serve_in_this_program() {
@@ -75,9 +81,9 @@ void serve_in_this_program() {
 std::string worker_program(const std::string& given) {
   if (const char* named = std::getenv("ATTNPROBE_PROGRAM")) return named;
   if (this_program_serves) return this_program();
-  if (!given.empty() && access(given.c_str(), X_OK) == 0) return given;
+  if (!given.empty() && is_program(given)) return given;
   for (const auto& place : places_of_program())
-    if (access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+    if (is_program(place)) return place.lexically_normal();
   throw Error(ErrorKind::environment,
               "the program attnprobe, which calls cuDNN in processes of its own, is neither beside this library nor on "
               "PATH: install it, or name it with ATTNPROBE_PROGRAM");
