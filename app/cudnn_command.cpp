@@ -50,8 +50,8 @@ int list(const CudnnOptions& options) {
       if (found != here.end())
         add_release(*found);
       else
-        rows.push_back({wheel.version, wheel.package.substr(wheel.package.size() - 2), megabytes(wheel.bytes),
-                        "to be fetched"});
+        rows.push_back(
+            {wheel.version, wheel.package.substr(wheel.package.size() - 2), megabytes(wheel.bytes), "to be fetched"});
     }
   } else {
     for (const auto& release : here) add_release(release);
@@ -103,19 +103,23 @@ class Bar {
 
 int fetch_versions(const CudnnOptions& options) {
   if (options.versions.empty() && !options.each_minor)
-    throw Error(ErrorKind::usage,
-                "VERSION: there is none; give 9.14, 9.19.0.56, latest or --one-of-each-minor; `attnprobe cudnn list --all` "
-                "shows what there is");
-  fetch::FetchOptions wanted{options.versions, {}, cuda_of(options), fetch::index_address(options.index), folder_of(options)};
+    throw Error(
+        ErrorKind::usage,
+        "VERSION: there is none; give 9.14, 9.19.0.56, latest or --one-of-each-minor; `attnprobe cudnn list --all` "
+        "shows what there is");
+  fetch::FetchOptions wanted{
+      options.versions, {}, cuda_of(options), fetch::index_address(options.index), folder_of(options)};
   if (options.each_minor) wanted.each_minor_from = options.first;
   const fetch::FetchPlan plan = fetch::plan_fetch(wanted);
-  for (const auto& version : plan.here) print_text(fmt::format("{}: is here, {}\n", version, (wanted.folder / version).string()));
+  for (const auto& version : plan.here)
+    print_text(fmt::format("{}: is here, {}\n", version, (wanted.folder / version).string()));
   if (plan.steps.empty()) return all_met;
   std::vector<std::vector<std::string>> rows{{"folder", "wheel", "download"}};
   for (const auto& step : plan.steps)
     for (const auto& wheel : step.wheels) rows.push_back({step.name, wheel.file, megabytes(wheel.bytes)});
-  const std::string sum = fmt::format("{} to download, {} of disk at most while it goes on, in {}\n", megabytes(plan.download_bytes),
-                                      megabytes(plan.disk_bytes), wanted.folder.string());
+  const std::string sum =
+      fmt::format("{} to download, {} of disk at most while it goes on, in {}\n", megabytes(plan.download_bytes),
+                  megabytes(plan.disk_bytes), wanted.folder.string());
   if (options.dry_run) {
     print_text(report::aligned(rows, 0) + sum);
     return all_met;
@@ -127,7 +131,8 @@ int fetch_versions(const CudnnOptions& options) {
   }
   for (const auto& step : plan.steps)
     if (!step.is_shared)
-      print_text(fmt::format("{}: {}; attnprobe --cudnn {} asks it\n", step.name, (wanted.folder / step.name).string(), step.name));
+      print_text(fmt::format("{}: {}; attnprobe --cudnn {} asks it\n", step.name, (wanted.folder / step.name).string(),
+                             step.name));
   return all_met;
 }
 
@@ -139,14 +144,18 @@ int remove(const CudnnOptions& options) {
 }
 
 void add_folder(CLI::App& command, CudnnOptions& options) {
-  command.add_option("--folder", options.folder, "where they lie; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
+  command.add_option("--folder", options.folder,
+                     "where they lie; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
 }
 
 void add_index(CLI::App& command, CudnnOptions& options) {
-  command.add_option("--cuda", options.cuda,
-                     "built for this CUDA: 12 for a real GPU whose driver is older than 580; default: 13 where there is one")
+  command
+      .add_option(
+          "--cuda", options.cuda,
+          "built for this CUDA: 12 for a real GPU whose driver is older than 580; default: 13 where there is one")
       ->check(CLI::IsMember({12, 13}));
-  command.add_option("--index-url", options.index, "package index; default: PIP_INDEX_URL, else https://pypi.org/simple");
+  command.add_option("--index-url", options.index,
+                     "package index; default: PIP_INDEX_URL, else https://pypi.org/simple");
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ class Server {
 
   void take(std::string line) {
     wait_for_fewer_than(most_at_once);
-    if (std::exchange(nobody_reads_, false)) throw BrokenPipe(ErrorKind::environment, "standard output: nobody reads any more");
+    if (std::exchange(nobody_reads_, false))
+      throw BrokenPipe(ErrorKind::environment, "standard output: nobody reads any more");
     const std::lock_guard lock(mutex_);
     ++under_way_;
     std::thread([this, line = std::move(line)] {
@@ -69,8 +70,8 @@ int serve() {
   const uint64_t longest = value_of(limits::document_bytes);
   for (std::string line; std::getline(std::cin, line);) {
     if (line.size() > longest)
-      throw Error(ErrorKind::usage, fmt::format("a request of {} bytes is longer than the {} that {} allows", line.size(),
-                                                longest, limits::document_bytes.variable));
+      throw Error(ErrorKind::usage, fmt::format("a request of {} bytes is longer than the {} that {} allows",
+                                                line.size(), longest, limits::document_bytes.variable));
     if (line.find_first_not_of(" \t\r") != std::string::npos) server.take(std::move(line));
   }
   server.wait_for_fewer_than(1);
@@ -83,8 +84,7 @@ void add_serve(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand(
       "serve", "Answer requests, JSON-RPC 2.0, a line each, from standard input: for editors, agents and dashboards");
   auto stdio = std::make_shared<bool>(false);
-  command
-      ->add_flag("--stdio", *stdio, "requests from standard input, answers to standard output (the only way so far)")
+  command->add_flag("--stdio", *stdio, "requests from standard input, answers to standard output (the only way so far)")
       ->required();
   command->callback([stdio, &run] { run = serve; });
 }

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
+#include "ask.hpp"
 #include "base/error.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
-#include "ask.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
@@ -47,8 +47,8 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
                 fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
-  const auto measured =
-      campaign::measured_device(devices[static_cast<size_t>(device)], driver, campaign::library_path(cudnn, {}, warn), timeout);
+  const auto measured = campaign::measured_device(devices[static_cast<size_t>(device)], driver,
+                                                  campaign::library_path(cudnn, {}, warn), timeout);
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

@@ -50,7 +50,8 @@ bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& option) : file_(folder / ".attnprobe.lock") {
+FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& option)
+    : file_(folder / ".attnprobe.lock") {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, fmt::format("{} {}: {}", option, folder.string(), why));
   };

@@ -98,10 +98,11 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
     if (simulates && library.version < first_that_simulates)
-      tell(on_problem,
-           fmt::format(
-               "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
-               library.version.text(), library.path));
+      tell(
+          on_problem,
+          fmt::format(
+              "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
+              library.version.text(), library.path));
     else
       libraries.push_back(std::move(library));
   }

@@ -22,11 +22,12 @@ size_t cells_of(const std::vector<QuestionGroup>& groups);
 using OnInquiryResult = std::function<void(const Result& result, size_t index)>;
 
 struct InquiryOptions {
-  std::string cudnn;           ///< the word for library_path()
-  CampaignOptions campaign;    ///< whose `cudnn` does not count
-  WalkCache* beside = nullptr; ///< of what is asked beside the questions; none: the usual one, opened where it is needed
-  OnInquiryResult on_result;   ///< may be empty
-  OnProblem on_problem;        ///< likewise
+  std::string cudnn;         ///< the word for library_path()
+  CampaignOptions campaign;  ///< whose `cudnn` does not count
+  WalkCache* beside =
+      nullptr;                ///< of what is asked beside the questions; none: the usual one, opened where it is needed
+  OnInquiryResult on_result;  ///< may be empty
+  OnProblem on_problem;       ///< likewise
 };
 
 /// Asks the cuDNN that the options mean; a result for each group. One config on one simulated GPU

@@ -28,7 +28,10 @@ struct CudaPackages {
   std::array<std::pair<const char*, const char*>, 2> shared;
 };
 constexpr std::array<CudaPackages, 2> packages{{
-    {12, "nvidia-cudnn-cu12", "cuda-12.9", {{{"nvidia-cuda-nvrtc-cu12", "12.9.86"}, {"nvidia-cublas-cu12", "12.9.1.4"}}}},
+    {12,
+     "nvidia-cudnn-cu12",
+     "cuda-12.9",
+     {{{"nvidia-cuda-nvrtc-cu12", "12.9.86"}, {"nvidia-cublas-cu12", "12.9.1.4"}}}},
     {13, "nvidia-cudnn-cu13", "cuda-13.0", {{{"nvidia-cuda-nvrtc", "13.0.88"}, {"nvidia-cublas", "13.0.2.14"}}}},
 }};
 
@@ -68,13 +71,16 @@ void check_word(const std::string& word) {
   const auto numbers = is_version(word) ? version_numbers(word) : std::vector<int>{};
   if (word == "latest") return;
   if (numbers.size() < 2 || numbers.size() > 4 || numbers[0] != 9)
-    throw Error(ErrorKind::usage,
-                fmt::format("VERSION: \"{}\" is not a version of cuDNN 9; allowed: 9.14, 9.19.0.56, latest", cut(word)));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("VERSION: \"{}\" is not a version of cuDNN 9; allowed: 9.14, 9.19.0.56, latest", cut(word)));
   if (std::vector<int>(numbers.begin(), numbers.begin() + 2) < version_numbers("9.8"))
-    throw Error(ErrorKind::usage,
-                fmt::format("VERSION: cuDNN {} answers for no GPU that is not there; 9.8 is the first that does. What attnprobe knows of "
-                            "older ones, it knows by rule: --cudnn {} asks that without the library",
-                            word, word));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "VERSION: cuDNN {} answers for no GPU that is not there; 9.8 is the first that does. What attnprobe knows of "
+            "older ones, it knows by rule: --cudnn {} asks that without the library",
+            word, word));
 }
 
 Wheel wheel_of(const std::string& package, const std::string& version, const std::string& index) {
@@ -88,7 +94,8 @@ int cuda_of_package(const std::string& package) {
 }
 
 Wheel chosen(const std::vector<Wheel>& all, const std::string& word) {
-  const auto found = std::find_if(all.rbegin(), all.rend(), [&](const Wheel& w) { return is_meant_by(w.version, word); });
+  const auto found =
+      std::find_if(all.rbegin(), all.rend(), [&](const Wheel& w) { return is_meant_by(w.version, word); });
   if (found != all.rend()) return *found;
   std::vector<std::string> there;
   for (const auto& wheel : all) there.push_back(wheel.version);
@@ -147,7 +154,8 @@ std::vector<Release> releases_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, none))
     if (const std::string name = entry.path().filename(); is_version(name) && fs::exists(entry.path() / "nvidia/cudnn"))
       releases.push_back({name, cuda_of(entry.path()), size_of_folder(entry.path())});
-  std::sort(releases.begin(), releases.end(), [](const auto& a, const auto& b) { return is_older(a.version, b.version); });
+  std::sort(releases.begin(), releases.end(),
+            [](const auto& a, const auto& b) { return is_older(a.version, b.version); });
   return releases;
 }
 
@@ -186,7 +194,8 @@ FetchPlan plan_fetch(const FetchOptions& options) {
     std::map<std::string, Wheel> of_minor;
     if (options.each_minor_from)
       for (const auto& wheel : all)
-        if (!is_older(minor_of(wheel.version), minor_of(*options.each_minor_from))) of_minor[minor_of(wheel.version)] = wheel;
+        if (!is_older(minor_of(wheel.version), minor_of(*options.each_minor_from)))
+          of_minor[minor_of(wheel.version)] = wheel;
     for (const auto& [minor, wheel] : of_minor) wanted[wheel.version] = wheel;
   }
   for (const auto& [version, wheel] : wanted) {
@@ -197,9 +206,11 @@ FetchPlan plan_fetch(const FetchOptions& options) {
   }
   for (const auto& version : plan.here)
     if (options.cuda && cuda_of(options.folder / version) != *options.cuda)
-      throw Error(ErrorKind::usage, fmt::format("--cuda {}: {} is here and built for CUDA {}; --folder DIR keeps the others apart",
-                                                *options.cuda, version, cuda_of(options.folder / version)));
-  std::sort(plan.steps.begin(), plan.steps.end(), [](const auto& a, const auto& b) { return is_older(a.name, b.name); });
+      throw Error(ErrorKind::usage,
+                  fmt::format("--cuda {}: {} is here and built for CUDA {}; --folder DIR keeps the others apart",
+                              *options.cuda, version, cuda_of(options.folder / version)));
+  std::sort(plan.steps.begin(), plan.steps.end(),
+            [](const auto& a, const auto& b) { return is_older(a.name, b.name); });
   add_shared_steps(plan, options);
   int64_t largest = 0;
   for (const auto& step : plan.steps)
@@ -217,9 +228,10 @@ void fetch(const FetchPlan& plan, const fs::path& folder, const OnProgress& on_p
   const FolderLock lock(folder, "--folder");
   const auto free = static_cast<int64_t>(fs::space(folder).available);
   if (free < plan.disk_bytes)
-    throw Error(ErrorKind::environment,
-                fmt::format("{} has {:.1f} GB free, and {:.1f} GB are needed; --folder DIR puts the libraries elsewhere",
-                            folder.string(), static_cast<double>(free) / 1e9, static_cast<double>(plan.disk_bytes) / 1e9));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("{} has {:.1f} GB free, and {:.1f} GB are needed; --folder DIR puts the libraries elsewhere",
+                    folder.string(), static_cast<double>(free) / 1e9, static_cast<double>(plan.disk_bytes) / 1e9));
   for (const auto& step : plan.steps)
     if (!fs::exists(folder / step.name)) make(step, folder, on_progress);
 } catch (const fs::filesystem_error& e) {
@@ -228,7 +240,8 @@ void fetch(const FetchPlan& plan, const fs::path& folder, const OnProgress& on_p
 
 int64_t remove_release(const std::string& version, const fs::path& folder) try {
   const auto releases = releases_in(folder);
-  const auto found = std::find_if(releases.begin(), releases.end(), [&](const auto& r) { return r.version == version; });
+  const auto found =
+      std::find_if(releases.begin(), releases.end(), [&](const auto& r) { return r.version == version; });
   if (found == releases.end()) {
     std::vector<std::string> there;
     for (const auto& release : releases) there.push_back(release.version);
@@ -238,7 +251,8 @@ int64_t remove_release(const std::string& version, const fs::path& folder) try {
   const FolderLock lock(folder, "--folder");
   int64_t freed = found->bytes;
   fs::remove_all(folder / version);
-  const bool is_shared = std::count_if(releases.begin(), releases.end(), [&](const auto& r) { return r.cuda == found->cuda; }) > 1;
+  const bool is_shared =
+      std::count_if(releases.begin(), releases.end(), [&](const auto& r) { return r.cuda == found->cuda; }) > 1;
   const fs::path shared = folder / packages_for(found->cuda).shared_folder;
   if (!is_shared && fs::exists(shared)) {
     freed += size_of_folder(shared);

@@ -30,7 +30,7 @@ std::vector<Release> releases_in(const std::filesystem::path& folder);
 std::vector<Wheel> releases_of_index(const std::string& address, std::optional<int> cuda);
 
 struct FetchOptions {
-  std::vector<std::string> versions;  ///< "9.14" (its newest), "9.19.0.56", "latest"
+  std::vector<std::string> versions;           ///< "9.14" (its newest), "9.19.0.56", "latest"
   std::optional<std::string> each_minor_from;  ///< the newest of each minor from this one on: "9.8"
   std::optional<int> cuda;
   std::string index;             ///< index_address()'s

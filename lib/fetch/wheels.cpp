@@ -41,8 +41,9 @@ else:
 std::vector<std::string> words_to_bring(const std::string& address, const std::string& file) {
   const auto program = first_on_path({"curl", "wget", "python3"});
   if (!program)
-    throw Error(ErrorKind::environment,
-                fmt::format("{} cannot be brought: neither curl nor wget nor python3 is on PATH; install one", address));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("{} cannot be brought: neither curl nor wget nor python3 is on PATH; install one", address));
   const std::string name = fs::path(*program).filename();
   if (name == "python3") return {*program, "-c", python_program, address, file};
   const bool to_output = file == "-";
@@ -112,7 +113,8 @@ void unpack_member(zip_t* archive, zip_uint64_t index, const fs::path& wheel, co
   zip_int64_t count = 0;
   while ((count = zip_fread(member.get(), piece.data(), piece.size())) > 0) out.write(piece.data(), count);
   out.close();
-  if (count < 0) throw Error(ErrorKind::environment, fmt::format("{}: {}", wheel.string(), zip_file_strerror(member.get())));
+  if (count < 0)
+    throw Error(ErrorKind::environment, fmt::format("{}: {}", wheel.string(), zip_file_strerror(member.get())));
   if (!out) throw Error(ErrorKind::environment, fmt::format("{} cannot be written: is the disk full?", place.string()));
   fs::permissions(place, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
                              fs::perms::others_exec);
@@ -122,7 +124,9 @@ void unpack_member(zip_t* archive, zip_uint64_t index, const fs::path& wheel, co
 
 std::string index_address(const std::string& given) {
   const char* of_pip = std::getenv("PIP_INDEX_URL");
-  std::string address = !given.empty() ? given : of_pip != nullptr && *of_pip != '\0' ? of_pip : "https://pypi.org/simple";
+  std::string address = !given.empty()                         ? given
+                        : of_pip != nullptr && *of_pip != '\0' ? of_pip
+                                                               : "https://pypi.org/simple";
   while (address.ends_with('/')) address.pop_back();
   return address;
 }
@@ -148,13 +152,16 @@ std::vector<Wheel> wheels_of(const std::string& package, const std::string& addr
   const std::string source = fmt::format("{}/{}/", address, package);
   const CommandEnd end = run_command(words_to_bring(source, "-"));
   if (end.status != 0)
-    throw Error(ErrorKind::environment,
-                fmt::format("{} cannot be reached: {}; without a network, `attnprobe cudnn fetch` on another machine and a copy of its "
-                            "folder, or --index-url with a mirror, will do",
-                            source, last_line(end.err)));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format(
+            "{} cannot be reached: {}; without a network, `attnprobe cudnn fetch` on another machine and a copy of its "
+            "folder, or --index-url with a mirror, will do",
+            source, last_line(end.err)));
   if (trim(end.out).starts_with('<'))
-    throw Error(ErrorKind::environment,
-                fmt::format("{} answers in HTML: the index does not speak JSON (PEP 691); --index-url names another", source));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("{} answers in HTML: the index does not speak JSON (PEP 691); --index-url names another", source));
   return parse_index(end.out, package, source);
 }
 
@@ -186,12 +193,14 @@ fs::path download(const Wheel& wheel, const fs::path& folder, const OnBytes& on_
 void unpack(const fs::path& wheel, const fs::path& folder) {
   int error = 0;
   const std::unique_ptr<zip_t, CloseArchive> archive(zip_open(wheel.c_str(), ZIP_RDONLY, &error));
-  if (!archive) throw Error(ErrorKind::environment, fmt::format("{} is not a wheel that can be read ({})", wheel.string(), error));
+  if (!archive)
+    throw Error(ErrorKind::environment, fmt::format("{} is not a wheel that can be read ({})", wheel.string(), error));
   const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
   for (zip_uint64_t i = 0; i < count; ++i) {
     const char* name = zip_get_name(archive.get(), i, 0);
     // The pattern has no "..", and no folder above `folder` can be meant by it.
-    if (name != nullptr && std::regex_match(name, wanted()) && std::string_view(name).find("..") == std::string_view::npos)
+    if (name != nullptr && std::regex_match(name, wanted()) &&
+        std::string_view(name).find("..") == std::string_view::npos)
       unpack_member(archive.get(), i, wheel, folder / name);
   }
 }

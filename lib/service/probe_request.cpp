@@ -24,8 +24,8 @@ std::vector<std::string> words_of(const JsonView& value) {
 std::vector<campaign::Question> questions_of_call(const JsonView& call, const std::string& framework,
                                                   ProbeRequest& request, std::string& gate) {
   const std::string text = call.json().dump(), name = call.where();
-  const auto calls = framework == "torch" ? frameworks::parse_torch_calls(text, name)
-                                          : frameworks::parse_jax_calls(text, name);
+  const auto calls =
+      framework == "torch" ? frameworks::parse_torch_calls(text, name) : frameworks::parse_jax_calls(text, name);
   auto asked = frameworks::questions_of(calls, framework);
   gate = asked.framework;
   request.warnings = std::move(asked.notes);

@@ -17,7 +17,7 @@ namespace attnprobe::service {
 /// What is asked, of which GPUs and which cuDNN, and how far.
 struct ProbeRequest {
   campaign::QuestionGroup group;
-  std::string cudnn;                  ///< as --cudnn
+  std::string cudnn;  ///< as --cudnn
   campaign::CampaignOptions campaign;
   std::vector<std::string> warnings;  ///< what of a framework's call is not asked
 };

@@ -46,9 +46,10 @@ std::string line_of(const Json& json) {
 }
 
 std::string error_text(const Json& id, Code code, const std::string& message) {
-  return line_of({{"jsonrpc", "2.0"},
-                  {"id", id},
-                  {"error", {{"code", static_cast<int>(code)}, {"message", message}, {"data", {{"kind", kind_of(code)}}}}}});
+  return line_of(
+      {{"jsonrpc", "2.0"},
+       {"id", id},
+       {"error", {{"code", static_cast<int>(code)}, {"message", message}, {"data", {{"kind", kind_of(code)}}}}}});
 }
 
 Json parse(std::string_view request) try {
@@ -79,7 +80,8 @@ Request read(const Json& json) {
 void check(const Json& json, Request& request) try {
   JsonObject object(JsonView(json, {"request", "", false}));
   object.take("jsonrpc").word({"2.0"});
-  if (const auto id = object.find("id"); id && !id->json().is_string() && !id->json().is_number() && !id->json().is_null())
+  if (const auto id = object.find("id");
+      id && !id->json().is_string() && !id->json().is_number() && !id->json().is_null())
     id->fail_unless_it_is("a text or a number");
   request.method = object.take("method").text();
   if (const auto params = object.find_set("params")) request.params = params->json();

@@ -266,7 +266,8 @@ TEST_CASE("bad input to a matrix is named", "[matrix]") {
              ContainsSubstring("configs/bert.json: two configs are called \"bert-base"));
   CHECK_THAT(refusal("matrix configs/bert.json --shard 3/2" + out),
              ContainsSubstring("--shard: \"3/2\" is not a shard"));
-  CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out), ContainsSubstring("attnprobe cudnn fetch 9.1.99"));
+  CHECK_THAT(refusal("matrix configs/bert.json --cudnn 9.1.99" + out),
+             ContainsSubstring("attnprobe cudnn fetch 9.1.99"));
   CHECK_THAT(refusal("matrix configs/bert.json --target h300" + out), ContainsSubstring("h300"));
   folder.write("targets.json", R"({"targets": "h300", "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
   CHECK_THAT(refusal("matrix " + folder.path("targets.json") + out),

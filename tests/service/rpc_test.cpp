@@ -41,18 +41,20 @@ size_t children() {
 
 TEST_CASE("a probe's answer is the report that the command line gives", "[service]") {
   service::Rpc rpc("");
-  const Json answer = asked(rpc, request(7, "probe", {{"config", bert}, {"target", "h200,l40s"}, {"cudnn", cudnn_path()}}));
+  const Json answer =
+      asked(rpc, request(7, "probe", {{"config", bert}, {"target", "h200,l40s"}, {"cudnn", cudnn_path()}}));
   CHECK(answer.at("id") == 7);
   Json report = answer.at("result");
-  const Run run = run_attnprobe("--heads 12 --seqlen 512 --head-dim 64 --name bert --target h200,l40s --format json --cudnn " +
-                                cudnn_path());
+  const Run run = run_attnprobe(
+      "--heads 12 --seqlen 512 --head-dim 64 --name bert --target h200,l40s --format json --cudnn " + cudnn_path());
   Json printed = Json::parse(run.out);
   CHECK(report.at("schema") == "attnprobe/report/1");
   REQUIRE(report.at("results").size() == 2);
   for (size_t i = 0; i < 2; ++i) {
     const Json &ours = report["results"][i], &theirs = printed["results"][i];
     CHECK(ours.at("usable") == "yes");
-    for (const char* key : {"config", "graph", "target", "usable", "verdict", "reproduce"}) CHECK(ours.at(key) == theirs.at(key));
+    for (const char* key : {"config", "graph", "target", "usable", "verdict", "reproduce"})
+      CHECK(ours.at(key) == theirs.at(key));
     CHECK(ours.at("engine_configs").size() == theirs.at("engine_configs").size());
     CHECK(ours.at("engine_configs")[0].at("engine") == theirs.at("engine_configs")[0].at("engine"));
   }
@@ -62,7 +64,8 @@ TEST_CASE("a session keeps its workers, and one that died meanwhile is no word o
   const size_t before = children();
   {
     service::Rpc rpc("");
-    const std::string ask = request(1, "probe", {{"config", bert}, {"target", "h200"}, {"quick", true}, {"cudnn", cudnn_path()}});
+    const std::string ask =
+        request(1, "probe", {{"config", bert}, {"target", "h200"}, {"quick", true}, {"cudnn", cudnn_path()}});
     CHECK(asked(rpc, ask).at("result").at("results")[0].at("usable") == "yes");
     CHECK(children() == before + 1);
     CHECK(asked(rpc, ask).at("result").at("results")[0].at("usable") == "yes");
@@ -87,16 +90,20 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
       {"[]", -32600, "request: [] is not"},
       {R"({"jsonrpc": "1.0", "id": 1, "method": "version"})", -32600, "/jsonrpc"},
       {R"({"jsonrpc": "2.0", "id": [1], "method": "version"})", -32600, "/id: [1] is not a text or a number"},
-      {R"({"jsonrpc": "2.0", "id": 1, "method": "prob"})", -32601, "\"prob\" is not a method (did you mean \"probe\"?)"},
+      {R"({"jsonrpc": "2.0", "id": 1, "method": "prob"})", -32601,
+       "\"prob\" is not a method (did you mean \"probe\"?)"},
       {request(1, "version", {{"x", 1}}), -32602, "/x"},
       {request(1, "probe", Json::object()), -32602, "one of \"config\", \"torch\" and \"jax\""},
-      {request(1, "probe", {{"config", {{"heds", 1}}}}), -32602, "params/config/heds: unknown key \"heds\" (did you mean \"heads\"?)"},
+      {request(1, "probe", {{"config", {{"heds", 1}}}}), -32602,
+       "params/config/heds: unknown key \"heds\" (did you mean \"heads\"?)"},
       {request(1, "probe", {{"config", bert}, {"target", "h300"}}), -32602, "h300"},
-      {request(1, "probe", {{"config", bert}, {"mode", "C"}}), -32602, "params/mode: \"C\" is not a known value; allowed: \"A\", \"B\", \"FALLBACK\""},
+      {request(1, "probe", {{"config", bert}, {"mode", "C"}}), -32602,
+       "params/mode: \"C\" is not a known value; allowed: \"A\", \"B\", \"FALLBACK\""},
       {request(1, "probe", {{"config", bert}, {"timeout", -1}}), -32602, "params/timeout: -1 is out of range"},
       {request(1, "probe", {{"config", bert}, {"jobs", 0}}), -32602, "params/jobs: 0 is out of range"},
       {request(1, "probe", {{"config", bert}, {"framework", "torhc"}}), -32602, "torhc"},
-      {request(1, "probe", {{"config", bert}, {"plans", "run"}, {"target", "h200"}}), -32602, "every target is simulated"},
+      {request(1, "probe", {{"config", bert}, {"plans", "run"}, {"target", "h200"}}), -32602,
+       "every target is simulated"},
       {request(1, "probe", {{"config", bert}, {"target", "h200"}, {"cudnn", "/nowhere"}}), -32000, "/nowhere"},
       {request(1, "explain", {{"text", "epoch 1"}}), -32602, "the text: nothing known"},
       {request(1, "schema", {{"of", "all"}}), -32602, "params/of: \"all\" is not a known value"}};
@@ -115,7 +122,8 @@ TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
   const Json call = Json::parse(
       R"({"torch": "2.15.0", "query": {"shape": [2, 32, 4096, 96], "requires_grad": true}, "key": [2, 8, 4096, 96],
           "value": [2, 8, 4096, 96], "dtype": "bfloat16", "is_causal": true})");
-  const Json answer = asked(rpc, request(1, "probe", {{"torch", call}, {"target", "h200"}, {"quick", true}, {"cudnn", cudnn_path()}}));
+  const Json answer =
+      asked(rpc, request(1, "probe", {{"torch", call}, {"target", "h200"}, {"quick", true}, {"cudnn", cudnn_path()}}));
   const Json& results = answer.at("result").at("results");
   REQUIRE(results.size() == 2);  // forward and backward
   CHECK(results[0].at("usable") == "but");
@@ -126,10 +134,12 @@ TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
 TEST_CASE("what needs no cuDNN is answered without one", "[service]") {
   service::Rpc rpc("/nowhere/attnprobe");
   CHECK(asked(rpc, request(1, "version", nullptr)).at("result").at("schema") == "attnprobe/report/1");
-  const Json explained = asked(rpc, request(2, "explain", {{"text", "UserWarning: cuDNN dropout probability resolution is limited to 1/16"}}));
+  const Json explained = asked(
+      rpc, request(2, "explain", {{"text", "UserWarning: cuDNN dropout probability resolution is limited to 1/16"}}));
   CHECK(explained.at("result").at("refusals")[0].at("layer") == "framework");
   const Json targets = asked(rpc, request(3, "targets", nullptr)).at("result").at("targets");
-  CHECK(std::any_of(targets.begin(), targets.end(), [](const Json& t) { return t.at("id") == "h200" && t.at("sm") == 90; }));
+  CHECK(std::any_of(targets.begin(), targets.end(),
+                    [](const Json& t) { return t.at("id") == "h200" && t.at("sm") == 90; }));
   CHECK(asked(rpc, request(4, "schema", {{"of", "config"}})).at("result").contains("$schema"));
   CHECK(rpc.answer(R"({"jsonrpc": "2.0", "method": "version"})").empty());  // a notification
 }
@@ -141,7 +151,8 @@ TEST_CASE("a request that is cancelled ends soon with what it has", "[service]")
     configs.push_back({{"heads", 12}, {"seqlen", seqlen}, {"head_dim", 64}});
   Json answer;
   std::thread asking([&] {
-    answer = asked(rpc, request(5, "probe", {{"config", configs}, {"target", "h200,l40s,b200,a100"}, {"cudnn", cudnn_path()}}));
+    answer = asked(
+        rpc, request(5, "probe", {{"config", configs}, {"target", "h200,l40s,b200,a100"}, {"cudnn", cudnn_path()}}));
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(700));
   CHECK(rpc.answer(R"({"jsonrpc": "2.0", "method": "cancel", "params": {"id": 5}})").empty());
@@ -155,8 +166,9 @@ TEST_CASE("a request that is cancelled ends soon with what it has", "[service]")
 }
 
 TEST_CASE("serve answers line by line, whatever the lines are", "[service][app]") {
-  const Run run = run_attnprobe("serve --stdio", {},
-                                request(1, "version", nullptr) + "\n\nnonsense\n" + request(2, "targets", nullptr) + "\n\xff\n");
+  const Run run =
+      run_attnprobe("serve --stdio", {},
+                    request(1, "version", nullptr) + "\n\nnonsense\n" + request(2, "targets", nullptr) + "\n\xff\n");
   CHECK(run.exit_code == 0);
   std::istringstream lines(run.out);
   size_t errors = 0, results = 0;

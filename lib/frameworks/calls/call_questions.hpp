@@ -11,7 +11,7 @@ namespace attnprobe::frameworks {
 
 struct CallQuestions {
   std::vector<campaign::Question> questions;
-  std::string framework;           ///< a word for rules::choose_gates(): "torch==2.11.0", or "torch" where the calls name none
+  std::string framework;  ///< a word for rules::choose_gates(): "torch==2.11.0", or "torch" where the calls name none
   std::vector<std::string> notes;  ///< what of the calls is not asked, each naming its call
 };
 

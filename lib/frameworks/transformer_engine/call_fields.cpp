@@ -250,8 +250,8 @@ void fail_transformer_engine(const attention::Origin& origin, const std::string&
 
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query) {
   for (const auto& [key, value] : fields.items()) {
-    const auto reader =
-        std::find_if(readers().begin(), readers().end(), [&wanted = key](const FieldReader& r) { return r.name == wanted; });
+    const auto reader = std::find_if(readers().begin(), readers().end(),
+                                     [&wanted = key](const FieldReader& r) { return r.name == wanted; });
     if (reader == readers().end())
       fail_transformer_engine(
           query.origin, key,
