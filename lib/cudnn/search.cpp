@@ -221,8 +221,8 @@ Candidate choose_library(const std::string& requested) {
     passed_over = fmt::format(" ({} is passed over, since others may have written it)", found.passed_over().front());
   throw Error(
       ErrorKind::environment,
-      fmt::format("no cuDNN 9 on this machine{}: install one (`pip install {}`, or NVIDIA's package) or name one "
-                  "with --cudnn or ATTNPROBE_CUDNN",
+      fmt::format("no cuDNN 9 on this machine{}: install one (`pip install {}`, `attnprobe cudnn fetch latest`, or "
+                  "NVIDIA's package) or name one with --cudnn or ATTNPROBE_CUDNN",
                   passed_over, pip_requirement()));
 }
 
