@@ -35,7 +35,7 @@ std::string megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-int list(const CudnnOptions& options) {
+int list_releases(const CudnnOptions& options) {
   const auto folder = folder_of(options);
   const auto here = fetch::releases_in(folder);
   std::vector<std::vector<std::string>> rows{{"cuDNN", "CUDA", "size", "where"}};
@@ -101,7 +101,7 @@ class Bar {
   const bool on_terminal_ = isatty(STDERR_FILENO) == 1;
 };
 
-int fetch_versions(const CudnnOptions& options) {
+int fetch_releases(const CudnnOptions& options) {
   if (options.versions.empty() && !options.each_minor)
     throw Error(
         ErrorKind::usage,
@@ -136,7 +136,7 @@ int fetch_versions(const CudnnOptions& options) {
   return all_met;
 }
 
-int remove(const CudnnOptions& options) {
+int remove_releases(const CudnnOptions& options) {
   const auto folder = folder_of(options);
   for (const auto& version : options.versions)
     print_text(fmt::format("{}: removed, {} are free\n", version, megabytes(fetch::remove_release(version, folder))));
@@ -169,7 +169,7 @@ void add_cudnn(CLI::App& app, Run& run) {
   list_command->add_flag("--all", options->all, "what the package index has, too");
   add_folder(*list_command, *options);
   add_index(*list_command, *options);
-  list_command->callback([options, &run] { run = [options] { return list(*options); }; });
+  list_command->callback([options, &run] { run = [options] { return list_releases(*options); }; });
 
   auto* fetch_command = command->add_subcommand(
       "fetch", "bring releases with the NVRTC and cuBLASLt that they load; no framework loads what lies there");
@@ -179,12 +179,12 @@ void add_cudnn(CLI::App& app, Run& run) {
   fetch_command->add_flag("--dry-run", options->dry_run, "say what would be downloaded, with sizes");
   add_folder(*fetch_command, *options);
   add_index(*fetch_command, *options);
-  fetch_command->callback([options, &run] { run = [options] { return fetch_versions(*options); }; });
+  fetch_command->callback([options, &run] { run = [options] { return fetch_releases(*options); }; });
 
   auto* remove_command = command->add_subcommand("remove", "remove releases that were fetched");
   remove_command->add_option("VERSION", options->versions, "in full, as `attnprobe cudnn list` says it")->required();
   add_folder(*remove_command, *options);
-  remove_command->callback([options, &run] { run = [options] { return remove(*options); }; });
+  remove_command->callback([options, &run] { run = [options] { return remove_releases(*options); }; });
 }
 
 }  // namespace attnprobe::app

@@ -20,6 +20,9 @@ namespace {
 // Requests on threads of their own, their answers one line each as they come.
 class Server {
  public:
+  Server() = default;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
   ~Server() {
     rpc_.stop_all();
     wait_for_fewer_than(1);

@@ -37,6 +37,7 @@ class Child {
  public:
   Child(const std::vector<std::string>& words, int out, int err) {
     std::vector<char*> pointers;
+    pointers.reserve(words.size() + 1);
     for (const auto& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
     pointers.push_back(nullptr);
     posix_spawn_file_actions_t actions;
@@ -82,9 +83,10 @@ bool read_some(int descriptor, std::string& text) {
 std::optional<std::string> first_on_path(const std::vector<std::string>& programs) {
   const char* path = std::getenv("PATH");
   for (const auto& program : programs)
-    for (const auto& folder : split(path == nullptr ? "" : path, ':'))
-      if (std::filesystem::path(folder).is_absolute() && access((folder + "/" + program).c_str(), X_OK) == 0)
-        return folder + "/" + program;
+    for (const auto& folder : split(path == nullptr ? "" : path, ':')) {
+      const std::filesystem::path file = std::filesystem::path(folder) / program;
+      if (file.is_absolute() && access(file.c_str(), X_OK) == 0) return file.string();
+    }
   return std::nullopt;
 }
 

@@ -98,6 +98,7 @@ Wheel chosen(const std::vector<Wheel>& all, const std::string& word) {
       std::find_if(all.rbegin(), all.rend(), [&](const Wheel& w) { return is_meant_by(w.version, word); });
   if (found != all.rend()) return *found;
   std::vector<std::string> there;
+  there.reserve(all.size());
   for (const auto& wheel : all) there.push_back(wheel.version);
   throw Error(ErrorKind::usage, fmt::format("VERSION: the index has no cuDNN {} for this machine; it has {}", word,
                                             fmt::join(there, ", ")));
@@ -168,6 +169,7 @@ std::vector<Wheel> releases_of_index(const std::string& address, std::optional<i
         by_version[wheel.version] = std::move(wheel);
   }
   std::vector<Wheel> wheels;
+  wheels.reserve(by_version.size());
   for (auto& [version, wheel] : by_version) wheels.push_back(std::move(wheel));
   std::sort(wheels.begin(), wheels.end(), [](const auto& a, const auto& b) { return is_older(a.version, b.version); });
   return wheels;
@@ -244,6 +246,7 @@ int64_t remove_release(const std::string& version, const fs::path& folder) try {
       std::find_if(releases.begin(), releases.end(), [&](const auto& r) { return r.version == version; });
   if (found == releases.end()) {
     std::vector<std::string> there;
+    there.reserve(releases.size());
     for (const auto& release : releases) there.push_back(release.version);
     throw Error(ErrorKind::usage, fmt::format("VERSION: \"{}\" is not a release in {}{}", cut(version), folder.string(),
                                               there.empty() ? "; there is none" : "; there are " + quoted_list(there)));

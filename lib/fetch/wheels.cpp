@@ -166,7 +166,8 @@ std::vector<Wheel> wheels_of(const std::string& package, const std::string& addr
 }
 
 fs::path download(const Wheel& wheel, const fs::path& folder, const OnBytes& on_bytes) {
-  const fs::path whole = folder / wheel.file, part = folder / (wheel.file + ".part");
+  const fs::path part = folder / (wheel.file + ".part");
+  fs::path whole = folder / wheel.file;
   std::string said;
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (!fs::exists(whole)) {

@@ -105,6 +105,25 @@ void Rpc::stop_all() {
   for (auto& [id, stop] : under_way_) *stop = true;
 }
 
+// What cancel() and stop_all() find, as long as it is there.
+class Rpc::UnderWay {
+ public:
+  UnderWay(Rpc& rpc, const std::string& id, const std::shared_ptr<std::atomic<bool>>& stop) : rpc_(rpc) {
+    const std::lock_guard lock(rpc_.mutex_);
+    at_ = rpc_.under_way_.emplace(id, stop);
+  }
+  ~UnderWay() {
+    const std::lock_guard lock(rpc_.mutex_);
+    rpc_.under_way_.erase(at_);
+  }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  Rpc& rpc_;
+  std::multimap<std::string, std::shared_ptr<std::atomic<bool>>>::iterator at_;
+};
+
 Json Rpc::result_of(const std::string& method, const Json& id, const Json& params) {
   const JsonView view(params, {"params", "", false});
   if (method == "cancel") return cancel(view), Json::object();
@@ -113,18 +132,7 @@ Json Rpc::result_of(const std::string& method, const Json& id, const Json& param
     throw RpcError(method_not_found, fmt::format("\"{}\" is not a method{}; allowed: {}", cut(method),
                                                  did_you_mean(method, known), quoted_list(known)));
   const auto stop = std::make_shared<std::atomic<bool>>(false);
-  struct Entry {
-    Rpc& rpc;
-    std::multimap<std::string, std::shared_ptr<std::atomic<bool>>>::iterator at;
-    ~Entry() {
-      const std::lock_guard lock(rpc.mutex_);
-      rpc.under_way_.erase(at);
-    }
-  };
-  const Entry entry{*this, [&] {
-                      const std::lock_guard lock(mutex_);
-                      return under_way_.emplace(id.dump(), stop);
-                    }()};
+  const UnderWay entry(*this, id.dump(), stop);
   Json result = session_.call(method, view, *stop);
   if (*stop && method == "probe" && result.at("results").empty())
     throw RpcError(request_cancelled, "cancelled before there was a result");

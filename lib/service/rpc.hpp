@@ -25,6 +25,8 @@ class Rpc {
   void stop_all();
 
  private:
+  class UnderWay;
+
   Json result_of(const std::string& method, const Json& id, const Json& params);
   void cancel(const JsonView& params);
 
