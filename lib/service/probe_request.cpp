@@ -102,7 +102,6 @@ ProbeRequest read_probe_request(const JsonView& params, const std::string& progr
 
 Json answer_probe(const ProbeRequest& request, const ProbeMeans& means) {
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  options.campaign.program = means.program;
   options.campaign.pool = means.pool;
   options.campaign.stop = means.stop;
   std::vector<std::string> warnings = request.warnings;

@@ -22,9 +22,8 @@ struct ProbeRequest {
   std::vector<std::string> warnings;  ///< what of a framework's call is not asked
 };
 
-/// What it is answered with.
+/// What it is answered with, beside the program that the request was read for.
 struct ProbeMeans {
-  std::string program;
   worker::Pool* pool = nullptr;
   campaign::WalkCache* cache = nullptr;
   const std::atomic<bool>* stop = nullptr;

@@ -29,11 +29,9 @@ struct Session::State {
   }
 
   std::string program;
-  worker::Pool pool{2 * most_waiting()};
+  worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency())};
 
  private:
-  static size_t most_waiting() { return std::max<size_t>(1, std::thread::hardware_concurrency()); }
-
   std::once_flag cache_once;
   std::unique_ptr<campaign::WalkCache> cache_;
 };
@@ -93,7 +91,7 @@ Session::~Session() = default;
 Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
   if (method == "probe") {
     const ProbeRequest request = read_probe_request(params, state_->program);
-    return answer_probe(request, {state_->program, &state_->pool, state_->cache(), &stop});
+    return answer_probe(request, {&state_->pool, state_->cache(), &stop});
   }
   if (method == "explain") return explain(params);
   if (method == "schema") return schema(params);
