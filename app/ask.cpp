@@ -84,7 +84,8 @@ void check_outputs(const AskOptions& options) {
   if (!options.errata.empty()) outputs.push_back({"--errata " + options.errata, options.errata});
   for (const auto& word : split(options.target, ','))
     if (gpu::find(word) == nullptr) inputs.push_back({"--target " + word, word});
-  if (!options.cudnn.empty()) inputs.push_back({"--cudnn " + options.cudnn, options.cudnn});
+  for (const auto& word : split(options.cudnn, ','))
+    if (!word.empty()) inputs.push_back({"--cudnn " + word, word});
   check_outputs(outputs, inputs);
 }
 
@@ -139,21 +140,49 @@ report::TextStyle terminal_style(bool verbose) {
   return style;
 }
 
+namespace {
+
+// The words of --cudnn, each one cuDNN: a list, or all that are here.
+std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) {
+  if (options.cudnn != "all" && options.cudnn.find(',') == std::string::npos) return {options.cudnn};
+  if (work.after)
+    throw Error(ErrorKind::usage,
+                fmt::format("--cudnn {}: what is read here is answered for one cuDNN", options.cudnn));
+  if (options.cudnn != "all") return split(options.cudnn, ',');
+  std::vector<gpu::Target> targets;
+  for (const auto& group : work.groups) targets.insert(targets.end(), group.targets.begin(), group.targets.end());
+  std::vector<std::string> paths;
+  const auto cache = campaign::usual_cache(warn);
+  campaign::CampaignOptions campaign = options.campaign;
+  campaign.cache = cache.get();
+  for (const auto& library : campaign::choose_libraries({"all"}, targets, campaign, warn))
+    paths.push_back(library.path);
+  return paths;
+}
+
+}  // namespace
+
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = plan(options);
-  const size_t total = campaign::cells_of(work.groups);
+  const std::vector<std::string> cudnns = cudnns_of(options, work);
+  const size_t total = campaign::cells_of(work.groups) * cudnns.size();
   options.campaign.stop = stop_gently();
   Progress progress(total);
   reports.expect(total);
-  const auto on_result = [&](const Result& result, size_t index) {
-    progress.add(result);
-    reports.add(result, index);
-  };
-  const std::vector<campaign::CampaignResult> campaigns =
-      campaign::inquire(work.groups, {options.cudnn, options.campaign, nullptr, on_result, warn});
+  std::vector<campaign::CampaignResult> campaigns;
+  size_t before = 0;
+  for (const auto& cudnn : cudnns) {
+    const auto on_result = [&](const Result& result, size_t index) {
+      progress.add(result);
+      reports.add(result, before + index);
+    };
+    for (auto& campaign : campaign::inquire(work.groups, {cudnn, options.campaign, nullptr, on_result, warn}))
+      campaigns.push_back(std::move(campaign));
+    before += cells_of(work.groups);
+  }
   progress.end();
   report::Document document = document_of(campaigns, work);
   const Results results = document.results();
@@ -167,17 +196,6 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   spdlog::warn("stopped: {} of {} results", results.size(), total);
   return interrupted;
 }
-
-namespace {
-
-// An option whose words are an enum's names.
-template <class E>
-CLI::Option* add_enum_option(CLI::App& command, const std::string& name, E& value, const std::string& help) {
-  const auto set = [&value](const std::string& word) { value = parse_enum<E>(word).value(); };
-  return command.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names_of<E>()));
-}
-
-}  // namespace
 
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
@@ -243,7 +261,9 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
           "compute capability), or a .json file; comma list; default: " +
               default_target)
       ->group(where);
-  command.add_option("--cudnn", options.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
+  command
+      .add_option("--cudnn", options.cudnn,
+                  "libcudnn.so.9, a folder that holds it, or a version (9.14); comma list, or all that are here")
       ->group(where);
   add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);

@@ -68,6 +68,13 @@ struct Work {
 /// is asked of cuDNN, so that bad paths and bad input are said first.
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
 
+/// An option whose words are an enum's names.
+template <class E>
+CLI::Option* add_enum_option(CLI::App& command, const std::string& name, E& value, const std::string& help) {
+  const auto set = [&value](const std::string& word) { value = parse_enum<E>(word).value(); };
+  return command.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names_of<E>()));
+}
+
 /// How to print on this terminal.
 report::TextStyle terminal_style(bool verbose);
 

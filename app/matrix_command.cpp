@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ask.hpp"
+#include "attention/fields.hpp"
 #include "attention/matrix_document.hpp"
 #include "base/error.hpp"
 #include "base/folder_lock.hpp"
@@ -17,6 +18,7 @@
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
 #include "commands.hpp"
+#include "config_options.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "output.hpp"
@@ -33,19 +35,25 @@ constexpr const char* no_cache_file =
     "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
 
 struct MatrixOptions {
-  std::vector<std::string> files, frameworks;
+  ConfigOptions configs;
+  std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
   bool resume = false, overwrite = false, no_cache = false;
   campaign::CampaignOptions campaign;
 };
 
-void check_names(const std::vector<attention::AttentionConfig>& configs, const std::vector<std::string>& files) {
+// Where the configs come from, for messages.
+std::string source_of(const ConfigOptions& configs) {
+  return configs.files.empty() ? "the options" : fmt::format("{}", fmt::join(configs.files, ", "));
+}
+
+void check_names(const std::vector<attention::AttentionConfig>& configs, const std::string& source) {
   std::set<std::string> seen;
   for (const auto& config : configs)
     if (!seen.insert(config.spec.name).second)
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: two configs are called \"{}\"; in a matrix each has a name of its own",
-                              fmt::join(files, ", "), config.spec.name));
+                  fmt::format("{}: two configs are called \"{}\"; in a matrix each has a name of its own", source,
+                              config.spec.name));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -72,7 +80,9 @@ Shard read_shard(const std::string& text) {
 std::string command_of(const MatrixOptions& options, const std::vector<std::string>& targets,
                        const std::vector<std::string>& cudnns) {
   std::string command = "attnprobe matrix";
-  for (const auto& file : options.files) command += " " + shell_word(file);
+  for (const auto& file : options.configs.files) command += " " + shell_word(file);
+  for (const auto& [field, value] : options.configs.overrides)
+    command += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
   command += " --target " + shell_word(joined(targets)) + " --cudnn " + shell_word(joined(cudnns));
   return command + campaign::options_text(options.campaign, false);
 }
@@ -184,20 +194,24 @@ std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vec
   return campaign::named_targets(joined(words), options.campaign.timeout_seconds);
 } catch (const Error& e) {
   if (!options.targets.empty()) throw;
-  throw Error(e.kind(), fmt::format("{}: \"targets\": {}", fmt::join(options.files, ", "), e.what()));
+  throw Error(e.kind(), fmt::format("{}: \"targets\": {}", source_of(options.configs), e.what()));
 }
 
 // Everything is looked at before the folder is touched.
 int matrix(MatrixOptions options) {
   read_modes(options.modes, options.campaign.walk);
   const Shard shard = read_shard(options.shard);
-  const attention::MatrixDocument files = attention::load_matrix_documents(options.files);
-  check_names(files.configs, options.files);
+  if (!options.configs.given())
+    throw Error(ErrorKind::usage,
+                "a matrix of what? Give config files, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
+  const attention::MatrixDocument files =
+      attention::load_matrix_documents(options.configs.files, options.configs.overrides);
+  check_names(files.configs, source_of(options.configs));
   const auto target_words = or_else(options.targets, files.targets, "representative");
   campaign::Matrix matrix;
   options.campaign.frameworks = rules::choose_gates(
       options.frameworks.empty() ? files.frameworks : options.frameworks,
-      options.frameworks.empty() ? fmt::format("{}: \"framework\"", fmt::join(options.files, ", ")) : "--framework");
+      options.frameworks.empty() ? fmt::format("{}: \"framework\"", source_of(options.configs)) : "--framework");
   matrix.questions = campaign::questions_of(files.configs);
   matrix.targets = targets_of(options, target_words);
   campaign::check_expectations(files.configs, matrix.targets);
@@ -214,7 +228,9 @@ int matrix(MatrixOptions options) {
   matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, warn);
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
-  if (options.title.empty()) options.title = fs::path(options.files.front()).stem().string();
+  if (options.title.empty())
+    options.title = options.configs.files.empty() ? files.configs.front().spec.name
+                                                  : fs::path(options.configs.files.front()).stem().string();
   return run_and_report(options, shard, matrix, command_of(options, target_words, versions));
 }
 
@@ -225,11 +241,11 @@ void add_matrix(CLI::App& app, Run& run) {
   options->campaign.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
       "matrix", "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
-  command
-      ->add_option("FILE", options->files,
-                   "config documents, or patterns of them; one may also name \"targets\", \"cudnn\", \"framework\" and "
-                   "\"config_files\" (patterns, from its own folder)")
-      ->required();
+  command->add_option(
+      "FILE", options->configs.files,
+      "config documents, or patterns of them; one may also name \"targets\", \"cudnn\", \"framework\" and "
+      "\"config_files\" (patterns, from its own folder)");
+  add_field_options(*command, options->configs);
   command
       ->add_option(
           "--target", options->targets,

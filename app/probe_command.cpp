@@ -4,11 +4,11 @@
 #include <algorithm>
 
 #include "ask.hpp"
-#include "attention/fields.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "commands.hpp"
+#include "config_options.hpp"
 #include "exit_code.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
@@ -20,25 +20,13 @@ namespace {
 using report::Results;
 
 struct ProbeOptions {
-  std::vector<std::string> config_files;
-  std::vector<attention::Override> overrides;
+  ConfigOptions configs;
   std::string transformer_engine, torch, jax, dump_graph;
   AskOptions ask;
 };
 
-std::vector<attention::AttentionConfig> read_configs(const ProbeOptions& options) {
-  if (options.config_files.empty()) {
-    if (options.overrides.empty())
-      throw Error(
-          ErrorKind::usage,
-          "nothing to probe: give --config FILE, --torch, --jax or --te with a call, or a problem such as --heads 12 --seqlen 512 --head-dim "
-          "64");
-    return attention::configs_from_options(options.overrides);
-  }
-  std::vector<attention::AttentionConfig> configs;
-  for (const auto& file : options.config_files)
-    for (auto& config : attention::load_configs(file, options.overrides)) configs.push_back(std::move(config));
-  return configs;
+std::vector<attention::AttentionConfig> configs_of(const ProbeOptions& options) {
+  return read_configs(options.configs, "nothing to probe: --torch, --jax and --te take a framework's call; else");
 }
 
 // The calls of Transformer Engine, as groups of configs and targets.
@@ -50,8 +38,7 @@ struct Calls {
 };
 
 Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
-  if (!options.config_files.empty() || !options.overrides.empty())
-    throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
+  if (options.configs.given()) throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
   const auto modes = split(ask.modes, ',');
   if (std::find(modes.begin(), modes.end(), "A") == modes.end())
     throw Error(ErrorKind::usage, "--te needs mode A, the one that Transformer Engine asks");
@@ -85,8 +72,7 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
 frameworks::CallQuestions framework_questions(const ProbeOptions& options) {
   const bool is_torch = !options.torch.empty();
   const std::string option = is_torch ? "--torch" : "--jax";
-  if (!options.config_files.empty() || !options.overrides.empty() || !options.transformer_engine.empty() ||
-      (is_torch && !options.jax.empty()))
+  if (options.configs.given() || !options.transformer_engine.empty() || (is_torch && !options.jax.empty()))
     throw Error(ErrorKind::usage,
                 fmt::format("{} goes with neither --config, fields of a config, nor another call", option));
   auto asked = is_torch ? frameworks::questions_of(frameworks::load_torch_calls(options.torch), "torch")
@@ -108,7 +94,7 @@ bool has_framework_call(const ProbeOptions& options) {
 
 Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
   Work work;
-  auto questions = campaign::questions_of(read_configs(options));
+  auto questions = campaign::questions_of(configs_of(options));
   work.groups.push_back({std::move(questions), choose_targets(ask, "representative")});
   return work;
 }
@@ -119,7 +105,7 @@ std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& opti
     for (const auto& question : framework_questions(options).questions) configs.push_back(question.config);
     return configs;
   }
-  if (options.transformer_engine.empty()) return read_configs(options);
+  if (options.transformer_engine.empty()) return configs_of(options);
   std::vector<attention::AttentionConfig> configs;
   for (const auto& group : read_calls(options, options.ask).groups)
     configs.insert(configs.end(), group.configs.begin(), group.configs.end());
@@ -140,7 +126,7 @@ int dump_graphs(const ProbeOptions& options) {
 }
 
 int probe(ProbeOptions options) {
-  for (const auto& file : options.config_files) options.ask.inputs.push_back({"--config " + file, file});
+  for (const auto& file : options.configs.files) options.ask.inputs.push_back({"--config " + file, file});
   if (!options.transformer_engine.empty())
     options.ask.inputs.push_back({"--te " + options.transformer_engine, options.transformer_engine});
   // What is no JSON is a file, and what is no file the reader refuses.
@@ -163,7 +149,7 @@ int probe(ProbeOptions options) {
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProbeOptions>();
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
-  command->add_option("--config", options->config_files, "JSON configs, gzip and xz too; - is standard input")
+  command->add_option("--config", options->configs.files, "JSON configs, gzip and xz too; - is standard input")
       ->group("What is asked");
   command
       ->add_option(
@@ -178,27 +164,7 @@ void add_probe(CLI::App& app, Run& run) {
       ->group("What is asked");
   command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)
       ->group("What is asked");
-  for (const auto& field : attention::fields()) {
-    auto* option =
-        command
-            ->add_option_function<std::string>(
-                attention::option_of(field.name),
-                [options, name = field.name](const std::string& text) {
-                  options->overrides.push_back(attention::parse_override(name, text.empty() ? "true" : text));
-                },
-                help_line(field))
-            ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
-    // A boolean's option alone is true.
-    if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
-  }
-  command
-      ->add_flag_callback(
-          "--causal",
-          [options] {
-            options->overrides.push_back({"mask", "causal"});
-          },
-          "as --mask causal")
-      ->group("Fields of the config, overriding the file (a comma list makes the cross product)");
+  add_field_options(*command, options->configs);
   add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
   command
       ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 
 #include "attention/fields.hpp"
+#include "attention/range.hpp"
 #include "attention/read_configs.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
@@ -19,6 +21,7 @@ namespace {
 struct Entry {
   const Field* field;
   JsonView value;
+  bool is_range = false;
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
@@ -57,7 +60,7 @@ std::vector<Entry> read_object(const JsonView& object) {
     if (key == "$schema") continue;  // for editors
     const Field* field = find_field(key);
     if (field == nullptr) object.fail_unknown(key, field_names());
-    entries.push_back({field, object.at(key)});
+    entries.push_back({.field = field, .value = object.at(key)});
   }
   return entries;
 }
@@ -71,7 +74,7 @@ std::vector<Entry> read_overrides(const std::vector<Override>& overrides) {
   for (const auto& [name, value] : overrides) {
     const Field* field = find_field(name);
     if (field == nullptr) fail(option_of(name), "no such field" + did_you_mean(name, field_names()));
-    entries.push_back({field, JsonView(value, source_of_option(name))});
+    entries.push_back({.field = field, .value = JsonView(value, source_of_option(name))});
   }
   return entries;
 }
@@ -101,13 +104,14 @@ std::string value_label(const Entry& entry) {
 size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
   const std::string where = origin.file.empty() ? "the options" : origin.file;
   size_t count = 1, bytes = 0;
-  for (const auto& [field, value] : entries) {
+  for (const auto& entry : entries) {
+    const JsonView& value = entry.value;
     const size_t length = json_text(value.json()).size();
     if (!value.json().is_array()) {
       bytes += length;
       continue;
     }
-    if (field->is_text) value.fail("takes one text, not an array");
+    if (entry.field->is_text) value.fail("takes one text, not an array");
     if (value.json().empty()) value.fail("an empty array of values");
     count *= value.json().size();  // at most what a file has bytes times the limit
     bytes += length / value.json().size();
@@ -118,8 +122,22 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
   return count;
 }
 
+// With the numbers that ranges mean in their place; `numbers` has them.
+std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& numbers) {
+  for (auto& entry : entries) {
+    if (entry.field->is_text || entry.field->is_word) continue;
+    auto list = with_ranges(entry.value);
+    if (!list) continue;
+    entry.value = entry.value.with(numbers.emplace_back(std::move(*list)));
+    entry.is_range = true;
+  }
+  return entries;
+}
+
 // Every combination of the fields that hold several values. `before`: the configs that the document has already.
-std::vector<AttentionConfig> expand(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
+std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origin& origin, size_t before) {
+  std::deque<Json> numbers;
+  const std::vector<Entry> entries = without_ranges(given, numbers);
   const size_t count = count_of(entries, origin, before);
   std::vector<AttentionConfig> configs;
   for (size_t index = 0; index < count; ++index) {
@@ -131,8 +149,9 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& entries, const Ori
       if (!values.is_array()) continue;
       const size_t which = rest % values.size();
       rest /= values.size();
-      // An option's text has no places of its own.
-      entry->value = entry->value.source().is_file ? entry->value.at(which) : entry->value.with(values[which]);
+      // An option's text has no places of its own, nor has a range.
+      const bool has_places = entry->value.source().is_file && !entry->is_range;
+      entry->value = has_places ? entry->value.at(which) : entry->value.with(values[which]);
       label = fmt::format("{}{}{}", value_label(*entry), label.empty() ? "" : ",", label);
     }
     AttentionSpec spec = make_spec(chosen, origin);
@@ -159,6 +178,10 @@ Override parse_override(const std::string& field, const std::string& text) {
   Json list = Json::array();
   for (const auto& word : split(text, ',')) list.push_back(value(word));
   return {field, list};
+}
+
+std::string override_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides) {
@@ -206,7 +229,10 @@ Json config_schema() {
   Json properties = Json::object();
   for (const auto& field : fields()) {
     Json one = field.schema;
-    Json property = field.is_text ? one : Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
+    Json property = one;
+    if (is_number(field))
+      one = Json{{"anyOf", {one, {{"type", "string"}, {"pattern", "^[0-9]+:[0-9]+(:x?[0-9]+)?$"}}}}};
+    if (!field.is_text) property = Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};
     property["description"] = help_line(field);
     properties[field.name] = property;
   }

@@ -32,6 +32,9 @@ struct Override {
 /// where it has commas ("512,1024"), else text.
 Override parse_override(const std::string& field, const std::string& text);
 
+/// The text that parse_override() reads as that value.
+std::string override_text(const Json& value);
+
 /// All configs of a document: one object, an array, or {"configs": […], "defaults": {…}}. A field that holds an array
 /// of values makes the cross product, in the order of the fields in the document, the last one fastest. Throws
 /// Error(usage) naming the file, the JSON pointer or option, the value, and what is allowed.

@@ -57,6 +57,10 @@ const std::vector<Field>& fields() {
   return all;
 }
 
+bool is_number(const Field& field) {
+  return field.schema.value("type", "") == "integer";
+}
+
 std::string option_of(const std::string& field_name) {
   std::string option = "--" + field_name;
   std::replace(option.begin(), option.end(), '_', '-');

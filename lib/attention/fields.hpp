@@ -54,6 +54,9 @@ const std::vector<Field>& fields();
 /// Its description for --help and the JSON Schema: what it is, what is allowed and what holds without it.
 std::string help_line(const Field& field);
 
+/// Whether its values are integers alone, so that it may be a range (range.hpp).
+bool is_number(const Field& field);
+
 /// "heads_kv" -> "--heads-kv".
 std::string option_of(const std::string& field_name);
 

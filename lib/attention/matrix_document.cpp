@@ -43,6 +43,8 @@ std::vector<JsonView> words_of(const JsonView& document, const char* key) {
 
 class Reader {
  public:
+  explicit Reader(const std::vector<Override>& overrides) : overrides_(overrides) {}
+
   void read(const std::string& file) {
     const JsonSource source{input_name(file)};
     if (++documents_ > most_documents)
@@ -70,7 +72,7 @@ class Reader {
 
  private:
   void add_configs(const JsonView& document) {
-    auto configs = read_configs(document);
+    auto configs = read_configs(document, overrides_);
     check_limit(limits::configs, all_.configs.size() + configs.size(), document.source().name,
                 "configs with those of the documents before it");
     for (auto& config : configs) all_.configs.push_back(std::move(config));
@@ -99,6 +101,7 @@ class Reader {
     }
   }
 
+  const std::vector<Override>& overrides_;
   MatrixDocument all_;
   size_t documents_ = 0;
   std::vector<std::string> open_;  // the documents whose further documents are being read
@@ -106,8 +109,9 @@ class Reader {
 
 }  // namespace
 
-MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns) {
-  Reader reader;
+MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns, const std::vector<Override>& overrides) {
+  if (patterns.empty()) return {configs_from_options(overrides), {}, {}, {}};
+  Reader reader(overrides);
   for (const auto& pattern : patterns)
     for (const auto& file : matching_files(pattern, "")) reader.read(file);
   MatrixDocument all = reader.take();

@@ -19,6 +19,8 @@ struct MatrixDocument {
 /// folder) may have "configs" and "defaults", or the fields of one config, beside them. Throws Error(usage) for what
 /// parse_configs refuses, for patterns that match nothing, for a document that names itself by way of others, and where
 /// there is no config at all.
-MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns);
+/// `overrides` lie over each config; with no pattern they are the configs.
+MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns,
+                                     const std::vector<Override>& overrides = {});
 
 }  // namespace attnprobe::attention

@@ -291,6 +291,14 @@ std::string_view answer_word(const Result& result) {
   return result.environment_broken ? "environment" : name_of(result.verdict);
 }
 
+std::string short_reason(const Result& result) {
+  if (!result.root_cause) return "";
+  const std::string& reason = result.root_cause->reason;
+  // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
+  const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
+  return words.empty() ? result.root_cause->explanation : words;
+}
+
 attention::ExpectedVerdict expected(const Result& result) {
   const auto& expect = result.config.spec.expect;
   const gpu::Target* twin = gpu::twin(result.target);

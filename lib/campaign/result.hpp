@@ -79,6 +79,10 @@ void weigh(Result& result);
 /// One word for it: "yes", "but", "no"; where the question is open, "environment" or "error".
 std::string_view answer_word(const Result& result);
 
+/// The root cause in few words: cuDNN's own without the condition of its source behind them, or the explanation. "" where
+/// there is none.
+std::string short_reason(const Result& result);
+
 /// Whether one of its plans computed something wrong; whether one took its process or its CUDA context down. Either may
 /// be so of a supported result: another plan works.
 bool has_wrong_plan(const Result& result);

@@ -88,11 +88,7 @@ std::string working_summary(const Result& result) {
 
 std::string cause_summary(const Result& result) {
   if (!result.root_cause) return "";
-  const std::string& reason = result.root_cause->reason;
-  // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
-  const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
-  return fmt::format("{}: {}", name_of(result.root_cause->category),
-                     words.empty() ? result.root_cause->explanation : words);
+  return fmt::format("{}: {}", name_of(result.root_cause->category), short_reason(result));
 }
 
 // Behind the answer: what works, what stands in the way, or why nothing works.
@@ -297,7 +293,7 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += "\n";
 }
 
-std::string footer(const Results& results, const std::optional<cudnn::LibraryInfo>& library) {
+std::string footer(const Results& results) {
   std::vector<std::pair<std::string_view, size_t>> counts{
       {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
   size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
@@ -318,7 +314,10 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
     return text + fmt::format(
                       ". By rule: cuDNN {} cannot be asked about a GPU that is not there; 9.8 is the first that can.\n",
                       results.front()->cudnn_version.text());
-  if (library) text += fmt::format(". cuDNN {} ({})", library->version.text(), library->path);
+  // Each group was asked of one cuDNN; there is no version where none could be loaded.
+  if (const Result* any = results.empty() ? nullptr : results.front();
+      any != nullptr && any->cudnn_version != CudnnVersion())
+    text += fmt::format(". cuDNN {} ({})", any->cudnn_version.text(), any->cudnn_path);
   text += simulated == results.size() ? ", simulated GPUs"
           : simulated > 0             ? fmt::format(", {} simulated", simulated)
                                       : "";
@@ -326,7 +325,7 @@ std::string footer(const Results& results, const std::optional<cudnn::LibraryInf
   return text + ".\n";
 }
 
-std::string text_of(const Results& results, const std::optional<cudnn::LibraryInfo>& library, const TextStyle& style) {
+std::string text_of(const Results& results, const TextStyle& style) {
   TextStyle chosen = style;
   chosen.details = style.details || results.size() == 1;
   const Writer writer(chosen);
@@ -343,13 +342,13 @@ std::string text_of(const Results& results, const std::optional<cudnn::LibraryIn
     add_config(out, group, writer, chosen);
     begin += group.size();
   }
-  return out + footer(results, library);
+  return out + footer(results);
 }
 
 std::string table(const Document& document) {
   std::string text;
   if (document.before) text += document.before(document.style);
-  for (const auto& group : document.groups) text += text_of(group, document.library, document.style) + "\n";
+  for (const auto& group : document.groups) text += text_of(group, document.style) + "\n";
   text.pop_back();
   if (document.after) text += "\n" + document.after(document.style);
   return printable(text);

@@ -1,0 +1,29 @@
+// Which configs a command asks about: files, fields given as options, or both.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "attention/config.hpp"
+
+namespace attnprobe::app {
+
+struct ConfigOptions {
+  std::vector<std::string> files;
+  std::vector<attention::Override> overrides;
+
+  bool given() const { return !files.empty() || !overrides.empty(); }
+};
+
+/// An option a field, and --causal; `options` must outlive the parsing. The files are the command's own option.
+void add_field_options(CLI::App& command, ConfigOptions& options);
+
+/// --config FILE, several times, and the fields.
+void add_config_options(CLI::App& command, ConfigOptions& options);
+
+/// The configs of the files with the fields laid over them, or of the fields alone. Throws Error(usage), which begins with
+/// `nothing` where neither is given.
+std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& options, const std::string& nothing);
+
+}  // namespace attnprobe::app

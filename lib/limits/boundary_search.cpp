@@ -1,0 +1,282 @@
+#include "limits/boundary_search.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <iterator>
+#include <numeric>
+#include <optional>
+
+namespace attnprobe::limits {
+namespace {
+
+constexpr uint64_t asked_whole = 12;    // a range of so few numbers has all of them asked
+constexpr int64_t first_multiples = 6;  // at least as many are asked first, and less than twice as many
+constexpr int64_t none = -1;
+
+// SplitMix64 (Steele, Lea, Flood 2014): the same samples wherever a row is asked.
+uint64_t mixed(uint64_t x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Of a number between known members that agree; none where they do not, or where there is one on one side only.
+std::optional<Label> between(const std::map<int64_t, Label>& answers, int64_t value) {
+  const auto above = answers.lower_bound(value);
+  if (above == answers.end() || above == answers.begin()) return std::nullopt;
+  const auto below = std::prev(above);
+  return below->second == above->second ? std::optional(above->second) : std::nullopt;
+}
+
+// Neighbours in order with the same answer, first and last number.
+struct Segment {
+  int64_t first, last;
+};
+
+std::vector<Segment> segments_of(const std::map<int64_t, Label>& answers) {
+  std::vector<Segment> segments;
+  const Label* before = nullptr;
+  for (const auto& [value, label] : answers) {
+    if (before == nullptr || *before != label)
+      segments.push_back({value, value});
+    else
+      segments.back().last = value;
+    before = &label;
+  }
+  return segments;
+}
+
+}  // namespace
+
+BoundarySearch::BoundarySearch(const attention::Range& range, uint64_t seed) : range_(range), seed_(seed) {
+  last_ = range.first + (range.last - range.first) / range.step * range.step;
+  const int64_t span = std::max<int64_t>(1, (last_ - range.first) / first_multiples);
+  coarse_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(span)));
+  coarsest_class_ = std::countr_zero(static_cast<uint64_t>(coarse_));
+  const int64_t period = std::lcm(range.step, coarse_);
+  for (int64_t value = range.first; value <= std::min(last_, range.first + 2 * period); value += range.step)
+    classes_.insert(class_of(value));
+}
+
+int BoundarySearch::class_of(int64_t value) const {
+  if (value == 0) return coarsest_class_;
+  return std::min(std::countr_zero(static_cast<uint64_t>(value)), coarsest_class_);
+}
+
+// The member nearest to `start` that lies between the two; none where there is none. A class is every second multiple of a
+// power of two, of which the range has one within as many as its step is long.
+int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const {
+  const int64_t low = std::max(after + 1, range_.first), high = std::min(before - 1, last_);
+  int64_t best = none;
+  for (const int one : classes) {
+    const bool is_coarsest = one == coarsest_class_;
+    const int64_t period = int64_t{1} << (is_coarsest ? one : one + 1), offset = is_coarsest ? 0 : int64_t{1} << one;
+    const int64_t below = start - ((start - offset) % period + period) % period;
+    for (int64_t k = 0; k <= range_.step; ++k)
+      for (const int64_t value : {below - k * period, below + (k + 1) * period})
+        if (value >= low && value <= high && (value - range_.first) % range_.step == 0 &&
+            (best == none || std::abs(value - start) < std::abs(best - start)))
+          best = value;
+  }
+  return best;
+}
+
+int64_t BoundarySearch::random_member(const std::set<int>& classes, int64_t after, int64_t before,
+                                      uint64_t salt) const {
+  if (before - after < 2) return none;
+  const uint64_t random = mixed(seed_ ^ mixed(salt ^ mixed(static_cast<uint64_t>(after))));
+  const auto width = static_cast<uint64_t>(before - after - 1);
+  return member_near(classes, after + 1 + static_cast<int64_t>(random % width), after, before);
+}
+
+void BoundarySearch::want(Wanted& wanted, int64_t value) const {
+  if (value >= range_.first && value <= last_ && (value - range_.first) % range_.step == 0 && known_.count(value) == 0)
+    wanted.insert(value);
+}
+
+// The ends, what is special more often than other numbers (the first ones, powers of two), and a coarse grid.
+void BoundarySearch::add_first_samples(Wanted& wanted) const {
+  if (attention::count_of(range_) <= asked_whole) {
+    for (const int64_t value : attention::values_of(range_)) want(wanted, value);
+    return;
+  }
+  for (const int64_t value : {range_.first, range_.first + range_.step, last_}) want(wanted, value);
+  for (int64_t power = 1; power < last_ && power < coarse_; power *= 2) want(wanted, power);
+  for (int64_t value = range_.first / coarse_ * coarse_; value <= last_; value += coarse_) want(wanted, value);
+}
+
+// A class joins the first group that foretells each of its members that can be foretold.
+void BoundarySearch::group() {
+  std::map<int, std::map<int64_t, Label>> by_class;
+  for (const auto& [value, label] : known_) by_class[class_of(value)].emplace(value, label);
+  groups_.clear();
+  for (auto its = by_class.rbegin(); its != by_class.rend(); ++its) {
+    const auto agrees = [&](const Group& group) {
+      bool compared = false;
+      for (const auto& [value, label] : its->second)
+        if (const auto foretold = between(group.answers, value)) {
+          if (*foretold != label) return false;
+          compared = true;
+        }
+      return compared;
+    };
+    auto joined = std::find_if(groups_.begin(), groups_.end(), agrees);
+    if (joined == groups_.end()) joined = groups_.insert(groups_.end(), Group());
+    joined->classes.insert(its->first);
+    joined->answers.insert(its->second.begin(), its->second.end());
+  }
+}
+
+// Two members of each class, apart, within each segment of each group: whether the class is answered as the group is.
+void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
+  std::map<int, std::vector<int64_t>> by_class;
+  for (const auto& [value, label] : known_) by_class[class_of(value)].push_back(value);
+  for (const auto& group : groups_)
+    for (const auto& [first, last] : segments_of(group.answers))
+      for (const int one : classes_) {
+        const auto& members = by_class[one];
+        const auto above = std::upper_bound(members.begin(), members.end(), first);
+        const auto beyond = std::lower_bound(members.begin(), members.end(), last);
+        const auto sample = [&](int64_t after, int64_t before) {
+          want(wanted, random_member({one}, after, before, static_cast<uint64_t>(one)));
+        };
+        if (above == beyond) {
+          const int64_t middle = first + (last - first) / 2;
+          sample(first, middle + 1);
+          sample(middle, last);
+        } else if (const int64_t lowest = *above, highest = *std::prev(beyond); highest - lowest < (last - first) / 4) {
+          last - highest > lowest - first ? sample(highest, last) : sample(first, lowest);
+        }
+      }
+}
+
+// The ends of each group, and the middle of each gap in which its answer changes.
+void BoundarySearch::add_boundaries(Wanted& wanted) const {
+  for (const auto& group : groups_) {
+    want(wanted, member_near(group.classes, range_.first, range_.first - 1, last_ + 1));
+    want(wanted, member_near(group.classes, last_, range_.first - 1, last_ + 1));
+    for (auto above = std::next(group.answers.begin()); above != group.answers.end(); ++above) {
+      const auto below = std::prev(above);
+      if (below->second == above->second) continue;
+      const int64_t middle = below->first + (above->first - below->first) / 2;
+      if (const int64_t member = member_near(group.classes, middle, below->first, above->first); member != none)
+        want(wanted, member);
+    }
+  }
+}
+
+// Random members of the longest claims: a segment each, and some of the whole range; more where one was not as foretold.
+void BoundarySearch::add_checks(Wanted& wanted) {
+  const auto check = [&](int64_t value) {
+    if (value == none || known_.count(value) != 0) return;
+    foretold_[value] = label_of(value);
+    want(wanted, value);
+  };
+  for (; checks_left_ > 0; --checks_left_) {
+    const uint64_t salt = mixed(checks_left_ + 1000 * static_cast<uint64_t>(surprises_));
+    check(random_member(classes_, range_.first - 1, last_ + 1, salt));
+    for (const auto& group : groups_)
+      if (surprises_ > 0 || checks_left_ == 1)
+        for (const auto& [first, last] : segments_of(group.answers))
+          check(random_member(group.classes, first, last, salt));
+  }
+}
+
+std::vector<int64_t> BoundarySearch::wanted() {
+  Wanted wanted;
+  add_first_samples(wanted);
+  if (wanted.empty()) {
+    group();
+    add_samples_of_classes(wanted);
+  }
+  if (wanted.empty()) add_boundaries(wanted);
+  if (wanted.empty()) add_checks(wanted);
+  return {wanted.begin(), wanted.end()};
+}
+
+void BoundarySearch::tell(int64_t value, Label label) {
+  known_[value] = label;
+  const auto foretold = foretold_.find(value);
+  if (foretold == foretold_.end()) return;
+  if (foretold->second != label) {
+    ++surprises_;
+    checks_left_ = 4;
+    if (surprises_ % 2 == 0) coarse_ = std::max<int64_t>(1, coarse_ / 2);
+  }
+  foretold_.erase(foretold);
+}
+
+const BoundarySearch::Group& BoundarySearch::group_of(int64_t value) const {
+  const int its = class_of(value);
+  for (const auto& group : groups_)
+    if (group.classes.count(its) != 0) return group;
+  return groups_.front();
+}
+
+Label BoundarySearch::label_of(int64_t value) const {
+  if (const auto known = known_.find(value); known != known_.end()) return known->second;
+  const auto& answers = group_of(value).answers;
+  const auto above = answers.lower_bound(value);
+  return above == answers.begin() ? above->second : std::prev(above)->second;
+}
+
+// Of the numbers above `after`, up to `upto`, in which no group's answer changes.
+void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const {
+  std::map<Label, std::set<int>> by_label;
+  std::set<int> present;
+  for (const int one : classes_)
+    if (const int64_t member = member_near({one}, after + 1, after, upto + 1); member != none) {
+      by_label[label_of(member)].insert(one);
+      present.insert(one);
+    }
+  const auto add = [&](Label label, const std::set<int>& classes, int64_t step, bool is_besides) {
+    const int64_t first = member_near(classes, after + 1, after, upto + 1);
+    const int64_t last = member_near(classes, upto, after, upto + 1);
+    const auto goes_on = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
+      return run.label == label && run.step == step && run.is_besides == is_besides &&
+             first - run.last <= (is_besides ? 2 * range_.step : step);
+    });
+    if (goes_on != runs.end())
+      goes_on->last = last;
+    else
+      runs.push_back({first, last, step, is_besides, label});
+  };
+  for (const auto& [label, classes] : by_label) {
+    const auto is_upper = [&](const std::set<int>& some) {
+      return !some.empty() && std::equal(some.rbegin(), some.rend(), present.rbegin());
+    };
+    std::set<int> others;
+    std::set_difference(present.begin(), present.end(), classes.begin(), classes.end(),
+                        std::inserter(others, others.end()));
+    if (others.empty())
+      add(label, classes, range_.step, false);
+    else if (is_upper(classes))
+      add(label, classes, std::lcm(range_.step, int64_t{1} << *classes.begin()), false);
+    else if (is_upper(others))
+      add(label, classes, std::lcm(range_.step, int64_t{1} << *others.begin()), true);
+    else
+      for (const int one : classes)
+        add(label, {one}, std::lcm(range_.step, int64_t{1} << std::min(one + 1, coarsest_class_)), false);
+  }
+}
+
+std::vector<Run> BoundarySearch::runs() const {
+  std::set<int64_t> changes;  // after which some group's answer is another
+  for (const auto& group : groups_)
+    for (auto above = group.answers.begin(); above != group.answers.end(); ++above)
+      if (above != group.answers.begin() && std::prev(above)->second != above->second)
+        changes.insert(std::prev(above)->first);
+  changes.insert(last_);
+  std::vector<Run> runs;
+  int64_t after = range_.first - 1;
+  for (const int64_t change : changes) {
+    add_runs(runs, after, change);
+    after = change;
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
+  return runs;
+}
+
+}  // namespace attnprobe::limits

@@ -1,0 +1,82 @@
+// Where the answers of a row of numbers change, from few of them. Knows nothing of attention.
+//
+// Kernels want numbers that are multiples of a power of two, so numbers are taken in classes: odd, 2 mod 4, 4 mod 8, … .
+// Classes that are answered alike form a group, and in a group the answer changes rarely: between two of its members with
+// different answers the change is found by halving. Random members are asked besides; one that is not as predicted splits
+// a gap that is then searched like the others, and has more of them asked.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "attention/range.hpp"
+
+namespace attnprobe::limits {
+
+using Label = int;  ///< an answer; its meaning is the caller's
+
+/// first, first + step, … last, all with one answer; with `is_besides` all numbers from first to last but the multiples
+/// of step.
+struct Run {
+  int64_t first = 0, last = 0;  ///< both have that answer
+  int64_t step = 1;
+  bool is_besides = false;
+  Label label = 0;
+  bool operator==(const Run&) const = default;
+};
+
+class BoundarySearch {
+ public:
+  /// Of first, first + step, … last. `seed`: of the random members. Precondition: the range is not geometric.
+  BoundarySearch(const attention::Range& range, uint64_t seed);
+
+  /// Numbers whose answers are needed now, rising; none: all is known or predicted.
+  std::vector<int64_t> wanted();
+  /// Of one that was wanted, or of any other.
+  void tell(int64_t value, Label label);
+
+  /// What is known of a number, or follows from its neighbours.
+  Label label_of(int64_t value) const;
+
+  /// The whole range, by first numbers. Precondition, of both: wanted() gave none.
+  std::vector<Run> runs() const;
+
+  const std::map<int64_t, Label>& known() const { return known_; }
+  /// How many random members were not as predicted: above 0, the row is less regular than it seemed.
+  int surprises() const { return surprises_; }
+
+ private:
+  struct Group {
+    std::set<int> classes;
+    std::map<int64_t, Label> answers;  // of its members
+  };
+  using Wanted = std::set<int64_t>;
+
+  int class_of(int64_t value) const;
+  int64_t member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const;
+  int64_t random_member(const std::set<int>& classes, int64_t after, int64_t before, uint64_t salt) const;
+  void want(Wanted& wanted, int64_t value) const;
+  void add_first_samples(Wanted& wanted) const;
+  void group();
+  void add_samples_of_classes(Wanted& wanted) const;
+  void add_boundaries(Wanted& wanted) const;
+  void add_checks(Wanted& wanted);
+  const Group& group_of(int64_t value) const;
+  void add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const;
+
+  attention::Range range_;
+  int64_t last_ = 0;        // the last number of the range
+  int64_t coarse_ = 1;      // a power of two: numbers are first asked at its multiples
+  int coarsest_class_ = 0;  // log2 of what it was at first
+  std::set<int> classes_;   // that the range has
+  uint64_t seed_;
+  int surprises_ = 0;
+  size_t checks_left_ = 2;
+  std::vector<Group> groups_;  // of known_
+  std::map<int64_t, Label> known_;
+  std::map<int64_t, Label> foretold_;  // of the random members that were asked for
+};
+
+}  // namespace attnprobe::limits

@@ -1,0 +1,261 @@
+#include "limits/limits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <set>
+
+#include "attention/fields.hpp"
+#include "base/error.hpp"
+#include "base/limits.hpp"
+#include "campaign/matrix.hpp"
+#include "limits/lines.hpp"
+#include "worker/pool.hpp"
+
+namespace attnprobe::limits {
+namespace {
+
+using attention::AttentionSpec;
+using campaign::Result;
+
+// A row that is being asked.
+struct Search {
+  Row row;
+  AttentionSpec spec;  // without the axis
+  std::optional<BoundarySearch> boundaries;
+};
+
+// One question of a row: a number of its range, or a place among its values.
+struct Wanted {
+  size_t row = 0;
+  int64_t value = 0;
+};
+
+Point point_of(const Result& result) {
+  Point point{.word = std::string(answer_word(result)), .category = {}, .reason = {}, .source = "cuDNN", .engine = {}};
+  for (const auto& config : result.findings.engine_configs)
+    if (probe::works(config, result.findings)) {
+      point.engine = config.engine;
+      break;
+    }
+  if (!result.but.empty()) {
+    point.category = std::string(name_of(result.but.front().kind));
+    point.reason = result.but.front().text;
+    point.source = result.but.front().source;
+  } else if (result.root_cause) {
+    point.category = std::string(name_of(result.root_cause->category));
+    point.reason = short_reason(result);
+    point.engine.reset();
+  }
+  return point;
+}
+
+std::string label_text(const Point& point, Shown shown) {
+  if (shown == Shown::engine && point.engine) return fmt::format("{}, engine {}", point.word, *point.engine);
+  if (shown == Shown::category && !point.category.empty()) return fmt::format("{}, {}", point.word, point.category);
+  return point.word;
+}
+
+class Asker {
+ public:
+  Asker(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer)
+      : question_(question), options_(std::move(options)), on_answer_(on_answer), pool_(2 * jobs_of(options_)) {
+    options_.pool = &pool_;
+    options_.walk.sweep_where_none = false;
+    options_.walk.plans = probe::Plans::none;
+  }
+
+  Limits run() {
+    make_rows();
+    for (auto wanted = next_round(); !wanted.empty() && !stopped(); wanted = next_round()) ask(wanted);
+    if (stopped()) {
+      limits_.stopped = true;
+      return std::move(limits_);
+    }
+    finish_rows();
+    limits_.lines = lines_of(limits_.rows);
+    compile_ends();
+    return std::move(limits_);
+  }
+
+ private:
+  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  // In the order in which they are printed; the spec of each has its varied values.
+  void make_rows() {
+    size_t combinations = 1;
+    for (const auto& axis : question_.vary) combinations *= count_of(axis);
+    const size_t rows = question_.configs.size() * combinations * question_.targets.size() * question_.cudnns.size();
+    limits_.cells = rows * count_of(question_.axis);
+    check_limit(limits::configs, rows, "the fields of --vary, the configs, GPUs and cuDNN versions", "rows");
+    for (size_t c = 0; c < question_.configs.size(); ++c)
+      for (size_t index = 0; index < combinations; ++index) {
+        Search search{.row = {}, .spec = question_.configs[c].spec, .boundaries = {}};
+        search.row.config = c;
+        search.row.varied.resize(question_.vary.size());
+        size_t rest = index;
+        for (size_t v = question_.vary.size(); v-- > 0;) {
+          const Axis& axis = question_.vary[v];
+          search.row.varied[v] = value_at(axis, rest % count_of(axis));
+          rest /= count_of(axis);
+        }
+        for (size_t v = 0; v < question_.vary.size(); ++v) question_.vary[v].set(search.spec, search.row.varied[v]);
+        add_rows(search);
+      }
+  }
+
+  void add_rows(Search search) {
+    for (size_t v = 0; v < question_.cudnns.size(); ++v)
+      for (size_t t = 0; t < question_.targets.size(); ++t) {
+        search.row.target = t;
+        search.row.cudnn = v;
+        if (question_.axis.range)
+          search.boundaries.emplace(*question_.axis.range, 1);
+        else
+          search.row.points.resize(question_.axis.values.size());
+        searches_.push_back(search);
+      }
+  }
+
+  std::vector<Wanted> next_round() {
+    std::vector<Wanted> round;
+    for (size_t r = 0; r < searches_.size(); ++r) {
+      auto& search = searches_[r];
+      if (search.boundaries)
+        for (const int64_t value : search.boundaries->wanted()) round.push_back({r, value});
+      else
+        for (size_t i = 0; i < search.row.points.size(); ++i)
+          if (search.row.points[i].word.empty()) round.push_back({r, static_cast<int64_t>(i)});
+    }
+    return round;
+  }
+
+  // The config of a question; none where the value contradicts another, which is its answer then.
+  std::optional<AttentionSpec> spec_of(const Wanted& wanted) {
+    const auto& search = searches_[wanted.row];
+    AttentionSpec spec = search.spec;
+    const Json value =
+        search.boundaries ? Json(wanted.value) : question_.axis.values[static_cast<size_t>(wanted.value)];
+    question_.axis.set(spec, value);
+    spec.name = fmt::format("{}={}", question_.axis.name, text_of(value));
+    const auto found = contradictions(spec);
+    if (found.empty()) return spec;
+    tell(wanted, {.word = "invalid",
+                  .category = "invalid",
+                  .reason = found.front().message,
+                  .source = "attnprobe",
+                  .engine = {}});
+    return std::nullopt;
+  }
+
+  void ask(const std::vector<Wanted>& round) {
+    campaign::Matrix matrix{{}, question_.targets, question_.cudnns};
+    std::vector<campaign::CellPlace> places;
+    std::vector<Wanted> asked;
+    for (const auto& wanted : round)
+      if (auto spec = spec_of(wanted)) {
+        const Row& row = searches_[wanted.row].row;
+        places.push_back({matrix.questions.size(), row.target, row.cudnn});
+        matrix.questions.push_back({{std::move(*spec), question_.configs[row.config].origin}, {}});
+        asked.push_back(wanted);
+      }
+    // Cells of one cuDNN and one GPU stand together, since they share a worker.
+    std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
+    });
+    std::mutex mutex;
+    run_matrix(matrix, places, options_, [&](const campaign::CellPlace& place, const Result& result) {
+      const std::lock_guard lock(mutex);
+      ++limits_.asked;
+      if (on_answer_) on_answer_(result);
+      tell(asked[place.config], point_of(result));
+    });
+  }
+
+  void tell(const Wanted& wanted, Point point) {
+    auto& search = searches_[wanted.row];
+    if (search.boundaries) {
+      search.boundaries->tell(wanted.value, label_of(point));
+      search.row.asked[wanted.value] = std::move(point);
+    } else {
+      search.row.points[static_cast<size_t>(wanted.value)] = std::move(point);
+    }
+  }
+
+  Label label_of(const Point& point) {
+    const std::string text = label_text(point, question_.shown);
+    const auto known = std::find(limits_.labels.begin(), limits_.labels.end(), text);
+    if (known != limits_.labels.end()) return static_cast<Label>(known - limits_.labels.begin());
+    limits_.labels.push_back(text);
+    limits_.of_label.push_back(point);
+    return static_cast<Label>(limits_.labels.size() - 1);
+  }
+
+  void finish_rows() {
+    for (auto& search : searches_) {
+      if (search.boundaries) {
+        search.row.runs = search.boundaries->runs();
+        search.row.surprises = search.boundaries->surprises();
+        add_edges(search.row, limits_.of_label, *question_.axis.range);
+      }
+      limits_.rows.push_back(std::move(search.row));
+    }
+  }
+
+  // Of a usual range nobody chose the end: what is taken there may go on, so one kernel there is compiled.
+  void compile_ends() {
+    constexpr size_t most = 8;
+    size_t compiled = 0;
+    options_.walk.plans = probe::Plans::first;
+    for (auto& line : limits_.lines) {
+      const Row& row = limits_.rows[line.rows.front()];
+      if (!question_.axis.range_is_usual || row.runs.empty() || compiled == most) continue;
+      const auto is_last = [&](const Run& run) {
+        return run.last + run.step > question_.axis.range->last &&
+               is_taken(limits_.of_label[static_cast<size_t>(run.label)]);
+      };
+      const auto last = std::find_if(row.runs.begin(), row.runs.end(), is_last);
+      if (last == row.runs.end() || stopped()) continue;
+      ++compiled;
+      AttentionSpec spec = searches_[line.rows.front()].spec;
+      question_.axis.set(spec, last->last);
+      options_.cudnn = question_.cudnns[row.cudnn].path;
+      const auto answer = run_campaign({{{spec, {}}, {}}}, {question_.targets[row.target]}, options_);
+      ++limits_.asked;
+      if (!answer.results.empty()) line.end_compiled = is_taken(point_of(answer.results.front()));
+    }
+  }
+
+  const Question& question_;
+  campaign::CampaignOptions options_;
+  const OnAnswer& on_answer_;
+  worker::Pool pool_;
+  std::deque<Search> searches_;
+  Limits limits_;
+};
+
+}  // namespace
+
+bool is_taken(const Point& point) {
+  return point.word == "yes" || point.word == "but";
+}
+
+Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer) {
+  return Asker(question, std::move(options), on_answer).run();
+}
+
+const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, size_t index) {
+  if (!axis.range) return row.points.at(index);
+  const int64_t value = axis.range->first + static_cast<int64_t>(index) * axis.range->step;
+  if (const auto asked = row.asked.find(value); asked != row.asked.end()) return asked->second;
+  for (const Run& run : row.runs) {
+    const bool is_multiple = (value - run.first) % run.step == 0;
+    const bool is_in = run.is_besides ? value % run.step != 0 : is_multiple;
+    if (value >= run.first && value <= run.last && is_in) return limits.of_label[static_cast<size_t>(run.label)];
+  }
+  throw Error(ErrorKind::internal, fmt::format("{} of {} is in no run", value, axis.name));
+}
+
+}  // namespace attnprobe::limits

@@ -1,0 +1,25 @@
+// Limits for people and machines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "limits/limits.hpp"
+#include "report/formats/report.hpp"
+
+namespace attnprobe::report {
+
+/// "8–256 step 8", "64", "1–255 except multiples of 8".
+std::string run_text(const limits::Run& run);
+
+/// Lines with their runs, and why each ends.
+std::string limits_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
+
+/// Schema "attnprobe/limits/1". `command` asks it again.
+Json limits_json(const limits::Question& question, const limits::Limits& limits, const std::string& command);
+
+/// Two fields over a plane: the last of Question::vary from bottom to top, the axis from left to right. One map a line of the other fields.
+std::string map_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
+std::string map_svg(const limits::Question& question, const limits::Limits& limits);
+
+}  // namespace attnprobe::report
