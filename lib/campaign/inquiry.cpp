@@ -1,10 +1,16 @@
 #include "campaign/inquiry.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/other_versions.hpp"
+#include "campaign/suggest/ways_out.hpp"
+#include "worker/pool.hpp"
 #include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
@@ -36,6 +42,28 @@ void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe:
       if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
 }
 
+// Where few results are refused, more is tried for each.
+SuggestOptions how_to_suggest(const std::vector<Result>& results) {
+  constexpr std::ptrdiff_t few = 4;
+  const auto refused = std::count_if(results.begin(), results.end(), [](const Result& result) {
+    return result.usable && *result.usable != Usable::yes;
+  });
+  SuggestOptions suggest;
+  suggest.most = 2;
+  suggest.compile = suggest.two_at_a_time = refused <= few;
+  return suggest;
+}
+
+// What helps stands with the reason, before what other GPUs say.
+void tell_ways_out(Result& result) {
+  if (!result.root_cause) return;
+  std::vector<std::string> texts;
+  texts.reserve(result.ways_out.size());
+  for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
+  auto& advice = result.root_cause->advice;
+  advice.insert(advice.begin(), texts.begin(), texts.end());
+}
+
 }  // namespace
 
 size_t cells_of(const std::vector<QuestionGroup>& groups) {
@@ -46,6 +74,9 @@ size_t cells_of(const std::vector<QuestionGroup>& groups) {
 
 std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, const InquiryOptions& options) {
   CampaignOptions campaign = options.campaign;
+  // What is asked about a no goes to the worker that said it.
+  worker::Pool pool(2 * jobs_of(campaign));
+  if (campaign.pool == nullptr) campaign.pool = &pool;
   check_can_run(groups, campaign);
   for (const auto& group : groups) {
     std::vector<attention::AttentionConfig> configs;
@@ -67,7 +98,12 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, co
     };
     campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)
                                 : run_campaign(group.questions, group.targets, campaign, on_result));
-    if (!by_rule && campaign.walk.sweep_where_none) ask_other_versions(campaigns.back(), beside);
+    if (!by_rule && campaign.walk.sweep_where_none) {
+      auto& results = campaigns.back().results;
+      add_ways_out(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
+      for (auto& result : results) tell_ways_out(result);
+      if (options.other_versions) ask_other_versions(campaigns.back(), beside);
+    }
     before += group.questions.size() * group.targets.size();
   }
   return campaigns;

@@ -1,11 +1,13 @@
 // Asking as every way in does, command line, request and library: which cuDNN, what is compiled, what is asked beside.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "campaign/campaign.hpp"
 #include "campaign/chosen_libraries.hpp"
+#include "campaign/suggest/ways_out.hpp"
 
 namespace attnprobe::campaign {
 
@@ -28,6 +30,9 @@ struct InquiryOptions {
       nullptr;                ///< of what is asked beside the questions; none: the usual one, opened where it is needed
   OnInquiryResult on_result;  ///< may be empty
   OnProblem on_problem;       ///< likewise
+  bool other_versions = true;  ///< where the walk looks further, this machine's other cuDNNs are asked
+  std::optional<SuggestOptions> suggest =
+      {};  ///< how ways out are looked for, where the walk looks further; none: as few results need
 };
 
 /// Asks the cuDNN that the options mean; a result for each group. One config on one simulated GPU

@@ -1,6 +1,7 @@
 #include "campaign/result.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -289,6 +290,14 @@ void weigh(Result& result) {
 std::string_view answer_word(const Result& result) {
   if (result.usable) return name_of(*result.usable);
   return result.environment_broken ? "environment" : name_of(result.verdict);
+}
+
+std::string text_of(const WayOut& way) {
+  const auto more = [](double ratio, const char* what) {
+    return ratio > 1.005 ? fmt::format(", {:.0f} % more {}", 100 * (ratio - 1), what) : "";
+  };
+  return fmt::format("{}: supported here, by engine {}{}{}", fmt::join(way.changes, "; and "), way.engine,
+                     more(way.work, "work"), more(way.memory, "memory"));
 }
 
 std::string short_reason(const Result& result) {

@@ -37,6 +37,20 @@ struct FirstVersion {
 /// "from cuDNN 9.10.2 (9.8.0 refuses)", "from cuDNN 9.0.0 by rule, asked back to 9.8.0"
 std::string text_of(const FirstVersion& from);
 
+/// What changed a no or a but into a yes: asked of the same cuDNN for the same GPU (suggest/ways_out.hpp).
+struct WayOut {
+  std::vector<std::string> changes;  ///< one, or two made together
+  std::vector<std::string> kinds;    ///< a word for each: "head_dim", "layout"
+  attention::AttentionSpec spec;     ///< the config with them
+  int64_t engine = -1;               ///< of the first choice
+  bool compiled = false;             ///< whether its plan was built, too
+  double work = 1, memory = 1;       ///< times the operations, and the elements of Q, K, V and O, of what was asked
+  std::string reproduce;
+};
+
+/// "head dimensions padded with zeros to 104 and 104, the scale kept: supported here, by engine 8, 4 % more work"
+std::string text_of(const WayOut& way);
+
 struct Result : Question {
   gpu::Target target;
   CudnnVersion cudnn_version;
@@ -60,7 +74,9 @@ struct Result : Question {
   /// None where it is not known, and where no cuDNN takes it. The version rules' (add_version_rules), unless others were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;
-  std::string reproduce;  ///< the command that gives this result again
+  std::vector<WayOut> ways_out;  ///< the cheapest first; of what nobody looked for, none
+  size_t ways_out_unasked = 0;   ///< changes that were not tried, since there are too many
+  std::string reproduce;         ///< the command that gives this result again
 };
 
 /// The verdict that the findings say, with its root cause.

@@ -47,12 +47,6 @@ probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions op
   return options;
 }
 
-int64_t first_working_engine(const Result& result) {
-  for (const auto& config : result.findings.engine_configs)
-    if (probe::works(config, result.findings)) return config.engine;
-  return -1;
-}
-
 // Nothing is known of the graph: the machine or somebody on it is to blame (Category::environment), or attnprobe is.
 void fail(Result& result, Category category, const std::string& reason, const std::string& explanation) {
   result.verdict = Verdict::error;
@@ -145,8 +139,6 @@ Result TargetRun::run(const Question& question, const Question* next) {
     walk(result);
     if (runs_ && question.has_spec() && !result.findings.failure) run_plans(result);
     judge(result);
-    if (result.verdict == Verdict::unsupported && question.has_spec() && walk_.sweep_where_none)
-      probe_alternatives(result);
   } catch (const worker::Stopped& stop) {
     client_.reset();
     result.crash = Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
@@ -305,32 +297,6 @@ void TargetRun::search_further(Result& result) {
   for (const auto& config : found.engine_configs)
     if (!log::has_config(known, config)) known.push_back(config);
   result.findings.engines = found.engines;
-}
-
-// What is said to help was seen to help: each change is put to the same cuDNN for the same target.
-void TargetRun::probe_alternatives(Result& result) {
-  probe::WalkOptions quick = walk_;
-  quick.engines = probe::Engines::heuristic;
-  quick.sweep_where_none = false;
-  quick.modes = {"A"};
-  std::vector<std::string> verified;
-  try {
-    for (const auto& alternative : diagnose::alternatives(result.config.spec)) {
-      Result other;
-      other.graph = build::build_graph(alternative.spec, {library_->version, target_.sm});
-      other.findings = ask(other.graph.graph, walk_of(other.graph, quick));
-      judge(other);
-      if (other.verdict == Verdict::supported)
-        verified.push_back(fmt::format("{}: supported here, by engine {}\n{}", alternative.change,
-                                       first_working_engine(other),
-                                       command(question_command(alternative.spec, options_))));
-    }
-  } catch (const worker::WorkerLost& lost) {
-    client_.reset();  // the alternative does not help; the verdict stands
-    if (lost.is_from_outside()) throw;
-  }
-  auto& advice = result.root_cause->advice;
-  advice.insert(advice.begin(), verified.begin(), verified.end());
 }
 
 }  // namespace attnprobe::campaign

@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "campaign/campaign.hpp"
-#include "diagnose/alternatives.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::campaign {
@@ -40,7 +39,6 @@ class TargetRun {
   void walk(Result& result);
   void run_plans(Result& result);
   void search_further(Result& result);
-  void probe_alternatives(Result& result);
 
   const gpu::Target& target_;
   const CampaignOptions& options_;

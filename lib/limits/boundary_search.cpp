@@ -48,7 +48,17 @@ std::vector<Segment> segments_of(const std::map<int64_t, Label>& answers) {
   return segments;
 }
 
+const Run* run_with(const std::vector<Run>& runs, int64_t value) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const Run& run) { return contains(run, value); });
+  return found == runs.end() ? nullptr : &*found;
+}
+
 }  // namespace
+
+bool contains(const Run& run, int64_t value) {
+  if (value < run.first || value > run.last) return false;
+  return (value - run.first) % run.step == 0 && (run.except == 0 || value % run.except != 0);
+}
 
 BoundarySearch::BoundarySearch(const attention::Range& range, uint64_t seed) : range_(range), seed_(seed) {
   last_ = range.first + (range.last - range.first) / range.step * range.step;
@@ -184,8 +194,41 @@ void BoundarySearch::add_checks(Wanted& wanted) {
   }
 }
 
+// The ends of each candidate's runs, what is next to them on either side, and a random member.
+void BoundarySearch::add_tests(Wanted& wanted) const {
+  for (const auto& runs : candidates_)
+    for (const Run& run : runs) {
+      for (const int64_t end : {run.first, run.last})
+        for (const int64_t off : {-run.step, -range_.step, int64_t{0}, range_.step, run.step}) want(wanted, end + off);
+      const uint64_t random = mixed(seed_ ^ mixed(static_cast<uint64_t>(run.first)));
+      const auto members = static_cast<uint64_t>((run.last - run.first) / run.step + 1);
+      const int64_t member = run.first + static_cast<int64_t>(random % members) * run.step;
+      if (contains(run, member)) want(wanted, member);
+    }
+}
+
+void BoundarySearch::choose_candidate() {
+  for (auto& runs : candidates_) {
+    const bool holds = std::all_of(known_.begin(), known_.end(), [&](const auto& known) {
+      const Run* run = run_with(runs, known.first);
+      return run != nullptr && run->label == known.second;
+    });
+    if (holds && !taken_) taken_ = std::move(runs);
+  }
+  candidates_.clear();
+}
+
 std::vector<int64_t> BoundarySearch::wanted() {
   Wanted wanted;
+  if (!candidates_.empty()) {
+    add_tests(wanted);
+    if (!wanted.empty()) return {wanted.begin(), wanted.end()};
+    choose_candidate();
+  }
+  if (taken_) {
+    add_checks(wanted);
+    return {wanted.begin(), wanted.end()};
+  }
   add_first_samples(wanted);
   if (wanted.empty()) {
     group();
@@ -200,7 +243,9 @@ void BoundarySearch::tell(int64_t value, Label label) {
   known_[value] = label;
   const auto foretold = foretold_.find(value);
   if (foretold == foretold_.end()) return;
-  if (foretold->second != label) {
+  if (foretold->second != label && taken_) {
+    taken_.reset();  // only the candidate was wrong: nothing was foretold of this row
+  } else if (foretold->second != label) {
     ++surprises_;
     checks_left_ = 4;
     if (surprises_ % 2 == 0) coarse_ = std::max<int64_t>(1, coarse_ / 2);
@@ -217,6 +262,8 @@ const BoundarySearch::Group& BoundarySearch::group_of(int64_t value) const {
 
 Label BoundarySearch::label_of(int64_t value) const {
   if (const auto known = known_.find(value); known != known_.end()) return known->second;
+  if (taken_)
+    if (const Run* run = run_with(*taken_, value)) return run->label;
   const auto& answers = group_of(value).answers;
   const auto above = answers.lower_bound(value);
   return above == answers.begin() ? above->second : std::prev(above)->second;
@@ -231,38 +278,32 @@ void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upt
       by_label[label_of(member)].insert(one);
       present.insert(one);
     }
-  const auto add = [&](Label label, const std::set<int>& classes, int64_t step, bool is_besides) {
+  const auto add = [&](Label label, const std::set<int>& classes, int64_t step, int64_t except) {
     const int64_t first = member_near(classes, after + 1, after, upto + 1);
     const int64_t last = member_near(classes, upto, after, upto + 1);
     const auto goes_on = std::find_if(runs.begin(), runs.end(), [&](const Run& run) {
-      return run.label == label && run.step == step && run.is_besides == is_besides &&
-             first - run.last <= (is_besides ? 2 * range_.step : step);
+      return run.label == label && run.step == step && run.except == except &&
+             first - run.last <= (except != 0 ? 2 * step : step);
     });
     if (goes_on != runs.end())
       goes_on->last = last;
     else
-      runs.push_back({first, last, step, is_besides, label});
+      runs.push_back({first, last, step, except, label});
   };
-  for (const auto& [label, classes] : by_label) {
-    const auto is_upper = [&](const std::set<int>& some) {
-      return !some.empty() && std::equal(some.rbegin(), some.rend(), present.rbegin());
-    };
-    std::set<int> others;
-    std::set_difference(present.begin(), present.end(), classes.begin(), classes.end(),
-                        std::inserter(others, others.end()));
-    if (others.empty())
-      add(label, classes, range_.step, false);
-    else if (is_upper(classes))
-      add(label, classes, std::lcm(range_.step, int64_t{1} << *classes.begin()), false);
-    else if (is_upper(others))
-      add(label, classes, std::lcm(range_.step, int64_t{1} << *others.begin()), true);
-    else
-      for (const int one : classes)
-        add(label, {one}, std::lcm(range_.step, int64_t{1} << std::min(one + 1, coarsest_class_)), false);
-  }
+  const auto multiple = [&](int one) { return std::lcm(range_.step, int64_t{1} << one); };
+  // Classes that follow each other are the multiples of a number but for those of another.
+  for (const auto& [label, classes] : by_label)
+    for (auto one = present.begin(); one != present.end();) {
+      std::set<int> together;
+      const int64_t step = one == present.begin() ? range_.step : multiple(*one);
+      while (one != present.end() && classes.count(*one) != 0) together.insert(*one++);
+      if (!together.empty()) add(label, together, step, one == present.end() ? 0 : int64_t{1} << *one);
+      if (one != present.end() && together.empty()) ++one;
+    }
 }
 
 std::vector<Run> BoundarySearch::runs() const {
+  if (taken_) return *taken_;
   std::set<int64_t> changes;  // after which some group's answer is another
   for (const auto& group : groups_)
     for (auto above = group.answers.begin(); above != group.answers.end(); ++above)

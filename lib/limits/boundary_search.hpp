@@ -8,7 +8,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "attention/range.hpp"
@@ -17,20 +19,26 @@ namespace attnprobe::limits {
 
 using Label = int;  ///< an answer; its meaning is the caller's
 
-/// first, first + step, … last, all with one answer; with `is_besides` all numbers from first to last but the multiples
-/// of step.
+/// first, first + step, … last without the multiples of `except`, all with one answer.
 struct Run {
   int64_t first = 0, last = 0;  ///< both have that answer
   int64_t step = 1;
-  bool is_besides = false;
+  int64_t except = 0;  ///< 0: none is left out
   Label label = 0;
   bool operator==(const Run&) const = default;
 };
+
+/// Whether a number is one of them.
+bool contains(const Run& run, int64_t value);
 
 class BoundarySearch {
  public:
   /// Of first, first + step, … last. `seed`: of the random members. Precondition: the range is not geometric.
   BoundarySearch(const attention::Range& range, uint64_t seed);
+
+  /// What rows like this one were found to be, each the runs of the whole range. Where one of them holds at its ends, beyond them
+  /// and at random members, it is taken, which needs a tenth of the questions. Before the first wanted().
+  void suppose(std::vector<std::vector<Run>> candidates) { candidates_ = std::move(candidates); }
 
   /// Numbers whose answers are needed now, rising; none: all is known or predicted.
   std::vector<int64_t> wanted();
@@ -63,6 +71,8 @@ class BoundarySearch {
   void add_samples_of_classes(Wanted& wanted) const;
   void add_boundaries(Wanted& wanted) const;
   void add_checks(Wanted& wanted);
+  void add_tests(Wanted& wanted) const;
+  void choose_candidate();
   const Group& group_of(int64_t value) const;
   void add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const;
 
@@ -74,7 +84,9 @@ class BoundarySearch {
   uint64_t seed_;
   int surprises_ = 0;
   size_t checks_left_ = 2;
-  std::vector<Group> groups_;  // of known_
+  std::vector<std::vector<Run>> candidates_;
+  std::optional<std::vector<Run>> taken_;  // of the candidates
+  std::vector<Group> groups_;              // of known_
   std::map<int64_t, Label> known_;
   std::map<int64_t, Label> foretold_;  // of the random members that were asked for
 };

@@ -69,7 +69,10 @@ class Asker {
 
   Limits run() {
     make_rows();
-    for (auto wanted = next_round(); !wanted.empty() && !stopped(); wanted = next_round()) ask(wanted);
+    do {
+      begin_wave();
+      for (auto wanted = next_round(); !wanted.empty() && !stopped(); wanted = next_round()) ask(wanted);
+    } while (begun_ < searches_.size() && !stopped());
     if (stopped()) {
       limits_.stopped = true;
       return std::move(limits_);
@@ -112,16 +115,38 @@ class Asker {
         search.row.target = t;
         search.row.cudnn = v;
         if (question_.axis.range)
-          search.boundaries.emplace(*question_.axis.range, 1);
+          search.boundaries.emplace(*question_.axis.range, searches_.size());
         else
           search.row.points.resize(question_.axis.values.size());
         searches_.push_back(search);
       }
   }
 
+  // One row of each GPU and cuDNN, then twice as many as before: those that are found say what the next ones may be like.
+  void begin_wave() {
+    const size_t first = question_.targets.size() * question_.cudnns.size();
+    std::vector<std::pair<std::vector<Run>, size_t>> seen;
+    for (size_t r = 0; r < begun_ && question_.axis.range; ++r) {
+      auto runs = searches_[r].boundaries->runs();
+      const auto known = std::find_if(seen.begin(), seen.end(), [&](const auto& one) { return one.first == runs; });
+      if (known == seen.end())
+        seen.emplace_back(std::move(runs), 1);
+      else
+        ++known->second;
+    }
+    std::stable_sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    constexpr size_t most = 5, most_runs = 12;
+    std::vector<std::vector<Run>> candidates;
+    for (const auto& [runs, count] : seen)
+      if (candidates.size() < most && runs.size() <= most_runs) candidates.push_back(runs);
+    const size_t end = std::min(searches_.size(), std::max(first, 3 * begun_));
+    for (; begun_ < end; ++begun_)
+      if (question_.axis.range) searches_[begun_].boundaries->suppose(candidates);
+  }
+
   std::vector<Wanted> next_round() {
     std::vector<Wanted> round;
-    for (size_t r = 0; r < searches_.size(); ++r) {
+    for (size_t r = 0; r < begun_; ++r) {
       auto& search = searches_[r];
       if (search.boundaries)
         for (const int64_t value : search.boundaries->wanted()) round.push_back({r, value});
@@ -233,6 +258,7 @@ class Asker {
   const OnAnswer& on_answer_;
   worker::Pool pool_;
   std::deque<Search> searches_;
+  size_t begun_ = 0;  // of the searches
   Limits limits_;
 };
 
@@ -250,11 +276,8 @@ const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, si
   if (!axis.range) return row.points.at(index);
   const int64_t value = axis.range->first + static_cast<int64_t>(index) * axis.range->step;
   if (const auto asked = row.asked.find(value); asked != row.asked.end()) return asked->second;
-  for (const Run& run : row.runs) {
-    const bool is_multiple = (value - run.first) % run.step == 0;
-    const bool is_in = run.is_besides ? value % run.step != 0 : is_multiple;
-    if (value >= run.first && value <= run.last && is_in) return limits.of_label[static_cast<size_t>(run.label)];
-  }
+  for (const Run& run : row.runs)
+    if (contains(run, value)) return limits.of_label[static_cast<size_t>(run.label)];
   throw Error(ErrorKind::internal, fmt::format("{} of {} is in no run", value, axis.name));
 }
 

@@ -58,9 +58,10 @@ struct Question {
   Shown shown = Shown::answer;
 };
 
-/// A number at which an answer begins or ends, and why on the far side.
+/// Why a run begins, ends, leaves numbers out, or is "but".
 struct Edge {
-  enum class Side { below, above, between } side = Side::above;
+  enum class Side { below, above, between, inside } side = Side::above;
+  Label label = 0;    ///< of the run
   int64_t value = 0;  ///< of which Point is the answer
   Point point;
 };

@@ -1,7 +1,6 @@
 #include "limits/lines.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace attnprobe::limits {
 namespace {
@@ -45,26 +44,31 @@ void join(std::vector<Line>& lines, const std::vector<Row>& rows, const Part& pa
 }  // namespace
 
 void add_edges(Row& row, const std::vector<Point>& of_label, const attention::Range& range) {
-  const auto add = [&](Side side, int64_t value, const Point& point) { row.edges.push_back({side, value, point}); };
+  const auto is_refused = [](const auto& asked) { return !is_taken(asked.second); };
   for (const Run& run : row.runs) {
-    if (!is_taken(of_label[static_cast<size_t>(run.label)])) continue;
-    // The nearest that was asked on either side and is not taken; the search has asked the next one of the same kind.
-    const auto above = std::find_if(row.asked.upper_bound(run.last), row.asked.end(),
-                                    [](const auto& one) { return !is_taken(one.second); });
-    const int64_t reach = std::max(run.step, range.step);
-    if (above != row.asked.end() && run.last < range.last) {
-      // Of a run of multiples: the next multiple says why it ends, a number between does not.
-      const auto next = row.asked.find(run.last + reach);
-      const auto& why = next != row.asked.end() && !is_taken(next->second) ? *next : *above;
-      add(Side::above, why.first, why.second);
-    }
-    const auto below = std::find_if(std::make_reverse_iterator(row.asked.lower_bound(run.first)), row.asked.rend(),
-                                    [](const auto& one) { return !is_taken(one.second); });
-    if (below != row.asked.rend() && run.first - range.first >= reach) add(Side::below, below->first, below->second);
-    const auto between = std::find_if(row.asked.lower_bound(run.first), row.asked.upper_bound(run.last),
-                                      [](const auto& one) { return !is_taken(one.second); });
-    if (between != row.asked.end() && between->first < run.last && !is_taken(between->second))
-      add(Side::between, between->first, between->second);
+    const Point& its = of_label[static_cast<size_t>(run.label)];
+    if (!is_taken(its)) continue;
+    const auto add = [&](Side side, const std::pair<const int64_t, Point>& asked) {
+      row.edges.push_back({side, run.label, asked.first, asked.second});
+    };
+    // The next one of the same kind says why a run ends, a number between does not. The search has asked it.
+    const auto next_to = [&](int64_t end, int64_t step) {
+      const auto next = row.asked.find(end + step);
+      return next != row.asked.end() && is_refused(*next) ? next : row.asked.end();
+    };
+    if (const auto next = next_to(run.last, run.step); next != row.asked.end())
+      add(Side::above, *next);
+    else if (const auto any = next_to(run.last, range.step); any != row.asked.end())
+      add(Side::above, *any);
+    if (const auto next = next_to(run.first, -run.step); next != row.asked.end()) add(Side::below, *next);
+    const auto end = row.asked.upper_bound(run.last);
+    const auto between = std::find_if(row.asked.lower_bound(run.first), end, is_refused);
+    if (between != end) add(Side::between, *between);
+    if (its.word != "but") continue;
+    const auto inside = std::find_if(row.asked.lower_bound(run.first), end, [&](const auto& asked) {
+      return contains(run, asked.first) && asked.second.word == its.word;
+    });
+    if (inside != end) add(Side::inside, *inside);
   }
 }
 

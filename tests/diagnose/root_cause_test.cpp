@@ -4,7 +4,6 @@
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "catch.hpp"
-#include "diagnose/alternatives.hpp"
 #include "diagnose/reasons.hpp"
 #include "diagnose/root_cause.hpp"
 #include "log/log_parse.hpp"
@@ -87,12 +86,6 @@ std::string category(const std::string& status, const std::string& reason) {
 
 attention::AttentionSpec spec_of(const std::string& members) {
   return attention::parse_configs("{\"heads\": 2, \"seqlen\": 10, " + members + "}", "x.json").at(0).spec;
-}
-
-std::vector<std::string> changes(const attention::AttentionSpec& spec) {
-  std::vector<std::string> texts;
-  for (const auto& alternative : alternatives(spec)) texts.push_back(alternative.change);
-  return texts;
 }
 
 }  // namespace
@@ -305,70 +298,6 @@ TEST_CASE("The environment speaks wherever it is named", "[diagnose]") {
   CHECK(speaks_of_environment(of_graph));
   of_graph.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
   CHECK_FALSE(speaks_of_environment(of_graph));
-}
-
-// ---- alternatives
-
-TEST_CASE("Alternatives are single changes, the smallest first", "[diagnose]") {
-  CHECK(changes(spec_of(R"("head_dim": 64)")).empty());
-  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha")")) ==
-        std::vector<std::string>{"pattern \"sdpa\" instead of \"mha\""});
-  CHECK(
-      changes(spec_of(R"("head_dim": 68, "o_dtype": "f32", "pattern": "two_matmul")")) ==
-      std::vector<std::string>{
-          "O in f16, the type of Q, K and V", "head dimensions padded with zeros to 72 and 72, the scale kept",
-          "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has the softmax between the matmuls)"});
-}
-
-TEST_CASE("Features give way one at a time", "[diagnose]") {
-  using Words = std::vector<std::string>;
-  const std::pair<const char*, Words> cases[] = {
-      {R"("head_dim": 64, "dropout": {"probability": 0.5, "seed": "i32"})",
-       {"dropout's seed and offset as 64-bit tensors"}},
-      {R"("head_dim": 64, "sum_exp": true)",
-       {"with the row maxima as an output too", "statistics instead of row maxima and sums"}},
-      {R"("head_dim": 64, "pass": "bprop", "deterministic": true, "bias": {"grad": true}, "softcap": 5)",
-       {"without determinism", "without the bias gradient", "without the softcap (another computation)"}},
-      {R"("head_dim": 64, "dtype": "f32")", {"bf16 instead of f32"}},
-      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16")",
-       {"O in fp8_e4m3, the type of Q, K and V", "bf16 instead of fp8"}},
-      {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
-       {"one scale a tensor instead of MXFP8", "bf16 instead of fp8"}},
-      {R"("head_dim": 64, "layout": "thd", "mask": "padding")", {"padded instead of ragged tensors"}},
-  };
-  for (const auto& [members, expected] : cases) {
-    INFO(members);
-    CHECK(changes(spec_of(members)) == expected);
-  }
-  // Only where cuDNN wants it.
-  const std::string with_padding = "with a padding mask, whose lengths may be the full ones";
-  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "mask": "causal")")).front() == with_padding);
-  CHECK(changes(spec_of(R"("head_dim": 64, "pattern": "mha", "pass": "bprop")")).front() == with_padding);
-}
-
-TEST_CASE("Padded head dimensions keep the scale of the true ones", "[diagnose]") {
-  const auto spec = spec_of(R"("head_dim_qk": 100, "head_dim_v": 65)");
-  const auto found = alternatives(spec);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].spec.head_dim_qk == 104);
-  CHECK(found[0].spec.head_dim_v == 72);
-  CHECK(attention::scale_of(found[0].spec) == 0.1);
-}
-
-TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[diagnose]") {
-  const auto spec =
-      spec_of(R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
-  const auto found = alternatives(spec);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].change == "contiguous tensors in layout bshd");
-  CHECK(attention::q_strides(found[0].spec) == attention::Strides{1280, 64, 128, 1});
-}
-
-TEST_CASE("No alternative contradicts itself", "[diagnose]") {
-  for (const char* members : {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
-                              R"("head_dim": 20, "pattern": "sdpa_unified", "pass": "fprop_train", "o_dtype": "f32")"})
-    for (const auto& alternative : alternatives(spec_of(members)))
-      CHECK(attention::contradictions(alternative.spec).empty());
 }
 
 }  // namespace attnprobe::test::root_cause_test

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
+#include <set>
 
 #include "attention/fields.hpp"
 #include "base/printable.hpp"
@@ -40,7 +42,7 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 std::string reason_text(const Point& point) {
-  const std::string category = point.category.empty() || point.category == "invalid" ? "" : point.category + ": ";
+  const std::string category = point.word != "no" || point.category.empty() ? "" : point.category + ": ";
   return fmt::format("{}{}{}", category, point.reason, point.source.empty() ? "" : fmt::format(" ({})", point.source));
 }
 
@@ -48,36 +50,61 @@ bool is_label_taken(const Limits& limits, const limits::Run& run) {
   return limits::is_taken(limits.of_label[static_cast<size_t>(run.label)]);
 }
 
+// Few numbers are named one by one, and powers of two as what they are; else runs.
+std::vector<std::string> parts_of(const std::vector<limits::Run>& runs, const attention::Range& range) {
+  constexpr size_t few = 16;
+  std::set<int64_t> numbers;
+  for (const auto& run : runs)
+    for (int64_t n = run.first; n <= run.last && numbers.size() <= few; n += run.step)
+      if (contains(run, n)) numbers.insert(n);
+  const auto is_power = [](int64_t n) { return std::has_single_bit(static_cast<uint64_t>(n)); };
+  const bool are_powers = runs.size() > 2 && numbers.size() <= few &&
+                          std::all_of(numbers.begin(), numbers.end(), is_power) &&
+                          *numbers.begin() << (numbers.size() - 1) == *numbers.rbegin();
+  if (are_powers) return {fmt::format("powers of 2 from {} to {}", *numbers.begin(), *numbers.rbegin())};
+  std::vector<std::string> parts;
+  if (runs.size() > 2 && numbers.size() <= 8)
+    for (const int64_t n : numbers) parts.push_back(std::to_string(n));
+  else
+    for (const auto& run : runs) parts.push_back(run_text(run, range.step));
+  return parts;
+}
+
 // The runs with an answer, and the numbers of the notes that say why they end.
 std::string runs_text(const Question& question, const Limits& limits, const Line& line, const std::string& label,
                       Notes& notes) {
   const Row& row = limits.rows[line.rows.front()];
-  std::vector<std::string> parts;
+  std::vector<limits::Run> runs;
   for (const auto& run : row.runs)
-    if (limits.labels[static_cast<size_t>(run.label)] == label) parts.push_back(run_text(run));
-  for (size_t i = 0; i < row.points.size(); ++i)
-    if (row.points[i].word == label) parts.push_back(limits::text_of(question.axis.values[i]));
-  if (parts.empty()) return "-";
-  if (line.end_compiled && is_label_taken(limits, row.runs.back()))
-    parts.back() += fmt::format(" (no end found; {} {})", question.axis.range->last,
-                                *line.end_compiled ? "compiles" : "does not compile");
+    if (limits.labels[static_cast<size_t>(run.label)] == label) runs.push_back(run);
+  std::vector<std::string> parts;
+  if (!runs.empty()) parts = parts_of(runs, *question.axis.range);
   std::set<size_t> numbers;
-  for (const auto& edge : row.edges) numbers.insert(notes.add(reason_text(edge.point)));
-  std::string text = joined(parts);
-  if (!numbers.empty()) text += fmt::format("  [{}]", fmt::join(numbers, ", "));
-  return text;
+  for (size_t i = 0; i < row.points.size(); ++i)
+    if (row.points[i].word == label) {
+      parts.push_back(limits::text_of(question.axis.values[i]));
+      if (!row.points[i].reason.empty()) numbers.insert(notes.add(reason_text(row.points[i])));
+    }
+  if (parts.empty()) return "-";
+  if (line.end_compiled && !runs.empty() && runs.back().last + runs.back().step > question.axis.range->last)
+    parts.back() +=
+        fmt::format(" (no end found; {} {})", runs.back().last, *line.end_compiled ? "compiles" : "does not compile");
+  for (const auto& edge : row.edges)
+    if (limits.labels[static_cast<size_t>(edge.label)] == label) numbers.insert(notes.add(reason_text(edge.point)));
+  return joined(parts) + (numbers.empty() ? "" : fmt::format("  [{}]", fmt::join(numbers, ", ")));
 }
 
 // A row of which nothing is taken: why not, at most two reasons.
-std::string refusal_of(const Limits& limits, const Row& row, Notes& notes) {
+std::string refusal_of(const Row& row, Notes& notes) {
   std::set<size_t> numbers;
   const auto add = [&](const Point& point) {
     if (!limits::is_taken(point) && numbers.size() < 2) numbers.insert(notes.add(reason_text(point)));
   };
-  // The largest multiple is refused for the plainest reason.
-  for (auto one = row.asked.rbegin(); one != row.asked.rend(); ++one) add(one->second);
+  // A multiple of much is refused for the plainest reason.
+  for (const auto& [value, point] : row.asked)
+    if (value % 16 == 0) add(point);
+  for (const auto& [value, point] : row.asked) add(point);
   for (const auto& point : row.points) add(point);
-  static_cast<void>(limits);
   return fmt::format("none  [{}]", fmt::join(numbers, ", "));
 }
 
@@ -93,17 +120,33 @@ std::vector<std::string> versions_of(const Question& question, const Line& line)
   return names;
 }
 
+// The config in words, without the fields that have other values in each row.
+std::string words_of(const Question& question) {
+  std::vector<std::string> varied{question.axis.name};
+  for (const auto& axis : question.vary) varied.push_back(axis.name);
+  const auto is_varied = [&](const std::string& name) {
+    return std::find(varied.begin(), varied.end(), name) != varied.end();
+  };
+  std::string text;
+  for (const auto& field : attention::fields()) {
+    const bool is_half = std::any_of(field.stands_for.begin(), field.stands_for.end(), is_varied);
+    const std::string words = is_varied(field.name) || is_half ? "" : field.words(question.configs.front().spec);
+    if (!words.empty()) text += (text.empty() ? "" : " ") + words;
+  }
+  return text;
+}
+
 std::string what_is_asked(const Question& question) {
-  const auto& spec = question.configs.front().spec;
-  std::string text = question.configs.size() == 1 ? describe(spec) : fmt::format("{} configs", question.configs.size());
+  std::string text =
+      question.configs.size() == 1 ? words_of(question) : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
   return text;
 }
 
 std::string asked_text(const Limits& limits) {
-  return fmt::format(
-      "Asked {} of {} cells ({:.2g} %); the rest follows from their neighbours and was tried at random places.",
-      limits.asked, limits.cells, 100.0 * static_cast<double>(limits.asked) / static_cast<double>(limits.cells));
+  if (limits.asked >= limits.cells) return fmt::format("Asked all {} cells.", limits.cells);
+  return fmt::format("Asked {} of {} cells; the rest follows from their neighbours, and random ones of it were tried.",
+                     limits.asked, limits.cells);
 }
 
 std::string irregular_text(const Question& question, const Limits& limits) {
@@ -124,7 +167,16 @@ Json json_of(const Point& point) {
 }
 
 const char* side_name(Edge::Side side) {
-  return side == Edge::Side::above ? "above" : side == Edge::Side::below ? "below" : "between";
+  switch (side) {
+    case Edge::Side::below:
+      return "below";
+    case Edge::Side::above:
+      return "above";
+    case Edge::Side::between:
+      return "between";
+    default:
+      return "inside";
+  }
 }
 
 Json json_of(const Question& question, const Limits& limits, const Row& row) {
@@ -132,7 +184,8 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   for (size_t v = 0; v < row.varied.size(); ++v) varied[question.vary[v].name] = row.varied[v];
   for (const auto& run : row.runs) {
     Json json = {{"answer", limits.labels[static_cast<size_t>(run.label)]}, {"first", run.first}, {"last", run.last}};
-    json[run.is_besides ? "except_multiples_of" : "step"] = run.step;
+    json["step"] = run.step;
+    if (run.except != 0) json["except_multiples_of"] = run.except;
     runs.push_back(std::move(json));
   }
   for (const auto& edge : row.edges) {
@@ -163,10 +216,12 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
 
 }  // namespace
 
-std::string run_text(const limits::Run& run) {
+std::string run_text(const limits::Run& run, int64_t usual_step) {
   if (run.first == run.last) return std::to_string(run.first);
-  if (run.is_besides) return fmt::format("{}–{} except multiples of {}", run.first, run.last, run.step);
-  return fmt::format("{}–{}{}", run.first, run.last, run.step == 1 ? "" : fmt::format(" step {}", run.step));
+  std::string text = fmt::format("{}–{}", run.first, run.last);
+  if (run.step != 1 || usual_step != 1) text += fmt::format(" step {}", run.step);
+  if (run.except != 0) text += fmt::format(" except multiples of {}", run.except);
+  return text;
 }
 
 std::string limits_text(const Question& question, const Limits& limits, const TextStyle& style) {
@@ -209,8 +264,7 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
                                    [&](const auto& run) { return is_label_taken(limits, run); }) &&
                       std::none_of(first.points.begin(), first.points.end(), limits::is_taken);
     for (size_t i = 0; i < taken.size(); ++i)
-      cells.push_back(none && i == 0 ? refusal_of(limits, first, notes)
-                                     : runs_text(question, limits, line, taken[i], notes));
+      cells.push_back(none && i == 0 ? refusal_of(first, notes) : runs_text(question, limits, line, taken[i], notes));
     rows.push_back(std::move(cells));
   }
   out += "\n" + aligned(rows, 2) + "\n";

@@ -9,8 +9,8 @@
 
 namespace attnprobe::report {
 
-/// "8–256 step 8", "64", "1–255 except multiples of 8".
-std::string run_text(const limits::Run& run);
+/// "8–256 step 8", "64", "1–255 except multiples of 8". `usual_step`: of the range; a step of 1 goes without saying.
+std::string run_text(const limits::Run& run, int64_t usual_step = 1);
 
 /// Lines with their runs, and why each ends.
 std::string limits_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);

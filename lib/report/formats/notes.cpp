@@ -123,7 +123,7 @@ std::string obstacles_summary(const Result& result) {
 }
 
 std::string warning_text(const Results& results, const TextStyle& style) {
-  std::vector<Paragraph> warnings, ways_out, sources, framework_notes;
+  std::vector<Paragraph> warnings, ways_out, probed, sources, framework_notes;
   for (const Result* result : results) {
     if (style.details || result->frameworks.size() <= most_frameworks_told) {
       add_changes(ways_out, *result, style);
@@ -132,6 +132,9 @@ std::string warning_text(const Results& results, const TextStyle& style) {
       add(framework_notes, "what gets around each refusal is said with -v, and where fewer are asked",
           result->target.id);
     }
+    // A no has them beside its root cause.
+    for (const auto& way : result->ways_out)
+      if (!result->root_cause) add(probed, text_of(way), result->target.id);
     // What stands in the way of a supported config is in its line already.
     const bool is_told = result->usable == campaign::Usable::but;
     for (const auto& bug : result->warnings) {
@@ -144,6 +147,7 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   }
   std::string out;
   write(out, sources, "source", "1;36", results.size(), style);
+  write(out, probed, "what helps (probed)", "1;36", results.size(), style);
   write(out, ways_out, "what helps, by rule", "1;36", results.size(), style);
   write(out, framework_notes, "framework", "1;36", results.size(), style);
   write(out, warnings, "warning", "1;33", results.size(), style);

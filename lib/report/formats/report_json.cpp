@@ -70,6 +70,36 @@ Json given_schema() {
        {"notes", schema_of::array_of(schema_of::type("string"))}});
 }
 
+Json ways_out_json(const std::vector<campaign::WayOut>& ways) {
+  Json list = Json::array();
+  for (const auto& way : ways)
+    list.push_back({{"changes", way.changes},
+                    {"kinds", way.kinds},
+                    {"text", text_of(way)},
+                    {"engine", way.engine},
+                    {"compiled", way.compiled},
+                    {"work", way.work},
+                    {"memory", way.memory},
+                    {"config", to_json(way.spec)},
+                    {"reproduce", way.reproduce}});
+  return list;
+}
+
+Json ways_out_schema() {
+  using schema_of::described;
+  using schema_of::type;
+  return schema_of::array_of(
+      object_schema({{"changes", described(schema_of::array_of(type("string")), "one, or two made together")},
+                     {"kinds", schema_of::array_of(type("string"))},
+                     {"text", type("string")},
+                     {"engine", described(type("integer"), "of the first choice")},
+                     {"compiled", described(type("boolean"), "whether its plan was built, too")},
+                     {"work", described(type("number"), "times the floating point operations of what was asked")},
+                     {"memory", described(type("number"), "times its elements of Q, K, V and O")},
+                     {"config", described(type("object"), "with the changes")},
+                     {"reproduce", type("string")}}));
+}
+
 Json target_json(const gpu::Target& target) {
   Json json{{"id", target.id}, {"name", target.name}, {"sm", target.sm}, {"kind", name_of(target.kind)}};
   if (target.kind == gpu::Kind::simulated) json["compared"] = gpu::compared_text(target);
@@ -173,6 +203,15 @@ const std::vector<ResultMember>& result_members() {
       {"met", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["met"] = met_expectation(r); }},
       {"root_cause", false, [] { return or_null(reference("root_cause")); },
        [](const Result& r, Json& j) { put(j["root_cause"], r.root_cause); }},
+      {"ways_out", true,
+       [] {
+         return described(
+             ways_out_schema(),
+             "changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first");
+       },
+       [](const Result& r, Json& j) {
+         if (!r.ways_out.empty()) j["ways_out"] = ways_out_json(r.ways_out);
+       }},
       {"given", true, [] { return described(given_schema(), "of a graph that another program made"); },
        [](const Result& r, Json& j) {
          if (r.given) j["given"] = given_json(*r.given);

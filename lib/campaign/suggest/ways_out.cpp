@@ -1,0 +1,219 @@
+#include "campaign/suggest/ways_out.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "attention/fields.hpp"
+#include "attention/flop.hpp"
+#include "campaign/matrix.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+using attention::AttentionSpec;
+
+// One or two changes made to a config.
+struct Candidate {
+  std::vector<const Change*> changes;
+  AttentionSpec spec;
+};
+
+int cost_of(const Candidate& candidate) {
+  int cost = 0;
+  // Two changes cost more than one of the same kind of price.
+  for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
+  return cost;
+}
+
+// Elements of Q, K, V and O: what a call moves at least.
+double elements_of(const AttentionSpec& s) {
+  const auto tensor = [&](int64_t heads, int64_t seqlen, int64_t head_dim) {
+    return static_cast<double>(s.batch) * static_cast<double>(heads) * static_cast<double>(seqlen) *
+           static_cast<double>(head_dim);
+  };
+  return tensor(s.heads_q, s.seqlen_q, s.head_dim_qk + s.head_dim_v) + tensor(s.heads_kv, s.seqlen_kv, s.head_dim_qk) +
+         tensor(heads_v(s), s.seqlen_kv, s.head_dim_v);
+}
+
+bool asks_again(const Result& result) {
+  const bool is_refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph;
+  const bool is_but = result.usable == Usable::but;
+  return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
+}
+
+// Yes, or nothing in the way that was not there before and cannot be changed by a config: a framework that takes cuDNN only where it
+// is named does so whatever the config is.
+bool is_way_out(const Result& result) {
+  if (result.usable == Usable::yes) return true;
+  if (result.usable != Usable::but) return false;
+  return std::all_of(result.but.begin(), result.but.end(),
+                     [](const auto& one) { return one.kind == ObstacleKind::framework; }) &&
+         std::all_of(result.frameworks.begin(), result.frameworks.end(), [](const auto& one) {
+           return one.takes == rules::Takes::yes || one.takes == rules::Takes::by_name;
+         });
+}
+
+bool is_bound_by_name(const Result& result) {
+  return result.usable == Usable::but && is_way_out(result);
+}
+
+class Suggester {
+ public:
+  Suggester(Result& result, const CampaignOptions& options, const SuggestOptions& suggest)
+      : result_(result), options_(options), suggest_(suggest), changes_(changes_of(result.config.spec)) {
+    options_.walk.engines = probe::Engines::heuristic;
+    options_.walk.sweep_where_none = false;
+    options_.walk.plans = probe::Plans::none;
+    options_.cudnn = result.cudnn_path;
+    std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
+  }
+
+  void run() {
+    if (is_bound_by_name(result_)) return;
+    std::vector<Candidate> singles, pairs;
+    for (const auto& change : changes_)
+      if (auto made = with({&change})) singles.push_back(std::move(*made));
+    take(singles);
+    if (result_.ways_out.empty() && suggest_.two_at_a_time) {
+      for (size_t a = 0; a < changes_.size(); ++a)
+        for (size_t b = a + 1; b < changes_.size(); ++b)
+          if (changes_[a].kind != changes_[b].kind)
+            if (auto made = with({&changes_[a], &changes_[b]})) pairs.push_back(std::move(*made));
+      std::stable_sort(pairs.begin(), pairs.end(),
+                       [](const auto& a, const auto& b) { return cost_of(a) < cost_of(b); });
+      take(pairs);
+    }
+  }
+
+ private:
+  std::optional<Candidate> with(std::vector<const Change*> changes) const {
+    Candidate candidate{std::move(changes), result_.config.spec};
+    for (const Change* change : candidate.changes) change->make(candidate.spec);
+    if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == to_json(result_.config.spec))
+      return std::nullopt;
+    return candidate;
+  }
+
+  // Of candidates, the cheapest first: those that work, and whose first choice compiles.
+  void take(const std::vector<Candidate>& candidates) {
+    constexpr size_t portion = 24;
+    for (size_t begin = 0; begin < candidates.size() && result_.ways_out.size() < suggest_.most; begin += portion) {
+      const size_t end = std::min(candidates.size(), begin + portion);
+      if (asked_ + (end - begin) > suggest_.most_asked) {
+        result_.ways_out_unasked += candidates.size() - begin;
+        return;
+      }
+      const std::vector<Candidate> some(candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        candidates.begin() + static_cast<std::ptrdiff_t>(end));
+      keep_working(some);
+    }
+  }
+
+  // Of the same kinds of changes the cheapest is enough: nobody pads to 256 where 104 will do.
+  bool has_cheaper(const Candidate& candidate, const std::vector<Candidate>& working) const {
+    const auto kinds = kinds_of(candidate);
+    return std::any_of(working.begin(), working.end(), [&](const auto& other) { return kinds_of(other) == kinds; }) ||
+           std::any_of(result_.ways_out.begin(), result_.ways_out.end(),
+                       [&](const auto& way) { return way.kinds == kinds; });
+  }
+
+  static std::vector<std::string> kinds_of(const Candidate& candidate) {
+    std::vector<std::string> kinds;
+    for (const Change* change : candidate.changes) kinds.push_back(change->kind);
+    return kinds;
+  }
+
+  void keep_working(const std::vector<Candidate>& candidates) {
+    std::vector<Candidate> working;
+    std::vector<Result> answers;
+    auto asked = ask(candidates, probe::Plans::none);
+    for (size_t i = 0; i < candidates.size(); ++i)
+      if (asked[i] && is_way_out(*asked[i]) && !has_cheaper(candidates[i], working)) {
+        working.push_back(candidates[i]);
+        answers.push_back(std::move(*asked[i]));
+      }
+    // As many at a time as are still wanted: what does not compile makes room for the next ones.
+    for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
+      const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
+      const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        working.begin() + static_cast<std::ptrdiff_t>(end));
+      auto compiled = suggest_.compile ? ask(next, probe::Plans::first) : std::vector<std::optional<Result>>();
+      for (size_t i = 0; i < next.size(); ++i)
+        if (!suggest_.compile)
+          add(next[i], answers[begin + i]);
+        else if (compiled[i] && is_way_out(*compiled[i]))
+          add(next[i], *compiled[i]);
+      begin = end;
+    }
+  }
+
+  std::vector<std::optional<Result>> ask(const std::vector<Candidate>& candidates, probe::Plans plans) {
+    Matrix matrix{{}, {result_.target}, {cudnn::LibraryInfo()}};
+    matrix.cudnns.front().path = options_.cudnn;
+    for (const auto& candidate : candidates) matrix.questions.push_back(question_of(candidate.spec));
+    std::vector<std::optional<Result>> answers(candidates.size());
+    std::mutex mutex;
+    options_.walk.plans = plans;
+    run_matrix(matrix, places_of(matrix), options_, [&](const CellPlace& place, Result&& answer) {
+      const std::lock_guard lock(mutex);
+      answers[place.config] = std::move(answer);
+    });
+    asked_ += candidates.size();
+    return answers;
+  }
+
+  Question question_of(const AttentionSpec& spec) const {
+    Question question = result_;
+    question.given.reset();
+    question.config.spec = spec;
+    question.command.clear();
+    return question;
+  }
+
+  void add(const Candidate& candidate, const Result& answer) {
+    WayOut way;
+    for (const Change* change : candidate.changes) way.changes.push_back(change->text);
+    way.kinds = kinds_of(candidate);
+    for (const auto& config : answer.findings.engine_configs)
+      if (probe::works(config, answer.findings)) {
+        way.engine = config.engine;
+        break;
+      }
+    const double before = attention_flop(result_.config.spec), calls = calls_of(candidate);
+    way.work = before > 0 ? calls * attention_flop(candidate.spec) / before : 1;
+    way.memory = calls * elements_of(candidate.spec) / elements_of(result_.config.spec);
+    way.spec = candidate.spec;
+    way.compiled = suggest_.compile;
+    way.reproduce = answer.reproduce;
+    result_.ways_out.push_back(std::move(way));
+  }
+
+  static double calls_of(const Candidate& candidate) {
+    return std::any_of(
+               candidate.changes.begin(), candidate.changes.end(),
+               [](const Change* change) { return change->cost == ChangeCost::splitting && change->kind != "rope"; })
+               ? 2
+               : 1;
+  }
+
+  Result& result_;
+  CampaignOptions options_;
+  const SuggestOptions& suggest_;
+  std::vector<Change> changes_;
+  size_t asked_ = 0;
+};
+
+}  // namespace
+
+void add_ways_out(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
+  for (Result& result : results) {
+    if (options.stop != nullptr && *options.stop) return;
+    if (asks_again(result)) Suggester(result, options, suggest).run();
+  }
+}
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,131 @@
+// Limits asked of cuDNN: the same as asking everything.
+#include "limits/limits.hpp"
+
+#include "campaign/chosen_libraries.hpp"
+#include "campaign/named_targets.hpp"
+#include "report/formats/limits_text.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::limits_test {
+
+using namespace attnprobe::limits;
+
+namespace {
+
+Question question(const std::string& axis, const std::vector<std::string>& vary, const std::string& targets,
+                  const std::vector<attention::Override>& fields) {
+  Question asked;
+  asked.axis = read_axes({axis}, "limits").front();
+  asked.vary = read_axes(vary, "--vary");
+  asked.configs = attention::configs_from_options(fields);
+  asked.targets = campaign::named_targets(targets, 60);
+  campaign::CampaignOptions options;
+  asked.cudnns = campaign::choose_libraries({""}, asked.targets, options);
+  return asked;
+}
+
+}  // namespace
+
+TEST_CASE("Axes are fields with values, ranges and usual ones", "[limits]") {
+  const auto axes = read_axes({"mask=none,causal,pass,head_dim=8:64:8", "layout=bshd"}, "--vary");
+  REQUIRE(axes.size() == 4);
+  CHECK(axes[0].name == "mask");
+  CHECK(axes[0].values == std::vector<Json>{"none", "causal"});
+  CHECK(axes[1].values == std::vector<Json>{"fprop", "fprop_train", "bprop"});
+  CHECK(count_of(axes[2]) == 8);
+  CHECK(value_at(axes[2], 7) == 64);
+  CHECK_FALSE(axes[2].range_is_usual);
+  CHECK(read_axes({"seqlen_q"}, "limits").front().range_is_usual);
+
+  const auto refusal = [](const std::string& words) { return usage_error([&] { read_axes({words}, "limits"); }); };
+  CHECK_THAT(refusal("hed_dim"),
+             ContainsSubstring("limits: \"hed_dim\" is not a field that can be varied (did you mean \"head_dim\"?)"));
+  CHECK_THAT(refusal("head_dim=64:8"), ContainsSubstring("limits head_dim: \"64:8\" goes down"));
+  CHECK_THAT(refusal("head_dim,head_dim"), ContainsSubstring("head_dim is named twice"));
+  CHECK_THAT(refusal("dropout"), ContainsSubstring("name them: dropout=VALUE,VALUE"));
+}
+
+TEST_CASE("Limits of the head dimension are those of every head dimension asked", "[limits]") {
+  const Question asked = question("head_dim=1:300", {"pass=fprop,bprop", "mask=none,causal"}, "h100,a100",
+                                  {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}});
+  const Limits found = find_limits(asked, {});
+  REQUIRE(found.rows.size() == 8);
+  CHECK(found.cells == 8 * 300);
+  CHECK(found.asked * 4 < found.cells);
+  // Everything, by the way that a user would ask it.
+  for (const std::string pass : {"fprop", "bprop"}) {
+    const Run all = run_attnprobe(
+        fmt::format("--heads 4 --seqlen 256 --head-dim 1:300 --mask none,causal --pass {} --target h100,a100 "
+                    "--quick --format jsonl",
+                    pass));
+    std::map<std::string, std::string> answers;
+    std::istringstream lines(all.out);
+    for (std::string line; std::getline(lines, line);) {
+      const Json result = Json::parse(line);
+      if (!result.contains("config")) continue;
+      const Json& config = result["config"];
+      answers[fmt::format("{} {} {}", json_text(config["mask"]), result["target"]["id"].get<std::string>(),
+                          config["head_dim_qk"].get<int64_t>())] = result["usable"].get<std::string>();
+    }
+    REQUIRE(answers.size() == 2 * 2 * 300);
+    size_t different = 0;
+    for (const Row& row : found.rows)
+      if (row.varied[0] == pass)
+        for (size_t i = 0; i < 300; ++i)
+          different +=
+              point_at(found, row, asked.axis, i).word ==
+                      answers.at(fmt::format("{} {} {}", json_text(row.varied[1]), asked.targets[row.target].id, i + 1))
+                  ? 0
+                  : 1;
+    CHECK(different == 0);
+  }
+  // Rows that are alike are one line, and each end has its reason.
+  const std::string text = report::limits_text(asked, found, {});
+  CHECK_THAT(text, ContainsSubstring("Embedding dim per head for q and k is not a multiple of 8 (cuDNN)"));
+  CHECK(found.lines.size() < found.rows.size());
+  const Json json = report::limits_json(asked, found, "attnprobe limits …");
+  REQUIRE(json["rows"].size() == 8);
+  CHECK(json["rows"][0]["runs"].size() >= 2);
+  CHECK(json["rows"][0]["edges"][0].contains("reason"));
+}
+
+TEST_CASE("Values that go one by one are all asked", "[limits]") {
+  const Question asked =
+      question("dtype=f16,bf16,f32", {}, "h100", {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}, {"pass", "bprop"}});
+  const Limits found = find_limits(asked, {});
+  REQUIRE(found.rows.size() == 1);
+  CHECK(found.asked == 3);
+  CHECK(found.rows[0].points[0].word == "yes");
+  CHECK(found.rows[0].points[2].word == "no");
+  CHECK_FALSE(found.rows[0].points[2].reason.empty());
+}
+
+TEST_CASE("What contradicts itself is no config, and says why", "[limits]") {
+  const Question asked =
+      question("heads_q=1:8", {}, "h100", {{"heads_kv", 2}, {"heads_q", 2}, {"seqlen", 256}, {"head_dim", 64}});
+  const Limits found = find_limits(asked, {});
+  CHECK(point_at(found, found.rows[0], asked.axis, 0).word == "invalid");
+  CHECK(point_at(found, found.rows[0], asked.axis, 1).word == "yes");
+  CHECK_THAT(point_at(found, found.rows[0], asked.axis, 2).reason, ContainsSubstring("heads_kv"));
+}
+
+TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
+  const std::string problem = " --heads 4 --seqlen 256 --pass bprop --target h100 ";
+  const Run table = run_attnprobe("limits head_dim" + problem);
+  CHECK(table.exit_code == 0);
+  CHECK_THAT(table.out, ContainsSubstring("8–256 step 8"));
+  CHECK_THAT(table.out, ContainsSubstring("why it is so"));
+  const Run map = run_attnprobe("limits head_dim=8:320:8,seqlen_kv=64:512:64" + problem);
+  CHECK(map.exit_code == 0);
+  CHECK_THAT(map.out, ContainsSubstring("     256 ████████\n"));
+  CHECK_THAT(map.out, ContainsSubstring("     264 ········\n"));
+  const Run svg = run_attnprobe("limits head_dim=8:320:8,seqlen_kv=64:512:64 --format svg" + problem);
+  CHECK_THAT(svg.out, ContainsSubstring("<title>head_dim 256: 64 to 512: yes</title>"));
+  const Run no_map = run_attnprobe("limits head_dim --format svg" + problem);
+  CHECK(no_map.exit_code == 2);
+  CHECK_THAT(no_map.err, ContainsSubstring("--format svg draws a map"));
+  CHECK_THAT(run_attnprobe("limits head_dim,seqlen,batch" + problem).err,
+             ContainsSubstring("takes one field, or two for a map"));
+}
+
+}  // namespace attnprobe::test::limits_test
