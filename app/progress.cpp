@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/printable.hpp"
 #include "output.hpp"
 
@@ -28,9 +30,11 @@ void Progress::add(const campaign::Result& result) {
   const double seconds = std::chrono::duration<double>(now - begun_).count();
   const double rate = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
   const std::string left = rate > 0 ? time_text(static_cast<double>(total_ - done_) / rate) : "?";
-  const std::string text = fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
+  const std::string text = total_ == 0
+                               ? fmt::format("{} cells, {:.0f} a second", done_, rate)
+                               : fmt::format("{}/{} cells, {:.0f} a second, {} left", done_, total_, rate, left);
   if (on_terminal_)
-    say(fmt::format("\r\x1b[K{} {}  {}", bar(), text,
+    say(fmt::format("\r\x1b[K{} {}  {}", total_ == 0 ? "" : bar(), text,
                     printable_line(fmt::format("{} on {}", result.config.spec.name, result.target.id))));
   else
     say(text + "\n");
@@ -42,7 +46,7 @@ void Progress::end() const {
 
 std::string Progress::bar() const {
   constexpr size_t width = 24;
-  const size_t full = total_ == 0 ? width : width * done_ / total_;
+  const size_t full = std::min(width, width * done_ / total_);
   return "[" + std::string(full, '#') + std::string(width - full, '.') + "]";
 }
 

@@ -11,6 +11,7 @@ namespace attnprobe::app {
 
 class Progress {
  public:
+  /// 0: nobody knows how much there is to do.
   explicit Progress(size_t total);
 
   /// May be called from several threads.

@@ -84,10 +84,6 @@ std::string category(const std::string& status, const std::string& reason) {
   return std::string(name_of(cause_of({fallen("A", 0, 1, {"CUDNN_STATUS_" + status, reason})}).category));
 }
 
-attention::AttentionSpec spec_of(const std::string& members) {
-  return attention::parse_configs("{\"heads\": 2, \"seqlen\": 10, " + members + "}", "x.json").at(0).spec;
-}
-
 }  // namespace
 
 // ---- root cause
