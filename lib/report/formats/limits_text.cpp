@@ -120,25 +120,9 @@ std::vector<std::string> versions_of(const Question& question, const Line& line)
   return names;
 }
 
-// The config in words, without the fields that have other values in each row.
-std::string words_of(const Question& question) {
-  std::vector<std::string> varied{question.axis.name};
-  for (const auto& axis : question.vary) varied.push_back(axis.name);
-  const auto is_varied = [&](const std::string& name) {
-    return std::find(varied.begin(), varied.end(), name) != varied.end();
-  };
-  std::string text;
-  for (const auto& field : attention::fields()) {
-    const bool is_half = std::any_of(field.stands_for.begin(), field.stands_for.end(), is_varied);
-    const std::string words = is_varied(field.name) || is_half ? "" : field.words(question.configs.front().spec);
-    if (!words.empty()) text += (text.empty() ? "" : " ") + words;
-  }
-  return text;
-}
-
 std::string what_is_asked(const Question& question) {
-  std::string text =
-      question.configs.size() == 1 ? words_of(question) : fmt::format("{} configs", question.configs.size());
+  std::string text = question.configs.size() == 1 ? words_of(question, question.configs.front().spec)
+                                                  : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
   return text;
 }
@@ -221,6 +205,27 @@ std::string run_text(const limits::Run& run, int64_t usual_step) {
   std::string text = fmt::format("{}–{}", run.first, run.last);
   if (run.step != 1 || usual_step != 1) text += fmt::format(" step {}", run.step);
   if (run.except != 0) text += fmt::format(" except multiples of {}", run.except);
+  return text;
+}
+
+std::string words_of(const Question& question, const attention::AttentionSpec& spec) {
+  std::vector<std::string> varied{question.axis.name};
+  for (const auto& axis : question.vary) varied.push_back(axis.name);
+  const auto is_varied = [&](const std::string& name) {
+    return std::find(varied.begin(), varied.end(), name) != varied.end();
+  };
+  std::string text;
+  for (const auto& field : attention::fields()) {
+    const bool is_half = std::any_of(field.stands_for.begin(), field.stands_for.end(), is_varied);
+    std::string words = is_varied(field.name) || is_half ? "" : field.words(spec);
+    // Of a pair of which one is varied, the other.
+    const auto half = std::find_if(attention::fields().begin(), attention::fields().end(), [&](const auto& other) {
+      return is_half && !is_varied(other.name) &&
+             std::find(field.stands_for.begin(), field.stands_for.end(), other.name) != field.stands_for.end();
+    });
+    if (half != attention::fields().end()) words = fmt::format("{} {}", half->name, limits::text_of(half->get(spec)));
+    if (!words.empty()) text += (text.empty() ? "" : " ") + words;
+  }
   return text;
 }
 

@@ -12,6 +12,9 @@ namespace attnprobe::report {
 /// "8–256 step 8", "64", "1–255 except multiples of 8". `usual_step`: of the range; a step of 1 goes without saying.
 std::string run_text(const limits::Run& run, int64_t usual_step = 1);
 
+/// A config in words, without the fields that have other values in each row.
+std::string words_of(const limits::Question& question, const attention::AttentionSpec& spec);
+
 /// Lines with their runs, and why each ends.
 std::string limits_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
 
