@@ -4,6 +4,7 @@
 #include "attention/random_config.hpp"
 #include "catch.hpp"
 #include "cudnn/library_info.hpp"
+#include "libraries.hpp"
 #include "log_messages.hpp"
 #include "support.hpp"
 
@@ -20,12 +21,11 @@ struct Logged {
   std::vector<Json> graphs;  // those that cuDNN finalized
 };
 
-Logged log_of(const std::string& config_files) {
+Logged log_of(const std::string& config_files, const std::string& library = test::cudnn_path()) {
   const TemporaryFolder folder;
   const std::string log = (folder.path() / "log").string(), out = (folder.path() / "out").string();
   const auto run = test::shell(
-      std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" + test::cudnn_path() + "' '" + out + "' " +
-          config_files,
+      std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" + library + "' '" + out + "' " + config_files,
       {{"CUDNN_LOGLEVEL_DBG", "3"}, {"CUDNN_LOGDEST_DBG", log}, {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -96,6 +96,15 @@ std::string error_with(const std::string& name, const std::string& from, const s
 TEST_CASE("the log of every feature's graph gives the graph back", "[log_import][slow]") {
   CHECK(features().graphs.size() > 100);
   check_graphs(logged_graphs(features().messages), features().graphs);
+}
+
+TEST_CASE("the log of the oldest cuDNN and of the newest gives graphs back as well", "[log_import][versions]") {
+  for (const Library& library : three_libraries()) {
+    INFO(library.version);
+    const Logged logged = log_of("configs/features/masks.json configs/features/ragged-and-paged.json", library.path);
+    CHECK(logged.graphs.size() > 20);
+    check_graphs(logged_graphs(logged.messages), logged.graphs);
+  }
 }
 
 TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random][slow]") {
