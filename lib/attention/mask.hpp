@@ -20,7 +20,7 @@ struct Mask {
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
   bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
   /// bprop: padded scores are masked after the statistics have been subtracted, not before. JAX 0.11's graphs are wired
-  /// so (measured on the H200); cudnn-frontend 1.23 masks them before.
+  /// so (measured on the H200), and cudnn-frontend's from 1.26 on; before that it masked them before.
   bool padding_after_stats = false;
   /// Those lengths; empty: none given (they matter only to running).
   std::vector<int64_t> seqlens_q = {}, seqlens_kv = {};

@@ -41,7 +41,7 @@ struct FrontendChoice {
 };
 FrontendChoice choose_as_frontend(const attention::AttentionSpec& spec, const BuildContext& context);
 
-// One builder a pattern and pass. The wiring follows cudnn-frontend 1.23 (sdpa_*) and the cuDNN backend documentation's
+// One builder a pattern and pass. The wiring follows cudnn-frontend 1.23 to 1.32 (sdpa_*) and the cuDNN backend documentation's
 // "Fused Attention fprop/bprop" (mha), and was checked against cuDNN 9.19's pattern matcher:
 // tests/probe/verified_walks_test.cpp.
 

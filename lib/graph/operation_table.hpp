@@ -34,7 +34,7 @@
 //   member (its name is that in our JSON), what it is (RowIs), cuDNN's attribute without CUDNN_ATTR_ and its number
 //   (cudnnBackendAttributeName_t), where a tree of cuDNN's log shows it ("": only the calls that set it do; by_code: no
 //   rule covers it, log_import.cpp does), its key in cuDNN's JSON ("|": what older versions called it), and the cuDNN
-//   that takes it first, as cudnn-frontend 1.23 has it (0: every cuDNN 9).
+//   that takes it first, as cudnn-frontend 1.32 has it (0: every cuDNN 9).
 // ROW: the header of cuDNN has the attribute. LATER: it may be older. INNER: a port of the softmax inside, which has the
 // attributes of Softmax.
 // Keys of logs are those of cuDNN 9.0 to 9.28, keys of JSON those of 9.19 to 9.28; numbers that 9.19 lacks are those of
@@ -87,7 +87,7 @@
   ROW(sequence,   input,  OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC,   1952, "#1", "sequence",  90500) \
   ROW(y,          output, OPERATION_PAGED_CACHE_LOAD_YDESC,           1951, "#3", "Y",         90500)
 
-// Negative scales: cudnn-frontend 1.23, block_scale_dequantize.h.
+// Negative scales: cudnn-frontend 1.32, block_scale_dequantize.h.
 #define ATTNPROBE_ROWS_BlockScaleDequantize(ROW, LATER, INNER) \
   ROW(x,              input,  OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC,      2600, "xDesc",     "X",            90700) \
   ROW(scale,          input,  OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC, 2601, "scaleDesc", "scale",        90700) \

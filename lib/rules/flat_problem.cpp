@@ -4,6 +4,7 @@
 #include <functional>
 #include <string_view>
 
+#include "attention/frontends.hpp"
 #include "base/version.hpp"
 
 namespace attnprobe::rules {
@@ -49,6 +50,10 @@ bool contiguous_head_dim(const AttentionSpec& s) {
       strides.push_back(gradient);
   }
   return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
+}
+
+int64_t frontend_number(const AttentionSpec& s) {
+  return FrontendVersion::parse(s.frontend.value_or(attention::frontend_releases.back())).value().number();
 }
 
 // A tensor's sizes by batch entry, head, token and head dimension, and its strides in the same order.
@@ -291,6 +296,9 @@ void add_rest(std::vector<Entry>& all) {
   all.push_back(
       number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
+  all.push_back(number("frontend_release",
+                       "release of cudnn-frontend that pattern sdpa follows, as a number: 13200 is 1.32",
+                       [](const Context& c) { return frontend_number(c.spec); }));
 }
 
 const std::vector<Entry>& entries() {

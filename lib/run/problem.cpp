@@ -22,7 +22,7 @@ constexpr unsigned char poison = 0xff;
 // What the reference may take of the memory that is left, and of any GPU's: more buys no speed.
 constexpr double share_of_memory = 0.6;
 constexpr size_t most_reference_bytes = size_t{24} << 30;
-// dQ is summed up in memory that the caller had to clear before this cuDNN (cudnn-frontend 1.23).
+// dQ is summed up in memory that the caller had to clear before this cuDNN (cudnn-frontend 1.32).
 constexpr CudnnVersion first_that_clears{9, 6, 0};
 
 size_t reference_bytes(const Device& device) {

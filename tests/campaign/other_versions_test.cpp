@@ -11,7 +11,8 @@
 
 namespace attnprobe::test::other_versions_test {
 
-TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named with its command", "[campaign]") {
+TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named with its command",
+          "[campaign][versions]") {
   campaign::CampaignOptions options;
   options.cudnn = cudnn_path();
   options.walk.sweep_where_none = false;

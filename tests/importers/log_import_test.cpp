@@ -4,6 +4,7 @@
 #include "attention/random_config.hpp"
 #include "catch.hpp"
 #include "cudnn/library_info.hpp"
+#include "libraries.hpp"
 #include "log_messages.hpp"
 #include "support.hpp"
 
@@ -20,12 +21,11 @@ struct Logged {
   std::vector<Json> graphs;  // those that cuDNN finalized
 };
 
-Logged log_of(const std::string& config_files) {
+Logged log_of(const std::string& config_files, const std::string& library = test::cudnn_path()) {
   const TemporaryFolder folder;
   const std::string log = (folder.path() / "log").string(), out = (folder.path() / "out").string();
   const auto run = test::shell(
-      std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" + test::cudnn_path() + "' '" + out + "' " +
-          config_files,
+      std::string(ATTNPROBE_TEST_LOG_WRITER) + " --no-heuristics '" + library + "' '" + out + "' " + config_files,
       {{"CUDNN_LOGLEVEL_DBG", "3"}, {"CUDNN_LOGDEST_DBG", log}, {"ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER}});
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -98,6 +98,15 @@ TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]
   check_graphs(logged_graphs(features().messages), features().graphs);
 }
 
+TEST_CASE("the log of the oldest cuDNN and of the newest gives graphs back as well", "[log_import][versions]") {
+  for (const Library& library : three_libraries()) {
+    INFO(library.version);
+    const Logged logged = log_of("configs/features/masks.json configs/features/ragged-and-paged.json", library.path);
+    CHECK(logged.graphs.size() > 20);
+    check_graphs(logged_graphs(logged.messages), logged.graphs);
+  }
+}
+
 TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random][slow]") {
   const TemporaryFolder folder;
   Json configs = Json::array();
@@ -167,14 +176,59 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
   CHECK(says(imported.inferred, "b of operation") == 2);
   CHECK(says(imported.inferred, "the order of the operations") == 1);
   // All that is lost is said to be lost: with it the graph is the one that was built.
-  CHECK(imported.missing.size() == 8);
+  CHECK(says(imported.missing, "whether extents may change when the graph runs") == 1);
+  CHECK(imported.missing.size() == 9);
   CHECK(!hash(imported.graph).empty());
 
-  // 9.28 shows everything of a unified operation and its sub-graph but reorderings.
+  // 9.28 shows everything of a unified operation and its sub-graph but reorderings, and nothing of the graph itself.
   const auto single = import_log_tree(logged_fixture("cudnn-9.28-single").tree());
   CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
-  REQUIRE(single.missing.size() == 1);
+  REQUIRE(single.missing.size() == 2);
   CHECK_THAT(single.missing[0], StartsWith("reorderings and ragged offsets"));
+  CHECK_THAT(single.missing[1], StartsWith("whether extents may change"));
+}
+
+TEST_CASE("what the graph itself was told is in the calls before it, not in its tree", "[log_import]") {
+  const Fixture loaded = logged_fixture("cudnn-9.28-single");
+  // A message that sets the graph's attribute `name`, or one that was cut off before the name; the last is the graph's.
+  const auto with = [&](const std::vector<std::string>& names) {
+    auto messages = loaded.messages;
+    for (const std::string& name : names) {
+      LogCall call{"cudnnBackendSetAttribute", messages.back().thread, loaded.tree()};
+      while (call.lines.back().find("descriptor: ") == std::string::npos && call.lines.size() > 5)
+        call.lines.pop_back();
+      if (name.empty()) {
+        call.thread.clear();
+        call.lines.back().resize(call.lines.back().size() / 2);
+      } else {
+        const std::string indent(call.lines[0].find("descriptor"), ' ');
+        call.lines.push_back(indent + "attributeName: type=cudnnBackendAttributeName_t; val=" + name + ";");
+        call.lines.push_back(indent + "attributeType: type=cudnnBackendAttributeType_t; val=CUDNN_TYPE_BOOLEAN (2);");
+        call.lines.push_back(indent + "elementCount: type=int64_t; val=1;");
+        call.lines.push_back(indent + "[0]: type=bool; val=true;");
+      }
+      messages.insert(messages.end() - 1, call);
+    }
+    const auto imported = logged_graphs(messages);
+    REQUIRE(imported.size() == 1);
+    return imported[0];
+  };
+  const auto dynamic = with({"CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED (803)"});
+  CHECK(dynamic.graph.dynamic_shapes);
+  CHECK_FALSE(dynamic.graph.override_shapes);
+  CHECK(dynamic.missing.empty());
+  CHECK(with({"CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED (805)"}).graph.override_shapes);
+  const auto unknown = with({"CUDNN_ATTR_OPERATIONGRAPH_IS_NEW (899)"});
+  REQUIRE(unknown.missing.size() == 1);
+  CHECK(unknown.missing[0] == "CUDNN_ATTR_OPERATIONGRAPH_IS_NEW = true of the graph: attnprobe has no such attribute");
+  // The handle is one message; what more was cut off may be anything.
+  const auto cut = with({""});
+  CHECK(cut.missing.empty());
+  REQUIRE(cut.inferred.size() == 1);
+  CHECK_THAT(cut.inferred[0], ContainsSubstring("which is taken to set the handle"));
+  const auto twice = with({"", ""});
+  REQUIRE(twice.missing.size() == 1);
+  CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN cut off 2 messages"));
 }
 
 TEST_CASE("lines below the graph's own line are enough, and a message that is cut off says so", "[log_import]") {

@@ -384,6 +384,17 @@ TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
   CHECK(ids(crashed.warnings).contains("constant_seed"));
 }
 
+TEST_CASE("A bug of the form that an older cudnn-frontend chose is not told of a newer one", "[rules]") {
+  const auto told = [](const char* frontend) {
+    const Json config = laid_over(base, {{"dtype", "f32"}, {"frontend", frontend}});
+    const Case one = case_of(config);
+    return ids(known_bugs(one.spec, one.cudnn, one.sm)).contains("unified_f32");
+  };
+  CHECK(told("1.26"));  // takes the unified form for f32
+  CHECK_FALSE(told("1.27"));
+  CHECK_FALSE(told("1.32"));
+}
+
 TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
   if (!is_9_19()) return;
   const Run run = run_attnprobe(

@@ -1,6 +1,6 @@
 // Graphs that cudnn-frontend wrote as JSON: the log line beginning with {"context": (CUDNN_FRONTEND_LOG_INFO=1),
 // print(graph), and what graph.serialize() gives. Schema: graph_interface.h (Graph::serialize), graph_properties.h and
-// utils/serialize.h of cudnn-frontend 1.5 to 1.23; json_version is "1.0" in all of them.
+// utils/serialize.h of cudnn-frontend 1.5 to 1.32; json_version is "1.0" up to 1.26 and "2.0" from 1.27 on.
 //
 // cudnn-frontend writes an attention node before it expands it, so one
 // node is a whole AttentionSpec. What its JSON leaves out, by version:
@@ -8,8 +8,8 @@
 //   asked
 //             for and which was chosen; alignments
 //   to 1.19   ragged offsets. They are concluded where token counts or the statistics' strides tell
-//   from 1.20 the type of ragged offsets. INT32 unless a stored plan tells
-//   1.14 up   the port of a block mask, which is written as "Q": whichever of the two is lost there is found
+//   1.20 on   to 1.26 the type of ragged offsets. INT32 unless a stored plan tells
+//   1.14 on   to 1.23 the port of a block mask, which is written as "Q": whichever of the two is lost there is found
 //             again among the tensors that no port names
 // In a serialized graph K (backward: V too) is transposed already, and is turned back.
 #pragma once

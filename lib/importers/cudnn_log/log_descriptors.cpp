@@ -75,15 +75,20 @@ bool is_graph_part(const std::string& kind) {
 
 void LoggedDescriptors::create(const std::string& kind) {
   open_[kind].clear();
+  if (kind == graph_kind) cut_graph_attributes_ = 0;
 }
 
 void LoggedDescriptors::set(const log::LogTree& message) {
   const log::LogNode& root = message.root;
   const log::LogNode* receiver = root.find("descriptor");
   const std::string name = value_word(root.find("attributeName"));
-  if (receiver == nullptr || name.empty() || message.cut) return;
-  LoggedAttribute attribute{value_word(root.find("attributeType")), {}};
+  if (receiver == nullptr) return;
   const std::string kind = log::descriptor_kind(receiver->type);
+  if (name.empty() || message.cut) {
+    if (kind == graph_kind) ++cut_graph_attributes_;
+    return;
+  }
+  LoggedAttribute attribute{value_word(root.find("attributeType")), {}};
   std::vector<std::string> kinds;
   for (const log::LogNode& child : root.children) {
     if (child.key.empty() || child.key.front() != '[') continue;
@@ -92,6 +97,12 @@ void LoggedDescriptors::set(const log::LogTree& message) {
   }
   if (name == "CUDNN_ATTR_OPERATIONGRAPH_OPS") set_operations(std::move(kinds));
   open_[kind][name] = std::move(attribute);
+}
+
+const std::map<std::string, LoggedAttribute>& LoggedDescriptors::graph_attributes() const {
+  static const std::map<std::string, LoggedAttribute> none;
+  const auto open = open_.find(graph_kind);
+  return open == open_.end() ? none : open->second;
 }
 
 void LoggedDescriptors::set_operations(std::vector<std::string> kinds) {
@@ -211,6 +222,8 @@ void LoggedDescriptors::find_math(LoggedDescriptor& operation) {
 
 void LoggedDescriptors::next_graph() {
   ++graph_;
+  open_.erase(graph_kind);
+  cut_graph_attributes_ = 0;
   new_tensors_.clear();
   destroyed_tensors_.clear();
   graph_operations_.clear();

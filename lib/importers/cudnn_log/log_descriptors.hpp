@@ -14,6 +14,8 @@
 
 namespace attnprobe::importers {
 
+inline constexpr const char* graph_kind = "OPERATIONGRAPH";
+
 /// Where the log shows a port of an operation: in the trees, below `path`, or only when it is set.
 struct LoggedPort {
   std::string kind;       ///< "OPERATION_MATMUL"
@@ -95,6 +97,10 @@ class LoggedDescriptors {
   /// The operations that were finalized last before that, if they are
   /// of these kinds in this order: they are the graph's. Else empty.
   const std::vector<LoggedDescriptorPointer>& last_operations() const { return last_operations_; }
+  /// What else the current graph was told, by name: CUDNN_ATTR_OPERATIONGRAPH_HANDLE, ….
+  const std::map<std::string, LoggedAttribute>& graph_attributes() const;
+  /// Messages that set something of the current graph and were cut off before they name it.
+  size_t cut_graph_attributes() const { return cut_graph_attributes_; }
 
  private:
   void finalize_tensor(LoggedDescriptorPointer tensor);
@@ -115,6 +121,7 @@ class LoggedDescriptors {
   std::map<std::string, size_t> tensors_at_;  ///< how many tensors there were at an address
   std::vector<std::string> graph_operations_;
   std::vector<LoggedDescriptorPointer> last_operations_;
+  size_t cut_graph_attributes_ = 0;
 };
 
 }  // namespace attnprobe::importers

@@ -10,8 +10,6 @@
 namespace attnprobe::importers {
 namespace {
 
-constexpr const char* graph_kind = "OPERATIONGRAPH";
-
 // Attributes that an OpGraph has no place for, and the values with which they change nothing (cudnn_graph.h's
 // defaults). Any other attribute that is not read here is said to be missing.
 const std::map<std::string, std::vector<std::string>> harmless_attributes{
@@ -65,10 +63,38 @@ class LogImport {
       for (const char* end : {"subgraphInputUid", "subgraphOutputUid"})
         if (const log::LogNode* uid = operation.tree->find(end); uid != nullptr && uid->value != "-1")
           require_tensor(*uid);
+    read_graph_attributes();
     return std::move(result_);
   }
 
  private:
+  // The graph's tree shows operations alone.
+  void read_graph_attributes() {
+    if (known_ == nullptr) {
+      result_.missing.emplace_back(
+          "whether extents may change when the graph runs: the log does not have the calls that made it");
+      return;
+    }
+    for (const auto& [name, attribute] : known_->graph_attributes()) {
+      const bool is_true = attribute.values == std::vector<std::string>{"true"};
+      if (name == graph::dynamic_shapes_attribute.name)
+        result_.graph.dynamic_shapes = is_true;
+      else if (name == graph::override_shapes_attribute.name)
+        result_.graph.override_shapes = is_true;
+      else if (name != "CUDNN_ATTR_OPERATIONGRAPH_OPS" && name != "CUDNN_ATTR_OPERATIONGRAPH_HANDLE")
+        result_.missing.push_back(fmt::format("{} = {} of the graph: attnprobe has no such attribute", name,
+                                              fmt::join(attribute.values, ", ")));
+    }
+    // Programs give the graph their handle, and few of them anything else.
+    if (const size_t cut = known_->cut_graph_attributes(); cut == 1)
+      result_.inferred.emplace_back(
+          "extents do not change when the graph runs: cuDNN cut off the one message that could say so, which is taken "
+          "to set the handle");
+    else if (cut > 1)
+      result_.missing.push_back(fmt::format(
+          "whether extents may change when the graph runs: cuDNN cut off {} messages that set attributes of it", cut));
+  }
+
   void require_tensor(const log::LogNode& uid) const {
     const auto& tensors = result_.graph.tensors;
     const graph::Uid wanted = logged_integer(uid);

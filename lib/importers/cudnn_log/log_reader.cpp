@@ -37,7 +37,7 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
   const bool destroys = call.function == "cudnnBackendDestroyDescriptor";
   if (!creates && !sets && !finalizes && !destroys) return std::nullopt;
   const std::string kind = kind_in_message(call);
-  const bool is_graph = kind == "OPERATIONGRAPH";
+  const bool is_graph = kind == graph_kind;
   if (!is_graph && !is_graph_part(kind)) return std::nullopt;
   if (destroys && kind != "TENSOR") return std::nullopt;
   // A message that was cut off has no trailer that tells its thread; only graphs' are that long.
@@ -49,7 +49,7 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
   const log::LogTree message = log::parse_log_tree(call.lines);
   if (sets) {
     thread.set(message);
-    if (is_graph) state_->last_graph_thread = call.thread;
+    if (is_graph && !call.thread.empty()) state_->last_graph_thread = call.thread;
     return std::nullopt;
   }
   if (destroys) {

@@ -1,7 +1,7 @@
 // What plans did that they should not, as an errata file of cudnn-frontend (CUDNN_ERRATA_JSON_FILE).
 //
 // Who obeys such a file: a program that calls check_errata() for each plan (cudnn_frontend_Errata.h), as PyTorch does
-// for convolutions but not for attention. cudnn-frontend 1.23 calls it nowhere itself, not in plans.h either, so a
+// for convolutions but not for attention. cudnn-frontend 1.32 calls it nowhere itself, not in plans.h either, so a
 // program that has its attention from the graph API must call it, or give the `plan_name` of each rule to
 // Graph::deselect_engines(), which looks for it in the plan's name as text.
 #pragma once

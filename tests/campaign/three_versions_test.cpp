@@ -1,0 +1,59 @@
+// What holds of every cuDNN, asked of the oldest, the tests' own and the newest that are here.
+#include <filesystem>
+
+#include "attention/config.hpp"
+#include "base/text.hpp"
+#include "catch.hpp"
+#include "gpu/catalogue.hpp"
+#include "libraries.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::three_versions_test {
+
+using campaign::Result;
+using campaign::Verdict;
+
+namespace {
+
+std::vector<attention::AttentionConfig> features() {
+  std::vector<attention::AttentionConfig> all;
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() / "configs/features"))
+    for (auto& config : attention::load_configs(file.path().string())) all.push_back(std::move(config));
+  return all;
+}
+
+std::vector<Result> ask(const std::vector<attention::AttentionConfig>& configs, const std::string& library) {
+  campaign::CampaignOptions options;
+  options.cudnn = library;
+  options.walk.plans = probe::Plans::none;
+  options.walk.sweep_where_none = false;
+  return campaign::run_campaign(campaign::questions_of(configs), gpu::simulated_targets("h200,b200"), options).results;
+}
+
+}  // namespace
+
+TEST_CASE("no graph of a feature is invalid, and none is refused or crashes, but for what a rule says of that cuDNN",
+          "[campaign][versions]") {
+  const auto configs = features();
+  REQUIRE(configs.size() > 150);
+  const auto three = three_libraries();
+  REQUIRE_FALSE(three.empty());
+  for (const Library& library : three) {
+    const auto results = ask(configs, library.path);
+    REQUIRE(results.size() == 2 * configs.size());
+    size_t supported = 0;
+    for (const Result& result : results) {
+      INFO("cuDNN " << result.cudnn_version << ", " << result.config.spec.name << ' '
+                    << name_of(result.config.spec.pass) << " on " << result.target.id);
+      CHECK(result.cudnn_version == library.version);
+      supported += result.verdict == Verdict::supported ? 1 : 0;
+      const bool is_ruled = !result.requirements.empty() || !result.warnings.empty();
+      if (is_ruled || result.verdict == Verdict::supported) continue;
+      CHECK(result.verdict == Verdict::unsupported);
+      CHECK(campaign::expected(result) != attention::ExpectedVerdict::supported);
+    }
+    CHECK(supported > 250);
+  }
+}
+
+}  // namespace attnprobe::test::three_versions_test
