@@ -10,6 +10,7 @@ find_package_handle_standard_args(Zip REQUIRED_VARS ZIP_LIBRARY ZIP_INCLUDE_DIR
 if(Zip_FOUND AND NOT TARGET zip::zip)
   add_library(zip::zip UNKNOWN IMPORTED)
   set_target_properties(zip::zip PROPERTIES IMPORTED_LOCATION "${ZIP_LIBRARY}"
-                                            INTERFACE_INCLUDE_DIRECTORIES "${ZIP_INCLUDE_DIR}")
+                                            INTERFACE_INCLUDE_DIRECTORIES "${ZIP_INCLUDE_DIR}"
+                                            INTERFACE_LINK_LIBRARIES ZLIB::ZLIB)  # where it is static
 endif()
 mark_as_advanced(ZIP_LIBRARY ZIP_INCLUDE_DIR)

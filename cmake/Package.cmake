@@ -3,7 +3,13 @@
 # it is good only for the compiler that built it.
 set(CPACK_PACKAGE_NAME attnprobe)
 set(CPACK_PACKAGE_VENDOR attnprobe)
-set(CPACK_PACKAGE_CONTACT "the attnprobe project <attnprobe@localhost>")
+# Who makes a package answers for it, by Debian's own variables.
+if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
+  set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
+else()
+  set(CPACK_PACKAGE_CONTACT "whoever built this package <nobody@localhost.invalid>")
+endif()
+set(CPACK_PACKAGE_HOMEPAGE_URL "${PROJECT_HOMEPAGE_URL}")
 set(CPACK_PACKAGE_DIRECTORY "${PROJECT_BINARY_DIR}/packages")
 set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_GENERATOR DEB TGZ)
@@ -42,4 +48,8 @@ endif()
 install(FILES "${PROJECT_BINARY_DIR}/attnprobe.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program OPTIONAL)
 install(FILES scripts/packaging/attnprobe.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         RENAME attnprobe COMPONENT program)
+# Debian's places of both shells; from a tarball, fpath and fish_complete_path are told.
+install(FILES scripts/packaging/attnprobe.zsh DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions"
+        RENAME _attnprobe COMPONENT program)
+install(FILES scripts/packaging/attnprobe.fish DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)
 include(CPack)

@@ -36,6 +36,43 @@ KEYS = {
 }
 CONTROL = 2
 
+# Text that is too faint for WCAG AA on the background that is really behind it.
+FAINT = """((root) => {
+  const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => {
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data];
+  };
+  const linear = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const luminance = (colour) => {
+    const [red, green, blue] = rgba(colour).map((value) => linear(value / 255));
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const background = (node) => {
+    for (; node; node = node.parentElement) {
+      const colour = getComputedStyle(node).backgroundColor;
+      if (rgba(colour)[3] === 255) return colour;
+    }
+    return "white";
+  };
+  const seen = new Set(), found = [];
+  for (const node of document.querySelectorAll(`${root} *`)) {
+    const hasText = [...node.childNodes].some((child) => child.nodeType === Node.TEXT_NODE && child.data.trim());
+    if (!hasText || !node.checkVisibility() || node.disabled) continue;
+    const colours = [getComputedStyle(node).color, background(node)];
+    if (seen.has(colours.join())) continue;
+    seen.add(colours.join());
+    const [dark, light] = colours.map(luminance).sort((a, b) => a - b);
+    const contrast = (light + 0.05) / (dark + 0.05);
+    const name = `${node.localName}.${node.className} "${node.textContent.slice(0, 30)}"`;
+    if (contrast < 4.5) found.push(`${name} ${contrast.toFixed(2)}`);
+  }
+  return { found, pairs: seen.size };
+})"""
+
 MIDDLE = """(element) => {
   element.scrollIntoView({ block: "center", inline: "center" });
   const { x, y, width, height } = element.getBoundingClientRect();

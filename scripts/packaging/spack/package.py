@@ -1,0 +1,58 @@
+# Spack's recipe: packages/attnprobe/package.py of a repository of packages (spack repo create, spack repo add).
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class Attnprobe(CMakePackage):
+    """Asks cuDNN which fused-attention graphs it supports on which GPU, and why not. cuDNN is loaded at run time; no GPU is needed."""
+
+    homepage = "https://github.com/OWNER/attnprobe"
+    git = "https://github.com/OWNER/attnprobe.git"
+
+    license("Apache-2.0")
+
+    version("main", branch="main")
+    version("0.1.0", tag="v0.1.0")
+
+    variant("tcmalloc", default=True, description="Allocate with gperftools: cuDNN spends a fifth of an answer in malloc")
+
+    generator("ninja")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("cereal")
+    depends_on("cli11")
+    depends_on("fmt")
+    depends_on("libzip")
+    depends_on("nlohmann-json@3.9:")
+    depends_on("re2")
+    depends_on("spdlog")
+    depends_on("sqlite")
+    depends_on("xxhash")
+    depends_on("xz")
+    depends_on("zlib-api")
+    depends_on("gperftools", when="+tcmalloc")
+
+    # Their headers are compiled with, and the library that is there is what attnprobe asks.
+    depends_on("cudnn@9.14:9", type=("build", "run"))
+    depends_on("cuda", type=("build", "run"))
+
+    conflicts("%gcc@:11", msg="attnprobe is C++20: GCC 12 or later")
+    conflicts("platform=darwin", msg="cuDNN is not there")
+    conflicts("platform=windows", msg="attnprobe is for Linux")
+
+    def cmake_args(self):
+        args = [
+            self.define("ATTNPROBE_BUILD_TESTS", False),
+            self.define("CUDNN_ROOT", self.spec["cudnn"].prefix),
+            self.define("CUDA_RUNTIME_INCLUDE_DIR", self.spec["cuda"].prefix.include),
+        ]
+        # Found where it lies, so it has to be left out by hand.
+        if self.spec.satisfies("~tcmalloc"):
+            args.append(self.define("ATTNPROBE_TCMALLOC", "ATTNPROBE_TCMALLOC-NOTFOUND"))
+        return args
+
+    def setup_run_environment(self, env):
+        env.set("ATTNPROBE_CUDNN", self.spec["cudnn"].prefix)

@@ -1,0 +1,25 @@
+# An overlay port: vcpkg install attnprobe --overlay-ports=scripts/packaging/vcpkg
+# With the hash of a release's archive in the place of SHA512 0 it is a port for microsoft/vcpkg.
+vcpkg_from_github(
+  OUT_SOURCE_PATH SOURCE_PATH
+  REPO OWNER/attnprobe
+  REF "v${VERSION}"
+  SHA512 0
+  HEAD_REF main
+)
+
+vcpkg_cmake_configure(
+  SOURCE_PATH "${SOURCE_PATH}"
+  OPTIONS
+    -DATTNPROBE_BUILD_TESTS=OFF
+    -DATTNPROBE_TCMALLOC=ATTNPROBE_TCMALLOC-NOTFOUND
+)
+vcpkg_cmake_install()
+
+vcpkg_copy_tools(TOOL_NAMES attnprobe AUTO_CLEAN)
+# The program looks for it beside itself first.
+file(COPY "${CURRENT_PACKAGES_DIR}/lib/attnprobe/libattnprobe_null_driver.so" DESTINATION "${CURRENT_PACKAGES_DIR}/tools/${PORT}")
+vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/attnprobe)
+file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
+
+vcpkg_install_copyright(FILE_LIST "${SOURCE_PATH}/LICENSE")

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Builds the documentation site, whose links and navigation have to be whole, and one with every error that it finds.
+
+  tests/docs/check_docs_site.py build/attnprobe             needs python3-markdown-it
+  tests/docs/check_docs_site.py build/attnprobe --browser   and opens each page in Chromium (scripts/dev/check-site)
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts/dev"
+
+NAVIGATION = """{"parts": [{"part": "All", "about": "", "pages": [
+  {"page": "README.md"}, {"page": "docs/a.md"}, {"page": "docs/a.md"}, {"page": "docs/gone.md"}]}]}"""
+A = """# A page
+
+## One & two
+
+[itself](#one--two) [no heading](#three) [another's](../README.md#nothing) [no page](b.md) [a file](../CMakeLists.txt) [outside](../../x)
+"""
+WANTED = {
+    "docs/navigation.json: docs/a.md stands there twice",
+    "docs/navigation.json: there is no page docs/gone.md",
+    "docs/navigation.json lacks docs/forgotten.md",
+    "docs/a.md: #three: docs/a.md has no heading #three",
+    "docs/a.md: ../README.md#nothing: README.md has no heading #nothing",
+    "docs/a.md: b.md leads nowhere",
+    "docs/a.md: ../../x leads nowhere",
+}
+
+
+def build(scripts, program, folder):
+    return subprocess.run([scripts / "docs-site", "-o", folder, "--program", program], capture_output=True, text=True)
+
+
+def main():
+    program = sys.argv[1]
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        whole = build(SCRIPTS, program, place / "site")
+        print(whole.stdout, end="")
+        if whole.returncode == 77:
+            return 0
+        if whole.returncode:
+            print(whole.stderr)
+            return 1
+        if "--browser" in sys.argv:
+            seen = subprocess.run([SCRIPTS / "check-site", place / "site"])
+            if seen.returncode == 77:
+                print("SKIPPED: no Chromium on this machine (Debian: chromium)")
+            return 0 if seen.returncode == 77 else seen.returncode
+
+        broken = place / "broken"
+        (broken / "docs").mkdir(parents=True)
+        (broken / "scripts").mkdir()
+        shutil.copytree(SCRIPTS, broken / "scripts/dev")
+        (broken / "CMakeLists.txt").write_text("project(attnprobe VERSION 1.2.3 LANGUAGES CXX)\n")
+        (broken / "README.md").write_text("# The first\n")
+        (broken / "docs/a.md").write_text(A)
+        (broken / "docs/forgotten.md").write_text("# Forgotten\n")
+        (broken / "docs/navigation.json").write_text(NAVIGATION)
+        found = build(broken / "scripts/dev", program, broken / "site")
+        errors = {line.removeprefix("docs-site: ") for line in found.stderr.splitlines()}
+        if found.returncode != 1 or errors != WANTED:
+            print(f"FAILED: exit code {found.returncode}; not found: {WANTED - errors}; unexpected: {errors - WANTED}")
+            return 1
+        if not (broken / "site/files/CMakeLists.txt.txt").exists():
+            print("FAILED: the site has no copy of a file that a page links to")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

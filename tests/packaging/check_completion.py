@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""What Tab offers in bash, zsh and fish: tests/packaging/check_completion.py build/attnprobe"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
+# A line, something that has to be offered, with the beginning of its description where the shell shows one, and something that must not.
+LINES = (
+    ("attnprobe ma", "matrix", "Configs on many GPUs", "merge"),
+    ("attnprobe matrix --sh", "--shard", "i/n: only the i-th", "--heads"),
+    ("attnprobe --plan", "--plans", "none; first: compile", "--shard"),  # its description stands below it in --help
+    ("attnprobe probe --qui", "--quick", "--sweep: where nothing works", "--quick{false}"),
+    ("attnprobe cudnn f", "fetch", "bring releases", "remove"),
+    ("attnprobe cudnn fetch --one", "--one-of-each-minor", "the newest release", "--shard"),
+)
+BASH = """source {script}; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _attnprobe; printf '%s\\n' "${{COMPREPLY[@]}}" """
+# Without a terminal zsh completes nothing: _describe is told what would be offered, and here it prints that.
+ZSH = """compdef() {{}}; source {script}
+_describe() {{ [[ $1 == -o ]] && shift; local name=$2; print -rl -- ${{(M)${{(P)name}}:#$PREFIX*}}; }}
+_files() {{}}
+words=({line}); CURRENT=$#words; PREFIX=$words[-1]; _attnprobe"""
+FISH = "source {script}; complete -C '{line}'"
+SHELLS = (("bash", ["--norc", "-c"], BASH, False), ("zsh", ["-f", "-c"], ZSH, True), ("fish", ["--no-config", "-c"], FISH, True))
+
+
+def main():
+    failed, skipped = 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "attnprobe").symlink_to(pathlib.Path(sys.argv[1]).resolve())
+        environment = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8"}
+        for shell, options, script, has_descriptions in SHELLS:
+            if not shutil.which(shell):
+                skipped.append(shell)
+                continue
+            for line, wanted, description, unwanted in LINES:
+                text = script.format(script=PACKAGING / f"attnprobe.{shell}", line=line)
+                run = subprocess.run([shell, *options, text], capture_output=True, text=True, env=environment)
+                offered = [one.replace("\t", ":") for one in run.stdout.splitlines()]
+                right = any(one.startswith(f"{wanted}:{description}") if has_descriptions else one == wanted for one in offered)
+                if not right or run.stderr or any(one.split(":")[0] == unwanted for one in offered):
+                    print(f'FAILED: {shell}: "{line}" offers {offered} {run.stderr}')
+                    failed += 1
+    print(f"{failed} failed" if failed else "all good")
+    if skipped and not failed:
+        print(f"SKIPPED: {', '.join(skipped)} is not installed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The recipes of scripts/packaging against CMakeLists.txt: version, address, and what a build looks for."""
+
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGING = ROOT / "scripts/packaging"
+# What CMakeLists.txt looks for -> its name for conda-forge, Spack, vcpkg.
+NAMES = {
+    "nlohmann_json": ("nlohmann_json", "nlohmann-json", "nlohmann-json"),
+    "fmt": ("fmt", "fmt", "fmt"),
+    "spdlog": ("spdlog", "spdlog", "spdlog"),
+    "CLI11": ("cli11", "cli11", "cli11"),
+    "ZLIB": ("zlib", "zlib-api", "zlib"),
+    "LibLZMA": ("liblzma-devel", "xz", "liblzma"),
+    "SQLite3": ("sqlite", "sqlite", "sqlite3"),
+    "RE2": ("re2", "re2", "re2"),
+    "Zip": ("libzip", "libzip", "libzip"),
+    "CudnnHeaders": ("libcudnn-dev", "cudnn", "cudnn"),
+    "xxhash.h": ("xxhash", "xxhash", "xxhash"),
+    "cereal/cereal.hpp": ("cereal", "cereal", "cereal"),
+}
+# Of the headers of the CUDA runtime, which those of cuDNN include; of the build itself.
+MORE = ({"cuda-cudart-dev", "cmake", "ninja"}, {"cuda", "cmake", "c", "cxx", "gperftools"}, {"cuda", "vcpkg-cmake", "vcpkg-cmake-config"})
+
+
+def main():
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    version = re.search(r"project\(attnprobe VERSION ([\d.]+)", cmake)[1]
+    address = re.search(r'HOMEPAGE_URL "([^"]+)"', cmake)[1]
+    conda = (PACKAGING / "conda/recipe.yaml").read_text()
+    spack = (PACKAGING / "spack/package.py").read_text()
+    vcpkg = json.loads((PACKAGING / "vcpkg/vcpkg.json").read_text())
+    portfile = (PACKAGING / "vcpkg/portfile.cmake").read_text()
+    wanted = set(re.findall(r"^find_package\((\w+)", cmake, re.M)) - {"Threads"} | set(re.findall(r"^find_path\(\w+ (\S+)", cmake, re.M))
+    requirements = conda.partition("requirements:")[2].partition("ignore_run_exports:")[0]
+    listed = (
+        set(re.findall(r"^    - ([\w-]+)", requirements, re.M)),
+        set(re.findall(r'depends_on\("([\w-]+)', spack)),
+        {entry if isinstance(entry, str) else entry["name"] for entry in vcpkg["dependencies"]},
+    )
+    errors = [f"CMakeLists.txt looks for {name}, which tests/packaging/check_recipes.py does not know" for name in wanted - NAMES.keys()]
+    for which, manager in enumerate(("conda/recipe.yaml", "spack/package.py", "vcpkg/vcpkg.json")):
+        needs = {NAMES[name][which] for name in wanted & NAMES.keys()}
+        errors += [f"{manager} lacks {name}" for name in needs - listed[which]]
+        errors += [f"{manager} has {name}, which CMakeLists.txt does not look for" for name in listed[which] - needs - MORE[which]]
+    for manager, text in (("conda/recipe.yaml", conda), ("spack/package.py", spack), ("vcpkg/vcpkg.json", json.dumps(vcpkg))):
+        if f'"{version}"' not in text:
+            errors.append(f"{manager} is not of version {version}")
+        if address not in text:
+            errors.append(f"{manager} does not name {address}")
+    if f"REPO {address.removeprefix('https://github.com/')}" not in portfile:
+        errors.append(f"vcpkg/portfile.cmake does not fetch {address}")
+    if f"uses: {address.removeprefix('https://github.com/')}@" not in (ROOT / "docs/ci/README.md").read_text():
+        errors.append(f"docs/ci/README.md does not use {address}")
+    for error in errors:
+        print(f"FAILED: {error}")
+    return 1 if errors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
