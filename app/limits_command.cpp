@@ -13,7 +13,7 @@
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
-#include "limits/limits.hpp"
+#include "limits/find_limits.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"

@@ -1,7 +1,7 @@
 // What becomes of rows when all is asked: why their runs end, and which rows are alike. Not installed.
 #pragma once
 
-#include "limits/limits.hpp"
+#include "limits/find_limits.hpp"
 
 namespace attnprobe::limits {
 

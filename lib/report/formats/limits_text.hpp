@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "limits/limits.hpp"
+#include "limits/find_limits.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::report {

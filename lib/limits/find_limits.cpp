@@ -1,4 +1,4 @@
-#include "limits/limits.hpp"
+#include "limits/find_limits.hpp"
 
 #include <fmt/format.h>
 

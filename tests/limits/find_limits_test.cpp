@@ -1,12 +1,12 @@
 // Limits asked of cuDNN: the same as asking everything.
-#include "limits/limits.hpp"
+#include "limits/find_limits.hpp"
 
 #include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "report/formats/limits_text.hpp"
 #include "support.hpp"
 
-namespace attnprobe::test::limits_test {
+namespace attnprobe::test::find_limits_test {
 
 using namespace attnprobe::limits;
 
@@ -128,4 +128,4 @@ TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
              ContainsSubstring("takes one field, or two for a map"));
 }
 
-}  // namespace attnprobe::test::limits_test
+}  // namespace attnprobe::test::find_limits_test
