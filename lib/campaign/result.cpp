@@ -293,7 +293,8 @@ std::string_view answer_word(const Result& result) {
 }
 
 std::string text_of(const WayOut& way) {
-  const auto more = [](double ratio, const char* what) {
+  const auto more = [](double ratio, const char* what) -> std::string {
+    if (ratio >= 2) return fmt::format(", {:.2g} times the {}", ratio, what);
     return ratio > 1.005 ? fmt::format(", {:.0f} % more {}", 100 * (ratio - 1), what) : "";
   };
   return fmt::format("{}: supported here, by engine {}{}{}", fmt::join(way.changes, "; and "), way.engine,

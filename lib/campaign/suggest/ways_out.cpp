@@ -20,13 +20,19 @@ using attention::AttentionSpec;
 struct Candidate {
   std::vector<const Change*> changes;
   AttentionSpec spec;
+  double work = 1, memory = 1;  // see WayOut
 };
 
-int cost_of(const Candidate& candidate) {
+// What is paid first, then how much of it. Two changes cost more than one of the same kind of price.
+std::pair<int, double> price_of(const Candidate& candidate) {
   int cost = 0;
-  // Two changes cost more than one of the same kind of price.
   for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
-  return cost;
+  return {cost, candidate.work + candidate.memory};
+}
+
+void sort_by_price(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return price_of(a) < price_of(b); });
 }
 
 // Elements of Q, K, V and O: what a call moves at least.
@@ -77,24 +83,27 @@ class Suggester {
     std::vector<Candidate> singles, pairs;
     for (const auto& change : changes_)
       if (auto made = with({&change})) singles.push_back(std::move(*made));
+    sort_by_price(singles);
     take(singles);
     if (result_.ways_out.empty() && suggest_.two_at_a_time) {
       for (size_t a = 0; a < changes_.size(); ++a)
         for (size_t b = a + 1; b < changes_.size(); ++b)
           if (changes_[a].kind != changes_[b].kind)
             if (auto made = with({&changes_[a], &changes_[b]})) pairs.push_back(std::move(*made));
-      std::stable_sort(pairs.begin(), pairs.end(),
-                       [](const auto& a, const auto& b) { return cost_of(a) < cost_of(b); });
+      sort_by_price(pairs);
       take(pairs);
     }
   }
 
  private:
   std::optional<Candidate> with(std::vector<const Change*> changes) const {
-    Candidate candidate{std::move(changes), result_.config.spec};
+    Candidate candidate{.changes = std::move(changes), .spec = result_.config.spec};
     for (const Change* change : candidate.changes) change->make(candidate.spec);
     if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == to_json(result_.config.spec))
       return std::nullopt;
+    const double before = attention_flop(result_.config.spec), calls = calls_of(candidate);
+    if (before > 0) candidate.work = calls * attention_flop(candidate.spec) / before;
+    candidate.memory = calls * elements_of(candidate.spec) / elements_of(result_.config.spec);
     return candidate;
   }
 
@@ -183,9 +192,8 @@ class Suggester {
         way.engine = config.engine;
         break;
       }
-    const double before = attention_flop(result_.config.spec), calls = calls_of(candidate);
-    way.work = before > 0 ? calls * attention_flop(candidate.spec) / before : 1;
-    way.memory = calls * elements_of(candidate.spec) / elements_of(result_.config.spec);
+    way.work = candidate.work;
+    way.memory = candidate.memory;
     way.spec = candidate.spec;
     way.compiled = suggest_.compile;
     way.reproduce = answer.reproduce;

@@ -37,7 +37,7 @@ class Notes {
   std::vector<std::string> texts_;
 };
 
-std::string joined(const std::vector<std::string>& words) {
+std::string comma_list(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -91,7 +91,7 @@ std::string runs_text(const Question& question, const Limits& limits, const Line
         fmt::format(" (no end found; {} {})", runs.back().last, *line.end_compiled ? "compiles" : "does not compile");
   for (const auto& edge : row.edges)
     if (limits.labels[static_cast<size_t>(edge.label)] == label) numbers.insert(notes.add(reason_text(edge.point)));
-  return joined(parts) + (numbers.empty() ? "" : fmt::format("  [{}]", fmt::join(numbers, ", ")));
+  return comma_list(parts) + (numbers.empty() ? "" : fmt::format("  [{}]", fmt::join(numbers, ", ")));
 }
 
 // A row of which nothing is taken: why not, at most two reasons.
@@ -256,15 +256,15 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
     if (question.configs.size() > 1) {
       std::vector<std::string> names;
       for (const size_t c : line.configs) names.push_back(question.configs[c].spec.name);
-      cells.push_back(joined(names));
+      cells.push_back(comma_list(names));
     }
     for (const auto& values : line.varied) {
       std::vector<std::string> words;
       for (const auto& value : values) words.push_back(limits::text_of(value));
-      cells.push_back(joined(words));
+      cells.push_back(comma_list(words));
     }
-    cells.push_back(joined(targets_of(question, line)));
-    if (question.cudnns.size() > 1) cells.push_back(joined(versions_of(question, line)));
+    cells.push_back(comma_list(targets_of(question, line)));
+    if (question.cudnns.size() > 1) cells.push_back(comma_list(versions_of(question, line)));
     const bool none = std::none_of(first.runs.begin(), first.runs.end(),
                                    [&](const auto& run) { return is_label_taken(limits, run); }) &&
                       std::none_of(first.points.begin(), first.points.end(), limits::is_taken);

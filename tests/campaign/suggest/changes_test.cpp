@@ -134,9 +134,10 @@ TEST_CASE("Two changes are made together where one is not enough", "[suggest]") 
   const Run both = run_attnprobe(
       "suggest --heads 4 --seqlen 256 --head-dim 100 --dtype f32 --target h100 --keep cudnn,target --format json");
   const Json result = both.json()["results"][0];
-  REQUIRE_FALSE(result["ways_out"].empty());
-  CHECK(result["ways_out"][0]["changes"].size() == 2);
-  CHECK(result["ways_out"][0]["kinds"] == Json{"head_dim", "dtype"});
+  const auto& ways = result["ways_out"];
+  const auto is_meant = [](const Json& way) { return way["kinds"] == Json{"head_dim", "dtype"}; };
+  CHECK(std::any_of(ways.begin(), ways.end(), is_meant));
+  for (const auto& way : ways) CHECK(way["changes"].size() == 2);
 }
 
 TEST_CASE("The config that works is written", "[suggest]") {
