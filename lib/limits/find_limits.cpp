@@ -52,12 +52,6 @@ Point point_of(const Result& result) {
   return point;
 }
 
-std::string label_text(const Point& point, Shown shown) {
-  if (shown == Shown::engine && point.engine) return fmt::format("{}, engine {}", point.word, *point.engine);
-  if (shown == Shown::category && !point.category.empty()) return fmt::format("{}, {}", point.word, point.category);
-  return point.word;
-}
-
 class Asker {
  public:
   Asker(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer)
@@ -263,6 +257,12 @@ class Asker {
 };
 
 }  // namespace
+
+std::string label_text(const Point& point, Shown shown) {
+  if (shown == Shown::engine && point.engine) return fmt::format("{}, engine {}", point.word, *point.engine);
+  if (shown == Shown::category && !point.category.empty()) return fmt::format("{}, {}", point.word, point.category);
+  return point.word;
+}
 
 bool is_taken(const Point& point) {
   return point.word == "yes" || point.word == "but";

@@ -49,6 +49,9 @@ struct Point {
 /// Whether cuDNN takes it: yes, but.
 bool is_taken(const Point& point);
 
+/// "yes", "yes, engine 8", "no, head_dim".
+std::string label_text(const Point& point, Shown shown);
+
 struct Question {
   std::vector<attention::AttentionConfig> configs;
   std::vector<Axis> vary;  ///< each combination of their values is a row; a range has all its values asked

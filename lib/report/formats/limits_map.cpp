@@ -12,7 +12,6 @@ namespace attnprobe::report {
 namespace {
 
 using limits::Limits;
-using limits::Point;
 using limits::Question;
 using limits::Row;
 
@@ -35,13 +34,6 @@ std::vector<Map> maps_of(const Question& question, const Limits& limits) {
     maps[place->second].rows.push_back(&row);
   }
   return maps;
-}
-
-std::string label_of(const Point& point, limits::Shown shown) {
-  if (shown == limits::Shown::engine && point.engine) return fmt::format("{}, engine {}", point.word, *point.engine);
-  if (shown == limits::Shown::category && !point.category.empty())
-    return fmt::format("{}, {}", point.word, point.category);
-  return point.word;
 }
 
 // What a label looks like, in the order in which labels were met.
@@ -112,7 +104,7 @@ std::string map_text(const Question& question, const Limits& limits, const TextS
     for (size_t y = map.rows.size(); y-- > 0;) {
       std::string line;
       for (size_t x = 0; x < width; ++x)
-        line += palette.letter(palette.place_of(label_of(point_at(limits, *map.rows[y], across, x), question.shown)));
+        line += palette.letter(palette.place_of(label_text(point_at(limits, *map.rows[y], across, x), question.shown)));
       out += fmt::format("  {:>8} {}\n", axis_text(up, y), line);
     }
     const std::string first = axis_text(across, 0), last = axis_text(across, width - 1);
@@ -140,9 +132,10 @@ std::string map_svg(const Question& question, const Limits& limits) {
     body += fmt::format("<text x=\"{}\" y=\"{}\" class=\"title\">{}</text>\n", left, y0 + 24, escaped(maps[m].title));
     for (size_t y = 0; y < maps[m].rows.size(); ++y)
       for (size_t x = 0; x < width;) {
-        const std::string label = label_of(point_at(limits, *maps[m].rows[y], across, x), question.shown);
+        const std::string label = label_text(point_at(limits, *maps[m].rows[y], across, x), question.shown);
         size_t end = x + 1;  // as far as the label goes on
-        while (end < width && label_of(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label) ++end;
+        while (end < width && label_text(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label)
+          ++end;
         const size_t place = palette.place_of(label);
         body += fmt::format(
             "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} {}: {} to {}: {}</title></rect>\n",
