@@ -82,4 +82,15 @@ int exit_code(const report::CellTable& table) {
   return gravest.code();
 }
 
+int exit_code(const report::CellTable& table, const std::function<bool(const report::Cell& cell)>& fails) {
+  Gravest gravest;
+  for (const report::Cell& cell : table.cells) {
+    Outcome outcome = outcome_of(table.answer(cell));
+    if (!outcome.environment_broken && !fails(cell)) continue;
+    outcome.met = false;
+    gravest.add(outcome);
+  }
+  return gravest.code();
+}
+
 }  // namespace attnprobe::app

@@ -1,6 +1,8 @@
 // What attnprobe's exit status says.
 #pragma once
 
+#include <functional>
+
 #include "base/error.hpp"
 #include "report/formats/report.hpp"
 #include "report/model/cells.hpp"
@@ -25,5 +27,7 @@ int exit_code(ErrorKind kind);
 int exit_code(const report::Results& results);
 /// The same of a matrix.
 int exit_code(const report::CellTable& table);
+/// Of a matrix in which only these cells fail, and what could not be asked.
+int exit_code(const report::CellTable& table, const std::function<bool(const report::Cell& cell)>& fails);
 
 }  // namespace attnprobe::app

@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/folder_lock.hpp"
 #include "base/text.hpp"
+#include "baseline.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
@@ -40,6 +41,7 @@ struct MatrixOptions {
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
   bool resume = false, overwrite = false, no_cache = false;
   campaign::CampaignOptions campaign;
+  BaselineOptions baseline;
 };
 
 // Where the configs come from, for messages.
@@ -152,38 +154,65 @@ void collect_finished(report::CellLog& log, report::CellCollector& cells) {
     spdlog::info("{} cells that this machine or somebody on it broke are asked again", broken.size());
 }
 
+// Where results go: a folder, or with --baseline alone nowhere but into the table.
+struct Results {
+  Results(const MatrixOptions& options, const report::CellHeader& header) : cells(header.axes) {
+    if (options.out.empty()) return;
+    folder.emplace(options.out);
+    log.emplace(folder->path / "cells.jsonl", header, present_cells(options));
+    collect_finished(*log, cells);
+  }
+  void add(const campaign::CellPlace& place, const campaign::Result& result) {
+    const Json cell = report::cell_json(result);
+    if (log) log->add(place, json_text(cell));
+    cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
+  }
+
+  std::optional<OutFolder> folder;
+  std::optional<report::CellLog> log;
+  report::CellCollector cells;
+};
+
+std::vector<bool> expectations_of(const campaign::Matrix& matrix) {
+  std::vector<bool> given;
+  for (const auto& question : matrix.questions) given.push_back(question.config.spec.expect.is_given);
+  return given;
+}
+
 int run_and_report(const MatrixOptions& options, const Shard& shard, const campaign::Matrix& matrix,
                    const std::string& command) {
-  const OutFolder folder(options.out);
-  report::CellLog log(folder.path / "cells.jsonl", report::header_of(matrix, options.campaign, options.title, command),
-                      present_cells(options));
-  report::CellCollector cells(log.axes());
-  collect_finished(log, cells);
+  std::optional<Baseline> baseline;
+  if (options.baseline.is_wanted())
+    baseline.emplace(options.baseline, std::string(trim(campaign::options_text(options.campaign, false))),
+                     options.files);
+  Results results(options, report::header_of(matrix, options.campaign, options.title, command));
   auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
-  places.erase(std::remove_if(places.begin(), places.end(), [&](const auto& place) { return log.has(place); }),
-               places.end());
+  if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
   Progress progress(places.size());
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
   Broken broken;
   campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
-    const Json cell = report::cell_json(result);
-    log.add(place, json_text(cell));
-    cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
+    results.add(place, result);
     progress.add(result);
     broken.add(result);
   });
   progress.end();
   broken.say();
-  log.sort();
-  const report::CellTable table = cells.take();
-  write_matrix_reports(folder.path, log, table);
-  print_text(fmt::format("{}\n{}\n", cells_summary(table), (folder.path / "index.html").string()));
-  if (!*campaign.stop) return exit_code(table);
-  spdlog::warn("stopped: {} of {} cells; --resume goes on", log.size(), all);
-  return interrupted;
+  const report::CellTable table = results.cells.take();
+  print_text(cells_summary(table) + "\n");
+  if (results.log) {
+    results.log->sort();
+    write_matrix_reports(results.folder->path, *results.log, table);
+    print_text((results.folder->path / "index.html").string() + "\n");
+  }
+  if (*campaign.stop) {
+    spdlog::warn("stopped: {} of {} cells{}", table.cells.size(), all, results.log ? "; --resume goes on" : "");
+    return interrupted;
+  }
+  return baseline ? baseline->finish(table, expectations_of(matrix), options.out) : exit_code(table);
 }
 
 fs::path cache_file(const std::string& named) {
@@ -197,8 +226,17 @@ std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vec
   throw Error(e.kind(), fmt::format("{}: \"targets\": {}", source_of(options.configs), e.what()));
 }
 
+void check_baseline(const MatrixOptions& options) {
+  if (options.out.empty() && !options.baseline.is_wanted())
+    throw Error(ErrorKind::usage, "nothing would be kept; allowed: --out FOLDER, --baseline FILE, or both");
+  if (options.baseline.update && !options.shard.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("--update: --shard {} asks only a part; allowed: the whole matrix", options.shard));
+}
+
 // Everything is looked at before the folder is touched.
 int matrix(MatrixOptions options) {
+  check_baseline(options);
   read_modes(options.modes, options.campaign.walk);
   const Shard shard = read_shard(options.shard);
   if (!options.configs.given())
@@ -262,22 +300,26 @@ void add_matrix(CLI::App& app, Run& run) {
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);
   const std::string output = "Output";
-  command->add_option("--out", options->out, "folder for cells.jsonl and the reports")->required()->group(output);
+  auto* out =
+      command->add_option("--out", options->out, "folder for cells.jsonl and the reports; needed without --baseline");
+  out->group(output);
   command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
   command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
       ->group(output);
   auto* resume =
       command->add_flag("--resume", options->resume,
                         "go on with what a killed run left in --out, and ask again what the environment broke");
-  resume->group(output);
+  resume->needs(out)->group(output);
   command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already")
       ->excludes(resume)
+      ->needs(out)
       ->group(output);
   command
       ->add_option("--cache", options->cache,
                    "file of answers that were given before; default: " + campaign::default_cache_file().string())
       ->group(output);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group(output);
+  add_baseline_options(*command, options->baseline);
   command->callback([options, &run] { run = [options] { return matrix(*options); }; });
 }
 

@@ -162,5 +162,29 @@ class GitLab(Job):
         self.assertEqual(self.read("attnprobe-baseline/report.json"), before)
 
 
+class Lock(Job):
+    """A lock file as the baseline of what the action runs."""
+
+    def test_got_worse(self):
+        matrix = [SCRIPTS / "hardware-matrix", "--targets", "h200,l40s", "--baseline", "attention.lock", "--outputs", "outputs", "--summary", "summary.md"]
+        missing = self.run_(*matrix, "--configs", "good.json")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("--update writes it", missing.stderr)
+        first = self.run_(*matrix, "--configs", "good.json", "--options=--update")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        self.assertEqual(len(self.read("attention.lock").splitlines()), 3)
+        same = self.run_(*matrix, "--configs", "good.json")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertIn("worse=false\n", self.read("outputs"))
+        (self.folder / "outputs").unlink()
+        worse = self.run_(*matrix, "--configs", "bad.json")
+        self.assertEqual(worse.returncode, 1, worse.stderr)
+        self.assertIn("worse=true\n", self.read("outputs"))
+        self.assertIn("2 cells compared: 2 worse\n", self.read("summary.md"))
+        comment = self.read("attnprobe-report/comment.md")
+        self.assertIn("### Got worse (2)", comment)
+        self.assertEqual(comment.count("| a | "), 2)
+
+
 if __name__ == "__main__":
     unittest.main()

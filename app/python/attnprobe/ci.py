@@ -51,8 +51,10 @@ def _add_matrix(parser: argparse.ArgumentParser) -> None:
     add("--targets", default="", help="as --target of attnprobe matrix; default: the files', else representative")
     add("--cudnn", default="", help='versions to fetch and ask ("9.14 latest"); default: the one that is found')
     add("--framework", default="", help="whose gates are asked too")
-    add("--baseline", default="", help="an earlier report, or the folder of one; one that is not there yet is no error")
-    add("--fail-on", default="regression", help="changes since the baseline for which it fails, as of attnprobe diff")
+    add("--baseline", default="", help="a lock file of `attnprobe matrix --baseline`, which must be there; or an earlier report or the "
+        "folder of one, which need not be yet")
+    add("--fail-on", default="regression", help="changes since an earlier report for which it fails, as of attnprobe diff; "
+        "of a lock it is what got worse")
     add("--out", default="attnprobe-report", help="folder for the report; default: attnprobe-report")
     add("--title", default="", help="of the page")
     add("--options", default="", help="more options of attnprobe matrix, as a shell reads them")
@@ -77,7 +79,10 @@ def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
 def _matrix(options: argparse.Namespace) -> int:
     out = pathlib.Path(options.out)
     arguments = ["matrix", *_files(options.configs), "--out", str(out), "--overwrite"]
-    if options.baseline and pathlib.Path(options.baseline).resolve() in (out.resolve(), (out / "report.json").resolve()):
+    lock = _is_lock(options.baseline)
+    if lock:
+        arguments += ["--baseline", options.baseline]
+    elif options.baseline and pathlib.Path(options.baseline).resolve() in (out.resolve(), (out / "report.json").resolve()):
         raise UsageError(f"--baseline: {options.baseline} is --out, which is written anew; allowed: another folder")
     versions = _fetched(_words(options.cudnn))
     for option, value in (("--target", options.targets), ("--cudnn", ",".join(versions)), ("--framework", options.framework),
@@ -92,8 +97,9 @@ def _matrix(options: argparse.Namespace) -> int:
     code, _ = _program(*arguments)
     if code not in _ANSWERS:
         return code if code > 0 else 3
-    changes, changed = _changes(options.baseline, out, options.fail_on)
-    report = (out / "report.md").read_text(encoding="utf-8")
+    # Of a lock the program has said in its report and exit code what got worse.
+    changes, changed = ("", int("### Got worse" in _text(out / "report.md"))) if lock else _changes(options.baseline, out, options.fail_on)
+    report = _text(out / "report.md")
     comment = _comment(report, changes)
     (out / "comment.md").write_text(comment, encoding="utf-8")
     if options.summary:
@@ -104,6 +110,21 @@ def _matrix(options: argparse.Namespace) -> int:
             "code": failed, "report": out, "page": out / "index.html", "junit": out / "report.xml",
             "comment": out / "comment.md", "headline": _headline(report), "worse": "true" if changed else "false"}.items()))
     return failed
+
+
+def _text(file: pathlib.Path) -> str:
+    return file.read_text(encoding="utf-8")
+
+
+def _is_lock(baseline: str) -> bool:
+    """By its name, so that one that is missing is an error, or by how it begins."""
+    if baseline.endswith(".lock"):
+        return True
+    try:
+        with open(baseline, encoding="utf-8", errors="replace") as file:
+            return file.readline(200).startswith("# attnprobe baseline ")
+    except OSError:
+        return False
 
 
 def _files(text: str) -> List[str]:
@@ -153,8 +174,9 @@ def _headline(report: str) -> str:
 
 def _comment(report: str, changes: str) -> str:
     """What a person wants to know below a pull request: the count, what is not as expected, what changed, and where the page is."""
-    unexpected = re.search(r"^### Not as expected.*?(?=^A number is|\Z)", report, re.S | re.M)
-    parts = [MARKER, f"**{_headline(report)}**", unexpected.group().strip() if unexpected else "", changes.strip()]
+    # A report against a lock says the same in a few lines; its tables come first.
+    told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected).*?(?=^### |^A number is|^No failure|\Z)", report, re.S | re.M)]
+    parts = [MARKER, f"**{_headline(report)}**", *told, changes.strip()]
     run = _run_address(os.environ)
     if run:
         parts.append(f"[The page and the report]({run}) are artifacts of this run.")

@@ -5,6 +5,7 @@
 
 #include "base/printable.hpp"
 #include "report/formats/format.hpp"
+#include "report/formats/junit_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -54,7 +55,20 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   return text + "reproduce: " + reproduce_command(table, cell) + "\n";
 }
 
+// Why a cell is not as expected, with cuDNN's words; "" where it is.
+std::string unmet_text(const CellAnswer& answer) {
+  if (answer.met) return "";
+  return fmt::format("{}, expected {}{}{}", outcome_word(answer), answer.expect, answer.reason.empty() ? "" : ": ",
+                     answer.reason);
+}
+
 std::string junit(const CellTable& table) {
+  return junit_text(table, [&](const Cell& cell) { return unmet_text(table.answer(cell)); });
+}
+
+}  // namespace
+
+std::string junit_text(const CellTable& table, const std::function<std::string(const Cell& cell)>& failure_of) {
   // By cuDNN and target, in the order of the axes.
   std::map<std::pair<size_t, size_t>, std::vector<const Cell*>> suites;
   for (const Cell& cell : table.cells) suites[{cell.place.cudnn, cell.place.target}].push_back(&cell);
@@ -68,8 +82,9 @@ std::string junit(const CellTable& table) {
     for (const Cell* cell : cells) {
       const CellAnswer& answer = table.answer(*cell);
       cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
-      if (answer.met) {
-        // As expected, and what stands in the way is still to be read.
+      const std::string message = failure_of(*cell);
+      if (message.empty()) {
+        // It passes, and what stands in the way is still to be read.
         const std::string but = obstacles_text(answer);
         cases += but.empty() ? "/>\n"
                              : fmt::format(">\n      <system-out>but {}{}{}</system-out>\n    </testcase>\n", xml(but),
@@ -80,9 +95,7 @@ std::string junit(const CellTable& table) {
       ++(is_error ? errors : failures);
       const char* kind = is_error ? "error" : "failure";
       cases += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">{}</{}>\n    </testcase>\n", kind,
-                           xml(answer.category.empty() ? answer.verdict : answer.category),
-                           xml(fmt::format("{}, expected {}{}{}", outcome_word(answer), answer.expect,
-                                           answer.reason.empty() ? "" : ": ", answer.reason)),
+                           xml(answer.category.empty() ? answer.verdict : answer.category), xml(message),
                            xml(account_of(table, *cell)), kind);
     }
     all_failures += failures;
@@ -96,8 +109,6 @@ std::string junit(const CellTable& table) {
       "errors=\"{}\">\n{}</testsuites>\n",
       table.cells.size(), all_failures, all_errors, body);
 }
-
-}  // namespace
 
 extern const Format junit_format;
 const Format junit_format{"junit", "JUnit XML, for CI", "report.xml", nullptr, junit};

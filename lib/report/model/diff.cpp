@@ -50,12 +50,6 @@ std::string name_of_engine(const CellEngine& engine) {
   return fmt::format("engine {}{}{}", engine.engine, engine.knobs.empty() ? "" : " ", engine.knobs);
 }
 
-const CellEngine* first_choice(const CellAnswer& answer) {
-  const auto found =
-      std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& engine) { return engine.viable; });
-  return found == answer.engines.end() ? nullptr : &*found;
-}
-
 std::set<std::string> knob_names(const CellEngine& engine) {
   std::set<std::string> names;
   for (const auto& knob : split(engine.knobs, ' ')) names.insert(knob.substr(0, knob.find('=')));
@@ -211,6 +205,12 @@ std::string counts_text(const Diff& diff) {
 }
 
 }  // namespace
+
+const CellEngine* first_choice(const CellAnswer& answer) {
+  const auto found =
+      std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& engine) { return engine.viable; });
+  return found == answer.engines.end() ? nullptr : &*found;
+}
 
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options) {
   const bool by_version = !(has_one_version(before, options.old_cudnn) && has_one_version(after, options.new_cudnn));

@@ -47,6 +47,9 @@ struct Diff {
   std::vector<Change> changes;    ///< by kind, then in the new report's order
 };
 
+/// The engine config that an asker would get; nullptr where none works.
+const CellEngine* first_choice(const CellAnswer& answer);
+
 /// Cells belong together by config name, target and cuDNN version;
 /// where each side has one version only, by name and target.
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options);

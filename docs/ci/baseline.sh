@@ -1,0 +1,14 @@
+#!/bin/sh
+# What cuDNN answers for the configs of this repository, held against a lock file that is committed beside them. Ends with 0 where
+# nothing got worse, with 1 where something did; no GPU is needed.
+#
+#   ./baseline.sh             # in any CI, or as a hook
+#   ./baseline.sh --update    # writes the lock; commit it
+#
+# Change first: the configs, the GPUs, the lock's name.
+set -eu
+[ -x .attnprobe-venv/bin/attnprobe ] || {
+  python3 -m venv .attnprobe-venv
+  .attnprobe-venv/bin/pip install --quiet "attnprobe[cu13]"
+}
+exec .attnprobe-venv/bin/attnprobe matrix attention/*.json --target h100,b200,l40s,rtx4090 --baseline attention/attention.lock "$@"
