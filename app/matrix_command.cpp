@@ -17,6 +17,7 @@
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
+#include "campaign/suggest/ways_out.hpp"
 #include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
@@ -26,6 +27,7 @@
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
+#include "worker/pool.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -39,7 +41,7 @@ struct MatrixOptions {
   ConfigOptions configs;
   std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
-  bool resume = false, overwrite = false, no_cache = false;
+  bool resume = false, overwrite = false, no_cache = false, suggest = false;
   campaign::CampaignOptions campaign;
   BaselineOptions baseline;
 };
@@ -184,7 +186,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   std::optional<Baseline> baseline;
   if (options.baseline.is_wanted())
     baseline.emplace(options.baseline, std::string(trim(campaign::options_text(options.campaign, false))),
-                     options.files);
+                     options.configs.files);
   Results results(options, report::header_of(matrix, options.campaign, options.title, command));
   auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
@@ -194,7 +196,13 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   campaign::CampaignOptions campaign = options.campaign;
   campaign.stop = stop_gently();
   Broken broken;
-  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, const campaign::Result& result) {
+  // Where a cell is refused, one more worker beside each asks what helps.
+  worker::Pool pool(2 * jobs_of(campaign));
+  campaign::CampaignOptions beside = campaign;
+  beside.pool = &pool;
+  beside.jobs = 1;
+  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, campaign::Result&& result) {
+    if (options.suggest) campaign::advise(result, beside, {.most = 2, .compile = false});
     results.add(place, result);
     progress.add(result);
     broken.add(result);
@@ -299,6 +307,11 @@ void add_matrix(CLI::App& app, Run& run) {
   add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);
+  command
+      ->add_flag(
+          "--suggest", options->suggest,
+          "for each refused cell two changes after which cuDNN's support check passes: some 30 questions more for each")
+      ->group("How far");
   const std::string output = "Output";
   auto* out =
       command->add_option("--out", options->out, "folder for cells.jsonl and the reports; needed without --baseline");

@@ -1,7 +1,5 @@
 #include "campaign/inquiry.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -54,16 +52,6 @@ SuggestOptions how_to_suggest(const std::vector<Result>& results) {
   return suggest;
 }
 
-// What helps stands with the reason, before what other GPUs say.
-void tell_ways_out(Result& result) {
-  if (!result.root_cause) return;
-  std::vector<std::string> texts;
-  texts.reserve(result.ways_out.size());
-  for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
-  auto& advice = result.root_cause->advice;
-  advice.insert(advice.begin(), texts.begin(), texts.end());
-}
-
 }  // namespace
 
 size_t cells_of(const std::vector<QuestionGroup>& groups) {
@@ -100,8 +88,8 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, co
                                 : run_campaign(group.questions, group.targets, campaign, on_result));
     if (!by_rule && campaign.walk.sweep_where_none) {
       auto& results = campaigns.back().results;
-      add_ways_out(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
-      for (auto& result : results) tell_ways_out(result);
+      const SuggestOptions suggest = options.suggest ? *options.suggest : how_to_suggest(results);
+      for (auto& result : results) advise(result, campaign, suggest);
       if (options.other_versions) ask_other_versions(campaigns.back(), beside);
     }
     before += group.questions.size() * group.targets.size();

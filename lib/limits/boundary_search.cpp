@@ -194,37 +194,42 @@ void BoundarySearch::add_checks(Wanted& wanted) {
   }
 }
 
-// The ends of each candidate's runs, what is next to them on either side, and a random member.
-void BoundarySearch::add_tests(Wanted& wanted) const {
-  for (const auto& runs : candidates_)
-    for (const Run& run : runs) {
-      for (const int64_t end : {run.first, run.last})
-        for (const int64_t off : {-run.step, -range_.step, int64_t{0}, range_.step, run.step}) want(wanted, end + off);
-      const uint64_t random = mixed(seed_ ^ mixed(static_cast<uint64_t>(run.first)));
-      const auto members = static_cast<uint64_t>((run.last - run.first) / run.step + 1);
-      const int64_t member = run.first + static_cast<int64_t>(random % members) * run.step;
-      if (contains(run, member)) want(wanted, member);
-    }
+// The ends of a candidate's runs, what would go on beyond them, and a random member of each.
+void BoundarySearch::add_tests(Wanted& wanted, const std::vector<Run>& runs) const {
+  for (const Run& run : runs) {
+    for (const int64_t value : {run.first - run.step, run.first, run.last, run.last + run.step}) want(wanted, value);
+    const uint64_t random = mixed(seed_ ^ mixed(static_cast<uint64_t>(run.first)));
+    const auto members = static_cast<uint64_t>((run.last - run.first) / run.step + 1);
+    const int64_t member = run.first + static_cast<int64_t>(random % members) * run.step;
+    if (contains(run, member)) want(wanted, member);
+  }
 }
 
-void BoundarySearch::choose_candidate() {
-  for (auto& runs : candidates_) {
-    const bool holds = std::all_of(known_.begin(), known_.end(), [&](const auto& known) {
-      const Run* run = run_with(runs, known.first);
-      return run != nullptr && run->label == known.second;
-    });
-    if (holds && !taken_) taken_ = std::move(runs);
+bool BoundarySearch::holds(const std::vector<Run>& runs) const {
+  return std::all_of(known_.begin(), known_.end(), [&](const auto& known) {
+    const Run* run = run_with(runs, known.first);
+    return run != nullptr && run->label == known.second;
+  });
+}
+
+// One candidate after the other, until one holds.
+void BoundarySearch::try_candidates(Wanted& wanted) {
+  while (!candidates_.empty() && wanted.empty()) {
+    if (holds(candidates_.front())) add_tests(wanted, candidates_.front());
+    if (!wanted.empty()) return;
+    if (holds(candidates_.front())) {
+      taken_ = std::move(candidates_.front());
+      candidates_.clear();
+    } else {
+      candidates_.erase(candidates_.begin());
+    }
   }
-  candidates_.clear();
 }
 
 std::vector<int64_t> BoundarySearch::wanted() {
   Wanted wanted;
-  if (!candidates_.empty()) {
-    add_tests(wanted);
-    if (!wanted.empty()) return {wanted.begin(), wanted.end()};
-    choose_candidate();
-  }
+  try_candidates(wanted);
+  if (!wanted.empty()) return {wanted.begin(), wanted.end()};
   if (taken_) {
     add_checks(wanted);
     return {wanted.begin(), wanted.end()};

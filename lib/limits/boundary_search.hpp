@@ -36,8 +36,8 @@ class BoundarySearch {
   /// Of first, first + step, … last. `seed`: of the random members. Precondition: the range is not geometric.
   BoundarySearch(const attention::Range& range, uint64_t seed);
 
-  /// What rows like this one were found to be, each the runs of the whole range. Where one of them holds at its ends, beyond them
-  /// and at random members, it is taken, which needs a tenth of the questions. Before the first wanted().
+  /// What rows like this one were found to be, the likeliest first, each the runs of the whole range. The first one that holds at
+  /// its ends, beyond them and at random members is taken, which needs a fraction of the questions. Before the first wanted().
   void suppose(std::vector<std::vector<Run>> candidates) { candidates_ = std::move(candidates); }
 
   /// Numbers whose answers are needed now, rising; none: all is known or predicted.
@@ -71,8 +71,9 @@ class BoundarySearch {
   void add_samples_of_classes(Wanted& wanted) const;
   void add_boundaries(Wanted& wanted) const;
   void add_checks(Wanted& wanted);
-  void add_tests(Wanted& wanted) const;
-  void choose_candidate();
+  void add_tests(Wanted& wanted, const std::vector<Run>& runs) const;
+  bool holds(const std::vector<Run>& runs) const;
+  void try_candidates(Wanted& wanted);
   const Group& group_of(int64_t value) const;
   void add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const;
 

@@ -118,24 +118,32 @@ class Asker {
 
   // One row of each GPU and cuDNN, then twice as many as before: those that are found say what the next ones may be like.
   void begin_wave() {
-    const size_t first = question_.targets.size() * question_.cudnns.size();
-    std::vector<std::pair<std::vector<Run>, size_t>> seen;
-    for (size_t r = 0; r < begun_ && question_.axis.range; ++r) {
-      auto runs = searches_[r].boundaries->runs();
-      const auto known = std::find_if(seen.begin(), seen.end(), [&](const auto& one) { return one.first == runs; });
-      if (known == seen.end())
-        seen.emplace_back(std::move(runs), 1);
-      else
-        ++known->second;
-    }
-    std::stable_sort(seen.begin(), seen.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    constexpr size_t most = 5, most_runs = 12;
-    std::vector<std::vector<Run>> candidates;
-    for (const auto& [runs, count] : seen)
-      if (candidates.size() < most && runs.size() <= most_runs) candidates.push_back(runs);
-    const size_t end = std::min(searches_.size(), std::max(first, 3 * begun_));
+    const size_t known = begun_;
+    const size_t end =
+        std::min(searches_.size(), std::max(question_.targets.size() * question_.cudnns.size(), 3 * begun_));
+    for (size_t r = 0; r < known && question_.axis.range; ++r) searches_[r].row.runs = searches_[r].boundaries->runs();
     for (; begun_ < end; ++begun_)
-      if (question_.axis.range) searches_[begun_].boundaries->suppose(candidates);
+      if (question_.axis.range) searches_[begun_].boundaries->suppose(candidates_for(searches_[begun_].row, known));
+  }
+
+  // What the rows before were found to be, those that differ in least first.
+  std::vector<std::vector<Run>> candidates_for(const Row& row, size_t known) const {
+    constexpr size_t most = 4, most_runs = 12;
+    std::vector<std::pair<size_t, const std::vector<Run>*>> likeness;
+    for (size_t r = 0; r < known; ++r) {
+      const Row& other = searches_[r].row;
+      if (other.runs.size() > most_runs) continue;
+      size_t same = (row.target == other.target ? 1 : 0) + (row.cudnn == other.cudnn ? 1 : 0) +
+                    (row.config == other.config ? 1 : 0);
+      for (size_t v = 0; v < row.varied.size(); ++v) same += row.varied[v] == other.varied[v] ? 1 : 0;
+      likeness.emplace_back(same, &other.runs);
+    }
+    std::stable_sort(likeness.begin(), likeness.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<std::vector<Run>> candidates;
+    for (const auto& [same, runs] : likeness)
+      if (candidates.size() < most && std::find(candidates.begin(), candidates.end(), *runs) == candidates.end())
+        candidates.push_back(*runs);
+    return candidates;
   }
 
   std::vector<Wanted> next_round() {

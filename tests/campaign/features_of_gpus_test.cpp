@@ -117,9 +117,9 @@ void check_refusals(const std::string& name, const std::vector<Result>& results)
   for (const auto& expected_way : expected_ways) {
     if (expected_way.file != name) continue;
     INFO(name << ": " << expected_way.config << " on " << expected_way.target);
-    std::vector<Result> refused{cell(results, expected_way.config, expected_way.target)};
-    add_ways_out(refused, options, suggest);
-    const auto& found = refused[0].ways_out;
+    Result refused = cell(results, expected_way.config, expected_way.target);
+    advise(refused, options, suggest);
+    const auto& found = refused.ways_out;
     CHECK(std::any_of(found.begin(), found.end(),
                       [&](const auto& way) { return contains(way.changes[0], expected_way.advice); }));
   }

@@ -144,7 +144,7 @@ TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the o
     CHECK(taken.verdict == Verdict::supported);
     CHECK(taken.requirements.empty());
     const auto after = std::find_if(libraries().begin(), libraries().end(),
-                                    [&](const Library& library) { return library.version >= one.from; });
+                                    [&](const FoundLibrary& library) { return library.version >= one.from; });
     REQUIRE(after != libraries().end());
     CHECK(ask(one.config, one.target, after->path).verdict == Verdict::supported);
     if (after == libraries().begin()) continue;

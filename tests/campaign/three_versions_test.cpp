@@ -38,7 +38,7 @@ TEST_CASE("no graph of a feature is invalid, and none is refused or crashes, but
   REQUIRE(configs.size() > 150);
   const auto three = three_libraries();
   REQUIRE_FALSE(three.empty());
-  for (const Library& library : three) {
+  for (const FoundLibrary& library : three) {
     const auto results = ask(configs, library.path);
     REQUIRE(results.size() == 2 * configs.size());
     size_t supported = 0;

@@ -99,7 +99,7 @@ TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]
 }
 
 TEST_CASE("the log of the oldest cuDNN and of the newest gives graphs back as well", "[log_import][versions]") {
-  for (const Library& library : three_libraries()) {
+  for (const FoundLibrary& library : three_libraries()) {
     INFO(library.version);
     const Logged logged = log_of("configs/features/masks.json configs/features/ragged-and-paged.json", library.path);
     CHECK(logged.graphs.size() > 20);

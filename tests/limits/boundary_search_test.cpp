@@ -8,8 +8,10 @@
 
 namespace attnprobe::test::boundary_search_test {
 
-using namespace attnprobe::limits;
 using attention::Range;
+using limits::BoundarySearch;
+using limits::Label;
+using limits::Run;
 
 namespace {
 

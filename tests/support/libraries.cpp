@@ -7,9 +7,9 @@
 
 namespace attnprobe::test {
 
-const std::vector<Library>& libraries() {
-  static const std::vector<Library> all = [] {
-    std::vector<Library> found;
+const std::vector<FoundLibrary>& libraries() {
+  static const std::vector<FoundLibrary> all = [] {
+    std::vector<FoundLibrary> found;
     campaign::CampaignOptions options;
     options.cudnn = cudnn_path();
     for (const auto& candidate : cudnn::find_libraries(""))
@@ -20,9 +20,9 @@ const std::vector<Library>& libraries() {
   return all;
 }
 
-std::vector<Library> three_libraries() {
-  std::vector<Library> three;
-  for (const Library& library : libraries())
+std::vector<FoundLibrary> three_libraries() {
+  std::vector<FoundLibrary> three;
+  for (const FoundLibrary& library : libraries())
     if (library.path == libraries().front().path || library.path == libraries().back().path ||
         library.path == cudnn_path())
       three.push_back(library);

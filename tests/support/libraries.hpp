@@ -8,16 +8,16 @@
 
 namespace attnprobe::test {
 
-struct Library {
+struct FoundLibrary {
   CudnnVersion version;
   std::string path;
 };
 
 /// All that are found, the oldest first.
-const std::vector<Library>& libraries();
+const std::vector<FoundLibrary>& libraries();
 
 /// The oldest, cudnn_path() and the newest; fewer where there are no others (attnprobe cudnn fetch 9.8 9.28). What the
 /// gate asks.
-std::vector<Library> three_libraries();
+std::vector<FoundLibrary> three_libraries();
 
 }  // namespace attnprobe::test

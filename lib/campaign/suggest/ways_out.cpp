@@ -217,11 +217,16 @@ class Suggester {
 
 }  // namespace
 
-void add_ways_out(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
-  for (Result& result : results) {
-    if (options.stop != nullptr && *options.stop) return;
-    if (asks_again(result)) Suggester(result, options, suggest).run();
-  }
+void advise(Result& result, const CampaignOptions& options, const SuggestOptions& suggest) {
+  if ((options.stop != nullptr && *options.stop) || !asks_again(result)) return;
+  Suggester(result, options, suggest).run();
+  if (!result.root_cause) return;
+  // What helps stands with the reason, before what other GPUs say.
+  std::vector<std::string> texts;
+  texts.reserve(result.ways_out.size());
+  for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
+  auto& advice = result.root_cause->advice;
+  advice.insert(advice.begin(), texts.begin(), texts.end());
 }
 
 }  // namespace attnprobe::campaign

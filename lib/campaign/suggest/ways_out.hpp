@@ -19,7 +19,8 @@ struct SuggestOptions {
   bool compile = true;         ///< the first choice of each way; else cuDNN's support check is all
 };
 
-/// Adds Result::ways_out to each result that is no or but and whose config is known; `options` is how they were asked. A way out of a framework's refusal gets past its gate too.
-void add_ways_out(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest = {});
+/// Adds Result::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
+/// nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
+void advise(Result& result, const CampaignOptions& options, const SuggestOptions& suggest = {});
 
 }  // namespace attnprobe::campaign
