@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ._explanation import Explanation, LoggedGraph, Refusal
     from ._model import (
         Check, Cudnn, EngineConfig, Framework, Frontend, GateRefusal, Graph, KnownBug, Library, Mode, Obstacle,
-        Plan, Reason, Requirement, Result, RootCause, Since, Source, Target, Usable,
+        Plan, Reason, Requirement, Result, RootCause, Since, Source, Target, Usable, WayOut,
     )
     from ._report import Report
     from ._watch import Executed, Seen, SeenGraph, watch
@@ -34,7 +34,7 @@ _WORDS = {
     "_errors": "Cancelled EnvironmentProblem Error UsageError",
     "_explanation": "Explanation LoggedGraph Refusal",
     "_model": "Check Cudnn EngineConfig Framework Frontend GateRefusal Graph KnownBug Library Mode Obstacle Plan "
-    "Reason Requirement Result RootCause Since Source Target Usable",
+    "Reason Requirement Result RootCause Since Source Target Usable WayOut",
     "_report": "Report",
     "_watch": "Executed Seen SeenGraph watch",
     "_why": "Why",
@@ -45,7 +45,7 @@ __all__ = [
     "Cancelled", "Check", "Cudnn", "EngineConfig", "EnvironmentProblem", "Error", "Executed", "Explanation",
     "Framework", "Frontend", "GateRefusal", "Graph", "KnownBug", "Library", "LoggedGraph", "Mode", "Obstacle",
     "Plan", "Reason", "Refusal", "Report", "Requirement", "Result", "RootCause", "Seen", "SeenGraph", "Since",
-    "Source", "Target", "Usable", "UsageError", "Why", "__version__", "explain", "jax", "libraries", "matrix",
+    "Source", "Target", "Usable", "UsageError", "WayOut", "Why", "__version__", "explain", "jax", "libraries", "matrix",
     "probe", "schema", "targets", "torch", "version", "watch",
 ]
 

@@ -269,6 +269,31 @@ class Framework(Document):
 
 
 @dataclass(frozen=True)
+class WayOut(Document):
+    """What changed a no or a but into a yes, asked of the same cuDNN for the same GPU."""
+
+    #: one, or two made together
+    changes: Tuple[str, ...] = ()
+    #: a word for each: "head_dim", "layout"
+    kinds: Tuple[str, ...] = ()
+    text: str = ""
+    #: of the first choice
+    engine: int = -1
+    #: whether its plan was built, too
+    compiled: bool = False
+    #: times the floating point operations of what was asked
+    work: float = 1.0
+    #: times its elements of Q, K, V and O
+    memory: float = 1.0
+    #: the config with the changes
+    config: Optional[Mapping[str, Any]] = None
+    reproduce: str = ""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
 class Result(Document):
     """One config on one target with one cuDNN."""
 
@@ -290,6 +315,8 @@ class Result(Document):
     #: whether the answer is the one that the config expects
     met: bool = False
     root_cause: Optional[RootCause] = None
+    #: the cheapest first; none where nobody looked for them (quick=True)
+    ways_out: Tuple[WayOut, ...] = ()
     requirements: Tuple[Requirement, ...] = ()
     #: known bugs
     warnings: Tuple[KnownBug, ...] = ()
@@ -335,6 +362,8 @@ class Result(Document):
                 lines.append(f"  in plain words: {self.root_cause.explanation}")
             # Behind an advice may stand the command that asks about it, on a line of its own.
             lines += ["  what helps (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
+        else:
+            lines += [f"  what helps (probed): {way}\n    {way.reproduce}" for way in self.ways_out]
         lines += [f"  what helps, by rule: {bug.advice}" for bug in self.warnings if bug.advice]
         return "\n".join(lines)
 
