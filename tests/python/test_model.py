@@ -73,6 +73,15 @@ class Results(unittest.TestCase):
         self.assertEqual(json.dumps(read.usable), '"but"')
         self.assertEqual(read.why, "a bug")
 
+    def test_ways_out(self):
+        way = {"changes": ["K and V contiguous instead of paged"], "kinds": ["paged"], "text": "contiguous: supported here, by engine 1",
+               "engine": 1, "compiled": True, "work": 1.5, "memory": 2, "config": {"heads_q": 8}, "reproduce": "attnprobe --heads 8"}
+        read = attnprobe.Result.from_dict(result(usable="but", root_cause=None, ways_out=[way]))
+        self.assertIsInstance(read.ways_out[0], attnprobe.WayOut)
+        self.assertEqual((read.ways_out[0].kinds, read.ways_out[0].work), (("paged",), 1.5))
+        self.assertIn("  what helps (probed): contiguous: supported here, by engine 1\n    attnprobe --heads 8", str(read))
+        self.assertEqual(attnprobe.Result.from_dict(result()).ways_out, ())
+
     def test_neither_true_nor_false(self):
         with self.assertRaisesRegex(TypeError, "usable"):
             bool(attnprobe.Result.from_dict(result()))
