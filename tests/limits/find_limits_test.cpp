@@ -1,6 +1,12 @@
 // Limits asked of cuDNN: the same as asking everything.
 #include "limits/find_limits.hpp"
 
+#include <fmt/format.h>
+
+#include <map>
+#include <sstream>
+
+#include "base/json.hpp"
 #include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "report/formats/limits_text.hpp"
