@@ -6,6 +6,8 @@
 #include <memory>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
+#include "campaign/python_environment.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
@@ -117,14 +119,19 @@ int fetch_releases(const CudnnOptions& options) {
   std::vector<std::vector<std::string>> rows{{"folder", "wheel", "download"}};
   for (const auto& step : plan.steps)
     for (const auto& wheel : step.wheels) rows.push_back({step.name, wheel.file, megabytes(wheel.bytes)});
+  const std::string begun =
+      plan.begun_bytes == 0 ? "" : fmt::format(" ({} of it are here already)", megabytes(plan.begun_bytes));
   const std::string sum =
-      fmt::format("{} to download, {} of disk at most while it goes on, in {}\n", megabytes(plan.download_bytes),
-                  megabytes(plan.disk_bytes), wanted.folder.string());
+      fmt::format("{} to download{}, {} of disk at most while it goes on, in {}\n", megabytes(plan.download_bytes),
+                  begun, megabytes(plan.disk_bytes), wanted.folder.string());
   if (options.dry_run) {
     print_text(report::aligned(rows, 0) + sum);
     return all_met;
   }
   say(sum);
+  // Who asks for another cuDNN beside a framework should know that this is none for the framework.
+  if (const auto python = campaign::inspect_own_python({}); python && !python->loads.empty())
+    say(fmt::format("{}, before and after: what is fetched is asked with --cudnn alone\n", printable(python->loads)));
   {
     Bar bar(plan.download_bytes);
     fetch::fetch(plan, wanted.folder, [&](const fetch::Wheel& wheel, int64_t bytes) { bar.show(wheel, bytes); });

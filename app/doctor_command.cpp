@@ -52,28 +52,53 @@ int environment_code(const std::vector<campaign::EnvironmentProblem>& problems) 
   return broken ? environment_lacks : all_met;
 }
 
+// What goes wrong in it, and which cuDNN is loaded.
+std::vector<campaign::Finding> first_parts(const campaign::PythonEnvironment& environment) {
+  std::vector<campaign::Finding> parts;
+  if (!environment.loads.empty()) parts.push_back({"by rule", true, environment.loads, ""});
+  for (const auto& problem : environment.problems) parts.push_back({problem.id, false, problem.what, problem.cure});
+  return parts;
+}
+
+campaign::MachineGpus gpus_of(const gpu::DriverInfo& driver) {
+  campaign::MachineGpus machine;
+  if (driver.found && !driver.is_stub && driver.problem.empty()) machine.driver_version = driver.version;
+  for (const auto& gpu : driver.gpus) machine.sms.push_back(gpu.sm);
+  return machine;
+}
+
+std::string extras_text(const campaign::PythonEnvironment& environment) {
+  return "\nwhat pip would change in it (nothing was installed)\n" + table_of(campaign::extra_findings(environment));
+}
+
 int doctor_of_machine(const DoctorOptions& options) {
   const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options.cudnn, options.timeout);
-  if (options.format == "json")
-    print_data(json_text(Json(diagnosis), 2) + "\n");
-  else
+  const auto python = campaign::inspect_own_python(gpus_of(diagnosis.driver));
+  if (options.format == "json") {
+    Json document(diagnosis);
+    document["python"] = python ? Json(*python) : Json();
+    print_data(json_text(document, 2) + "\n");
+  } else {
     print_text("what is here\n" + table_of(diagnosis.parts) + "\nwhat works (each was tried)\n" +
                table_of(diagnosis.abilities));
+    if (python)
+      print_text(fmt::format("\nthis Python environment, {} (attnprobe doctor --python {} says more)\n{}{}",
+                             python->python, shell_word(python->python), table_of(first_parts(*python)),
+                             extras_text(*python)));
+  }
   const bool any =
       std::any_of(diagnosis.abilities.begin(), diagnosis.abilities.end(), [](const auto& f) { return f.ok; });
   return any ? all_met : environment_lacks;
 }
 
 int doctor_of_python(const DoctorOptions& options) {
-  const gpu::DriverInfo driver = campaign::inspect_driver(options.timeout);
-  campaign::MachineGpus machine;
-  if (driver.found && !driver.is_stub && driver.problem.empty()) machine.driver_version = driver.version;
-  for (const auto& gpu : driver.gpus) machine.sms.push_back(gpu.sm);
-  const campaign::PythonEnvironment found = campaign::inspect_python(options.python, machine);
+  const campaign::PythonEnvironment found =
+      campaign::inspect_python(options.python, gpus_of(campaign::inspect_driver(options.timeout)));
   if (options.format == "json")
     print_data(json_text(Json(found), 2) + "\n");
   else
-    print_text(verdict_text(found.problems) + "\nwhat is in it (nothing was imported)\n" + table_of(found.parts));
+    print_text(verdict_text(found.problems) + "\nwhat is in it (nothing was imported)\n" + table_of(found.parts) +
+               extras_text(found));
   return environment_code(found.problems);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every `$ attnprobe …` line of a page's console blocks and compares what it prints with what the page says.
+"""Runs every `$ attnprobe …` line of pages' console blocks and compares what it prints with what the page says.
 
-  tests/check_readme.py README.md build/attnprobe
+  tests/check_readme.py README.md build/attnprobe         one page, or several
 
 A line "…" on the page stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a cuDNN other
 than the one that the page was written with, only the exit codes count. A C++ program on the page is tests/consumer/main.cpp.
@@ -47,7 +47,7 @@ def matches(expected, actual):
 
 
 def main():
-    page, program = pathlib.Path(sys.argv[1]), sys.argv[2]
+    pages, program = [pathlib.Path(page) for page in sys.argv[1:-1]], sys.argv[-1]
     doctor = subprocess.run([program, "doctor"], capture_output=True, text=True).stdout
     same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
     has_gpu = re.search(r"ok +GPU ", doctor) is not None
@@ -57,7 +57,7 @@ def main():
     place = pathlib.Path(folder.name)
     for entry in ROOT.iterdir():
         (place / entry.name).symlink_to(entry)
-    for command, expected in examples(page.read_text()):
+    for command, expected in (one for page in pages for one in examples(page.read_text())):
         if not command.startswith("attnprobe"):
             continue
         count += 1
@@ -75,11 +75,12 @@ def main():
         if want and not matches(want, got):
             print(f"FAILED: {command}\n  the page says\n    " + "\n    ".join(want) + "\n  the program prints\n    " + "\n    ".join(got))
             failed += 1
-    for source in re.findall(r"```cpp\n(.*?)```", page.read_text(), re.S):
-        count += 1
-        if source != (ROOT / "tests/consumer/main.cpp").read_text():
-            print(f"FAILED: the program on {page.name} is not tests/consumer/main.cpp")
-            failed += 1
+    for page in pages:
+        for source in re.findall(r"```cpp\n(.*?)```", page.read_text(), re.S):
+            count += 1
+            if source != (ROOT / "tests/consumer/main.cpp").read_text():
+                print(f"FAILED: the program on {page.name} is not tests/consumer/main.cpp")
+                failed += 1
     print(f"{count} examples, {failed} failed")
     return 1 if failed or not count else 0
 

@@ -88,6 +88,8 @@ class Inspection {
     look_at_loader();
     look_at_demands();
     look_at_gates();
+    look_at_loads();
+    found_.extras = extra_changes(infos_);
     return std::move(found_);
   }
 
@@ -281,6 +283,18 @@ class Inspection {
              fmt::format("{} has cuDNN {} too, for programs that open it by its bare name", folder.string(), version));
       return;
     }
+  }
+
+  // By rule: a framework's RPATH, or its own loading, leads to its environment's wheel, unless the loader was told otherwise.
+  void look_at_loads() {
+    const bool is_overruled = std::any_of(found_.problems.begin(), found_.problems.end(),
+                                          [](const auto& p) { return p.id == "system_cudnn_first"; });
+    if (found_.frameworks.empty() || found_.cudnn_version.empty() || is_overruled) return;
+    std::vector<std::string> names;
+    for (const auto& framework : found_.frameworks) names.push_back(framework.name + " " + framework.version);
+    found_.loads = fmt::format("{} {} cuDNN {} ({})", joined_names(names), names.size() == 1 ? "loads" : "load",
+                               found_.cudnn_version, found_.cudnn_path);
+    part("by rule", true, found_.loads);
   }
 
   void look_at_nvrtc() {

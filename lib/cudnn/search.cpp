@@ -71,21 +71,6 @@ class Candidates {
   std::vector<std::string> passed_over_;
 };
 
-// site-packages where this code is in the Python package, as the program site-packages/attnprobe/_bin/attnprobe or, in a
-// Python process, as the library beside it; else "".
-fs::path own_site_packages() {
-  Dl_info library{};
-  std::vector<fs::path> files{"/proc/self/exe"};
-  if (dladdr(reinterpret_cast<const void*>(&choose_library), &library) != 0 && library.dli_fname != nullptr)
-    files.emplace_back(library.dli_fname);
-  for (const auto& file : files) {
-    std::error_code ignored;
-    const fs::path folder = fs::canonical(file, ignored).parent_path(), package = folder.parent_path();
-    if (folder.filename() == "_bin" && package.filename() == "attnprobe") return package.parent_path();
-  }
-  return {};
-}
-
 // A file or a folder that was named outright.
 fs::path named_library(const std::string& path, const std::string& by) {
   const fs::path given = path;
@@ -175,6 +160,20 @@ Candidates search() {
 }
 
 }  // namespace
+
+// The program is site-packages/attnprobe/_bin/attnprobe, the library lies beside it.
+fs::path own_site_packages() {
+  Dl_info library{};
+  std::vector<fs::path> files{"/proc/self/exe"};
+  if (dladdr(reinterpret_cast<const void*>(&choose_library), &library) != 0 && library.dli_fname != nullptr)
+    files.emplace_back(library.dli_fname);
+  for (const auto& file : files) {
+    std::error_code ignored;
+    const fs::path folder = fs::canonical(file, ignored).parent_path(), package = folder.parent_path();
+    if (folder.filename() == "_bin" && package.filename() == "attnprobe") return package.parent_path();
+  }
+  return {};
+}
 
 std::optional<fs::path> fetched_folder() {
   if (const auto cache = user_cache_folder()) return *cache / "attnprobe/cudnn";

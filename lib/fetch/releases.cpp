@@ -119,14 +119,21 @@ void add_shared_steps(FetchPlan& plan, const FetchOptions& options) {
   plan.steps.insert(plan.steps.begin(), shared.begin(), shared.end());
 }
 
+fs::path scratch_of(const std::string& step, const fs::path& folder) {
+  return folder / (".partial-" + step);
+}
+
 void make(const FetchStep& step, const fs::path& folder, const OnProgress& on_progress) {
-  const fs::path scratch = folder / (".partial-" + step.name), made = scratch / "made";
+  const fs::path scratch = scratch_of(step.name, folder), made = scratch / "made";
   fs::remove_all(made);
   fs::create_directories(made / "nvidia");
-  for (const auto& wheel : step.wheels) {
-    const fs::path file = download(wheel, scratch, [&](int64_t bytes) {
+  // All of them first: what was unpacked and not yet put in place is unpacked again after an interruption, not brought again.
+  std::vector<fs::path> files;
+  for (const auto& wheel : step.wheels)
+    files.push_back(download(wheel, scratch, [&](int64_t bytes) {
       if (on_progress) on_progress(wheel, bytes);
-    });
+    }));
+  for (const auto& file : files) {
     unpack(file, made);
     fs::remove(file);
   }
@@ -214,12 +221,16 @@ FetchPlan plan_fetch(const FetchOptions& options) {
   std::sort(plan.steps.begin(), plan.steps.end(),
             [](const auto& a, const auto& b) { return is_older(a.name, b.name); });
   add_shared_steps(plan, options);
-  int64_t largest = 0;
-  for (const auto& step : plan.steps)
+  int64_t largest = 0;  // what lies packed beside what is unpacked
+  for (const auto& step : plan.steps) {
+    int64_t packed = 0;
     for (const auto& wheel : step.wheels) {
-      plan.download_bytes += wheel.bytes;
-      largest = std::max(largest, wheel.bytes);
+      packed += wheel.bytes;
+      plan.begun_bytes += begun_bytes(wheel, scratch_of(step.name, options.folder));
     }
+    plan.download_bytes += packed;
+    largest = std::max(largest, packed);
+  }
   plan.disk_bytes = largest + static_cast<int64_t>(unpacked_share * static_cast<double>(plan.download_bytes));
   return plan;
 }

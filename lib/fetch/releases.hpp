@@ -49,7 +49,8 @@ struct FetchPlan {
   std::vector<FetchStep> steps;
   std::vector<std::string> here;  ///< asked for, and there
   int64_t download_bytes = 0;
-  int64_t disk_bytes = 0;  ///< at most, while it goes on
+  int64_t begun_bytes = 0;  ///< of these, what an interrupted fetch left
+  int64_t disk_bytes = 0;   ///< at most, while it goes on
 };
 
 /// Throws Error(usage) for a version that the index does not have, or that cannot simulate (before 9.8), and

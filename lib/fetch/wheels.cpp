@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
@@ -165,10 +166,15 @@ std::vector<Wheel> wheels_of(const std::string& package, const std::string& addr
   return parse_index(end.out, package, source);
 }
 
+int64_t begun_bytes(const Wheel& wheel, const fs::path& folder) {
+  return std::max(size_of_file(folder / wheel.file), size_of_file(folder / (wheel.file + ".part")));
+}
+
 fs::path download(const Wheel& wheel, const fs::path& folder, const OnBytes& on_bytes) {
   const fs::path part = folder / (wheel.file + ".part");
   fs::path whole = folder / wheel.file;
   std::string said;
+  if (on_bytes && fs::exists(whole)) on_bytes(size_of_file(whole));
   for (int attempt = 0; attempt < 3; ++attempt) {
     if (!fs::exists(whole)) {
       const auto waiting = [&] {

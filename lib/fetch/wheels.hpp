@@ -36,6 +36,9 @@ using OnBytes = std::function<void(int64_t bytes)>;
 /// that is there whole is only checked. Throws Error(environment) saying what the downloading program said.
 std::filesystem::path download(const Wheel& wheel, const std::filesystem::path& folder, const OnBytes& on_bytes);
 
+/// How much of the wheel an earlier download() left in `folder`.
+int64_t begun_bytes(const Wheel& wheel, const std::filesystem::path& folder);
+
 /// Takes the libraries and licences that cuDNN needs out of a wheel, below `folder`: of cuDNN all libraries, of CUDA's
 /// packages NVRTC and cuBLASLt alone. Throws Error(environment) for a broken wheel and a full disk.
 void unpack(const std::filesystem::path& wheel, const std::filesystem::path& folder);

@@ -61,6 +61,7 @@ struct StridedTensor {
   const char* name;
   attention::Strides sizes, strides;
   DataType type;
+  bool ragged;  // its offsets lead to a sequence, in place of its batch stride
 };
 
 // Q, K, V and O, for bprop dO, dQ, dK and dV besides; a paged K or V is a pool of blocks and is left out.
@@ -69,15 +70,15 @@ std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
   const attention::Strides k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
   const attention::Strides v{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
   const attention::Strides o{s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
-  std::vector<StridedTensor> tensors{{"Q", q, q_strides(s), s.dtype}};
-  if (!s.paged || !s.paged->k) tensors.push_back({"K", k, k_strides(s), s.dtype});
-  if (!s.paged || !s.paged->v) tensors.push_back({"V", v, v_strides(s), s.dtype});
-  tensors.push_back({"O", o, o_strides(s), output_type(s)});
+  std::vector<StridedTensor> tensors{{"Q", q, q_strides(s), s.dtype, s.q.ragged()}};
+  if (!s.paged || !s.paged->k) tensors.push_back({"K", k, k_strides(s), s.dtype, s.k.ragged()});
+  if (!s.paged || !s.paged->v) tensors.push_back({"V", v, v_strides(s), s.dtype, s.v.ragged()});
+  tensors.push_back({"O", o, o_strides(s), output_type(s), s.q.ragged()});
   if (is_bprop(s)) {
-    tensors.push_back({"dO", o, d_o_strides(s), d_output_type(s)});
-    tensors.push_back({"dQ", q, dq_strides(s), gradient_type(s)});
-    tensors.push_back({"dK", k, dk_strides(s), gradient_type(s)});
-    tensors.push_back({"dV", v, dv_strides(s), gradient_type(s)});
+    tensors.push_back({"dO", o, d_o_strides(s), d_output_type(s), s.q.ragged()});
+    tensors.push_back({"dQ", q, dq_strides(s), gradient_type(s), s.q.ragged()});
+    tensors.push_back({"dK", k, dk_strides(s), gradient_type(s), s.k.ragged()});
+    tensors.push_back({"dV", v, dv_strides(s), gradient_type(s), s.v.ragged()});
   }
   return tensors;
 }
@@ -101,19 +102,22 @@ bool all_bshd(const AttentionSpec& s, bool compact) {
                      [&](const StridedTensor& tensor) { return is_bshd(tensor, is_ragged(s), compact); });
 }
 
-// Of strides that are stepped over; the innermost one is 1.
+// Of strides that are stepped over; the innermost one is 1. PyTorch's nested tensors have a
+// batch stride of 2147483647, and are right on an H200 with the engine that PyTorch takes (docs/running.md).
 bool strides_of_16_bytes(const AttentionSpec& s) {
   constexpr int64_t bits = 128;
   const auto tensors = strided_tensors(s);
   return std::all_of(tensors.begin(), tensors.end(), [&](const StridedTensor& tensor) {
     for (const size_t axis : {0U, 1U, 2U})
-      if (tensor.sizes[axis] > 1 && tensor.strides[axis] * bits_of(tensor.type) % bits != 0) return false;
+      if (tensor.sizes[axis] > 1 && !(axis == 0 && tensor.ragged) &&
+          tensor.strides[axis] * bits_of(tensor.type) % bits != 0)
+        return false;
     return true;
   });
 }
 
 // As cudnn-frontend 1.32 checks it (misaligned_stride_dimension, node_interface.h): a stride that is no multiple of 16
-// bytes, along an axis that has more than one element. Null where every tensor is fine.
+// bytes, along an axis that has more than one element, the batch of a ragged tensor too. Null where every tensor is fine.
 Json misaligned_tensor(const AttentionSpec& s) {
   constexpr int64_t alignment = 16;
   for (const StridedTensor& one : strided_tensors(s))
@@ -171,8 +175,10 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
-  all.push_back(boolean("aligned_strides", "every stride but that of the head dimension is a multiple of 16 bytes",
-                        [](const Context& c) { return strides_of_16_bytes(c.spec); }));
+  all.push_back(boolean(
+      "aligned_strides",
+      "every stride but that of the head dimension, and of the batch where it is ragged, is a multiple of 16 bytes",
+      [](const Context& c) { return strides_of_16_bytes(c.spec); }));
   all.push_back(boolean(
       "bshd", "every tensor lies as batch, token, head, head dimension; ragged ones as token, head, head dimension",
       [](const Context& c) { return all_bshd(c.spec, false); }));

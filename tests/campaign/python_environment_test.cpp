@@ -7,6 +7,7 @@
 
 #include "campaign/process_libraries.hpp"
 #include "campaign/python_environment.hpp"
+#include "campaign/python_extras.hpp"
 #include "campaign/python_packages.hpp"
 #include "catch.hpp"
 #include "cudnn/library_file.hpp"
@@ -260,6 +261,65 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
   SECTION("a driver that is too old") {
     install_whole();
     CHECK(ids(12040) == Ids{"driver_too_old"});
+  }
+}
+
+TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extras would change", "[doctor]") {
+  const std::string version = real_version() + ".56";
+  const VirtualEnvironment venv;
+  venv.install_cudnn("nvidia_cudnn_cu12", version);
+  venv.install("nvidia_cuda_nvrtc_cu12", "12.9.86");
+  venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu12==" + version);
+  const auto look = [&] { return inspect_python(venv.python(), {0, {}}); };
+  const std::string loads = fmt::format("torch 2.99.0 loads cuDNN {} ({}", real_version(), venv.libraries().string());
+  SECTION("the extra of another CUDA writes over the framework's cuDNN") {
+    const PythonEnvironment found = look();
+    CHECK_THAT(found.loads, StartsWith(loads));
+    REQUIRE(found.extras.size() == 2);
+    CHECK(found.extras[0].extra == "cu13");
+    CHECK(found.extras[0].overwritten == "nvidia-cudnn-cu12==" + version);
+    CHECK(found.extras[0].comes.size() == 3);
+    CHECK(found.extras[1].stays == Ids{"nvidia-cudnn-cu12==" + version, "nvidia-cuda-nvrtc-cu12==12.9.86"});
+    CHECK(found.extras[1].comes == Ids{"nvidia-cublas-cu12>=12,<13"});
+    CHECK(found.extras[1].overwritten.empty());
+    const auto findings = extra_findings(found);
+    CHECK_FALSE(findings[0].ok);
+    CHECK_THAT(findings[0].detail, ContainsSubstring("installs nvidia-cudnn-cu13>=9,<10, nvidia-cublas>=13,<14"));
+    CHECK_THAT(findings[0].detail, EndsWith(": its cuDNN writes over the files of nvidia-cudnn-cu12==" + version +
+                                            " (nvidia/cudnn), which torch 2.99.0 loads; `pip freeze` then lists both"));
+    CHECK_THAT(findings[0].cure, StartsWith("take no extra here"));
+    CHECK(findings[1].ok);
+    CHECK_THAT(findings[1].detail, EndsWith("stay; installs nvidia-cublas-cu12>=12,<13"));
+    const Run run = run_attnprobe("doctor --python " + venv.python().string());
+    CHECK_THAT(run.out, ContainsSubstring(loads));
+    CHECK_THAT(run.out,
+               ContainsSubstring("what pip would change in it (nothing was installed)\n  --  attnprobe[cu13]"));
+  }
+  SECTION("another release of what an extra wants is replaced") {
+    venv.install("nvidia_cublas_cu12", "11.5.0");
+    const PythonEnvironment found = look();
+    CHECK(found.extras[1].goes == Ids{"nvidia-cublas-cu12==11.5.0"});
+    CHECK_FALSE(extra_findings(found)[1].ok);
+    CHECK_THAT(extra_findings(found)[1].detail, EndsWith("in place of nvidia-cublas-cu12==11.5.0"));
+  }
+  SECTION("everything is there") {
+    venv.install("nvidia_cublas_cu12", "12.9.1.4");
+    CHECK_THAT(extra_findings(look())[1].detail, StartsWith("nothing: nvidia-cudnn-cu12=="));
+  }
+  SECTION("the environment in which doctor runs is looked at, too") {
+    const Environment here{{"VIRTUAL_ENV", venv.python().parent_path().parent_path().string()}};
+    const Json json = run_attnprobe("doctor --format json", here).json();
+    CHECK_THAT(json["python"]["loads"].get<std::string>(), StartsWith(loads));
+  }
+}
+
+TEST_CASE("The extras are pyproject.toml's", "[doctor]") {
+  std::string words;
+  for (const auto& change : extra_changes({})) {
+    std::string line = change.extra + " = [";
+    for (const auto& one : change.comes) line += fmt::format("{}\"{}\"", line.ends_with('[') ? "" : ", ", one);
+    words = line + "]";
+    CHECK_THAT(read_text(source_dir() / "pyproject.toml"), ContainsSubstring("\n" + words + "\n"));
   }
 }
 

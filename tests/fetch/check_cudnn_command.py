@@ -154,6 +154,30 @@ class CudnnCommand(unittest.TestCase):
         self.run_it("fetch", "9.14")
         self.assertIn("bytes=1000-", self.index.ranges)
 
+    def test_what_was_unpacked_before_an_interruption_is_not_brought_again(self):
+        nvrtc, cublas = name_of("nvidia-cuda-nvrtc", "13.0.88"), name_of("nvidia-cublas", "13.0.2.14")
+        good = self.index.files[cublas]
+        self.index.files[cublas] = good[:-4] + b"xxxx"
+        self.run_it("fetch", "9.14", code=3)
+        self.index.files[cublas] = good
+        del self.index.files[nvrtc]  # a second request would fail
+        self.assertIn("of it are here already)", self.run_it("fetch", "9.14").stderr)
+        self.assertEqual(self.names(), ["9.14.0.64", "cuda-13.0"])
+
+    def test_a_framework_beside_it_keeps_its_own(self):
+        packages = self.folder / "venv/lib/python3.12/site-packages"
+        (packages / "torch-2.99.0.dist-info").mkdir(parents=True)
+        (packages / "torch-2.99.0.dist-info/METADATA").write_text("Name: torch\n")
+        (packages / "nvidia_cudnn_cu13-9.19.0.56.dist-info").mkdir()
+        (packages / "nvidia/cudnn/lib").mkdir(parents=True)
+        found = subprocess.run([PROGRAM, "doctor", "--format", "json"], capture_output=True, text=True).stdout
+        real = pathlib.Path(json.loads(found)["cudnn"][0]["library"]["path"])
+        for name in ("libcudnn.so.9", "libcudnn_graph.so.9"):
+            (packages / "nvidia/cudnn/lib" / name).symlink_to(real.parent / name)
+        said = self.run_it("fetch", "9.14", environment={"VIRTUAL_ENV": str(self.folder / "venv")}).stderr
+        self.assertIn("torch 2.99.0 loads cuDNN ", said)
+        self.assertIn("what is fetched is asked with --cudnn alone", said)
+
     def test_wrong_bytes_are_refused(self):
         name = name_of("nvidia-cudnn-cu13", "9.14.0.64")
         self.index.files[name] = self.index.files[name][:-4] + b"xxxx"

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "base/json.hpp"
+#include "base/text.hpp"
 #include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "report/formats/limits_text.hpp"
