@@ -76,6 +76,8 @@ std::vector<Json> usual_values(const attention::Field& field) {
   add_words(field.schema);
   if (field.schema.contains("anyOf"))
     for (const auto& one : field.schema["anyOf"]) add_words(one);
+  // Without it is no value of its own.
+  if (values == std::vector<Json>{"none"}) values.clear();
   return values;
 }
 

@@ -106,27 +106,29 @@ TEST_CASE("Values that go one by one are all asked", "[limits]") {
   CHECK_FALSE(found.rows[0].points[2].reason.empty());
 }
 
-TEST_CASE("What contradicts itself is no config, and says why", "[limits]") {
+TEST_CASE("A value that contradicts another is invalid, and says why", "[limits]") {
   const Question asked =
-      question("heads_q=1:8", {}, "h100", {{"heads_kv", 2}, {"heads_q", 2}, {"seqlen", 256}, {"head_dim", 64}});
+      question("head_dim_v=8:96:8", {}, "h100",
+               {{"heads", 4}, {"seqlen", 256}, {"head_dim_qk", 64}, {"head_dim_v", 64}, {"layout", "bs3hd"}});
   const Limits found = find_limits(asked, {});
   CHECK(point_at(found, found.rows[0], asked.axis, 0).word == "invalid");
-  CHECK(point_at(found, found.rows[0], asked.axis, 1).word == "yes");
-  CHECK_THAT(point_at(found, found.rows[0], asked.axis, 2).reason, ContainsSubstring("heads_kv"));
+  CHECK_THAT(point_at(found, found.rows[0], asked.axis, 0).reason, ContainsSubstring("interleaved"));
+  CHECK(point_at(found, found.rows[0], asked.axis, 7).word == "yes");
+  CHECK(found.asked == 1);  // what is no config is not asked
 }
 
 TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
-  const std::string problem = " --heads 4 --seqlen 256 --pass bprop --target h100 ";
+  const std::string problem = " --heads 4 --seqlen 256 --pass bprop --target a100 ";
   const Run table = run_attnprobe("limits head_dim" + problem);
   CHECK(table.exit_code == 0);
-  CHECK_THAT(table.out, ContainsSubstring("8–256 step 8"));
+  CHECK_THAT(table.out, ContainsSubstring("8–128 step 8"));
   CHECK_THAT(table.out, ContainsSubstring("why it is so"));
   const Run map = run_attnprobe("limits head_dim=8:320:8,seqlen_kv=64:512:64" + problem);
   CHECK(map.exit_code == 0);
-  CHECK_THAT(map.out, ContainsSubstring("     256 ████████\n"));
-  CHECK_THAT(map.out, ContainsSubstring("     264 ········\n"));
+  CHECK_THAT(map.out, ContainsSubstring("     128 ████████\n"));
+  CHECK_THAT(map.out, ContainsSubstring("     136 ········\n"));
   const Run svg = run_attnprobe("limits head_dim=8:320:8,seqlen_kv=64:512:64 --format svg" + problem);
-  CHECK_THAT(svg.out, ContainsSubstring("<title>head_dim 256: 64 to 512: yes</title>"));
+  CHECK_THAT(svg.out, ContainsSubstring("<title>head_dim 128: 64 to 512: yes</title>"));
   const Run no_map = run_attnprobe("limits head_dim --format svg" + problem);
   CHECK(no_map.exit_code == 2);
   CHECK_THAT(no_map.err, ContainsSubstring("--format svg draws a map"));

@@ -132,7 +132,7 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
 
 TEST_CASE("Two changes are made together where one is not enough", "[suggest]") {
   const Run both = run_attnprobe(
-      "suggest --heads 4 --seqlen 256 --head-dim 100 --dtype f32 --target h100 --keep cudnn,target --format json");
+      "suggest --heads 4 --seqlen 256 --head-dim 100 --dtype fp8_e4m3 --target a100 --keep cudnn,target --format json");
   const Json result = both.json()["results"][0];
   const auto& ways = result["ways_out"];
   const auto is_meant = [](const Json& way) { return way["kinds"] == Json{"head_dim", "dtype"}; };
