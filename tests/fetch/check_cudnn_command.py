@@ -170,8 +170,9 @@ class CudnnCommand(unittest.TestCase):
         (packages / "torch-2.99.0.dist-info/METADATA").write_text("Name: torch\n")
         (packages / "nvidia_cudnn_cu13-9.19.0.56.dist-info").mkdir()
         (packages / "nvidia/cudnn/lib").mkdir(parents=True)
-        found = subprocess.run([PROGRAM, "doctor", "--format", "json"], capture_output=True, text=True).stdout
-        real = pathlib.Path(json.loads(found)["cudnn"][0]["library"]["path"])
+        request = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "libraries"})
+        found = subprocess.run([PROGRAM, "serve", "--stdio"], input=request, capture_output=True, text=True).stdout
+        real = pathlib.Path(json.loads(found)["result"]["libraries"][0]["path"]).resolve()
         for name in ("libcudnn.so.9", "libcudnn_graph.so.9"):
             (packages / "nvidia/cudnn/lib" / name).symlink_to(real.parent / name)
         said = self.run_it("fetch", "9.14", environment={"VIRTUAL_ENV": str(self.folder / "venv")}).stderr
