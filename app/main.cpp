@@ -101,6 +101,7 @@ int run_command_line(int argc, char** argv) {
   add_diff(app, run);
   add_cache(app, run);
   add_audit(app, run);
+  add_reduce(app, run);
   add_trace(app, run, program);
   add_targets(app, run);
   add_selftest(app, run);
