@@ -16,24 +16,24 @@ using attention::AttentionSpec;
 using attention::Strides;
 using Dims = std::array<int64_t, 4>;
 
-constexpr const char* whose = "cudnn-frontend's sdpa in Python";
+constexpr const char* frontend_function = "cudnn-frontend's sdpa in Python";
 
-[[noreturn]] void refuse(const std::string& what, const std::string& allowed) {
+[[noreturn]] void refuse_in_frontend(const std::string& what, const std::string& allowed) {
   throw Error(ErrorKind::usage, fmt::format("--emit python-frontend: {} cannot express {}; allowed: {}, or --emit cpp",
-                                            whose, what, allowed));
+                                            frontend_function, what, allowed));
 }
 
-const char* type_name(DataType type) {
+const char* frontend_type(DataType type) {
   if (type == DataType::f16) return "cudnn.data_type.HALF";
   if (type == DataType::bf16) return "cudnn.data_type.BFLOAT16";
   if (type == DataType::f32) return "cudnn.data_type.FLOAT";
   if (type == DataType::i32) return "cudnn.data_type.INT32";
   if (type == DataType::i64) return "cudnn.data_type.INT64";
-  refuse(fmt::format("dtype \"{}\"", name_of(type)), "\"f16\", \"bf16\"");
+  refuse_in_frontend(fmt::format("dtype \"{}\"", name_of(type)), "\"f16\", \"bf16\"");
 }
 
-void check(const AttentionSpec& spec) {
-  refuse_fields_beyond("python-frontend", whose, spec,
+void check_frontend(const AttentionSpec& spec) {
+  refuse_fields_beyond("python-frontend", frontend_function, spec,
                        {"name",
                         "source",
                         "expect",
@@ -70,23 +70,25 @@ void check(const AttentionSpec& spec) {
                         "max_total_seqlen_kv",
                         "frontend"});
   if (spec.pattern == attention::Pattern::mha || spec.pattern == attention::Pattern::two_matmul)
-    refuse(fmt::format("pattern \"{}\"", name_of(spec.pattern)), "\"sdpa\", \"sdpa_composite\", \"sdpa_unified\"");
-  type_name(spec.dtype);
-  if (spec.scale_form != attention::ScaleForm::by_value) refuse("a scale that is no number", "a number");
+    refuse_in_frontend(fmt::format("pattern \"{}\"", name_of(spec.pattern)),
+                       "\"sdpa\", \"sdpa_composite\", \"sdpa_unified\"");
+  frontend_type(spec.dtype);
+  if (spec.scale_form != attention::ScaleForm::by_value) refuse_in_frontend("a scale that is no number", "a number");
   if (spec.dropout &&
       (spec.dropout->form != attention::DropoutForm::philox || spec.dropout->dump ||
        seed_form(spec) == attention::SeedForm::constant || seed_form(spec) == attention::SeedForm::by_value))
-    refuse("a dropout mask of the caller's, or a seed that is no tensor", "its probability, with a seed in a tensor");
-  if (is_bprop(spec) && spec.paged) refuse("a page table in the backward pass", "pass \"fprop\"");
+    refuse_in_frontend("a dropout mask of the caller's, or a seed that is no tensor",
+                       "its probability, with a seed in a tensor");
+  if (is_bprop(spec) && spec.paged) refuse_in_frontend("a page table in the backward pass", "pass \"fprop\"");
 }
 
 Dims packed(const Dims& dims) {
   return {dims[1] * dims[2] * dims[3], dims[2] * dims[3], dims[3], 1};
 }
 
-class Program {
+class FrontendText {
  public:
-  explicit Program(const AttentionSpec& spec) : spec_(spec), type_(type_name(spec.dtype)) {}
+  explicit FrontendText(const AttentionSpec& spec) : spec_(spec), type_(frontend_type(spec.dtype)) {}
 
   std::string run() {
     common();
@@ -108,7 +110,7 @@ class Program {
 
   // Where each sequence begins.
   void offsets(const std::string& of, const std::string& name) {
-    tensor(name, {spec_.batch + 1, 1, 1, 1}, {1, 1, 1, 1}, type_name(spec_.ragged_offsets));
+    tensor(name, {spec_.batch + 1, 1, 1, 1}, {1, 1, 1, 1}, frontend_type(spec_.ragged_offsets));
     add(fmt::format("{}.set_ragged_offset({})", of, name));
   }
   void offsets_if(bool ragged, const std::string& of) {
@@ -148,7 +150,7 @@ class Program {
     masks();
     if (spec_.bias) {
       tensor("bias", bias_dims(spec_), spec_.bias->strides.value_or(packed(bias_dims(spec_))),
-             type_name(spec_.bias->dtype.value_or(spec_.dtype)));
+             frontend_type(spec_.bias->dtype.value_or(spec_.dtype)));
       argument("bias=bias");
     }
     if (spec_.alibi) argument("use_alibi_mask=True");
@@ -192,7 +194,7 @@ class Program {
       argument(fmt::format("implementation=cudnn.attention_implementation.{}",
                            spec_.pattern == attention::Pattern::sdpa_unified ? "UNIFIED" : "COMPOSITE"));
     add(fmt::format("o, stats = graph.sdpa(\n    {})", arguments_));
-    output("o", o_dims(), o_strides(spec_), type_name(output_type(spec_)));
+    output("o", o_dims(), o_strides(spec_), frontend_type(output_type(spec_)));
     offsets_if(output_layout(spec_).ragged(), "o");
     if (!wants_stats(spec_)) return;
     output("stats", {spec_.batch, spec_.heads_q, spec_.seqlen_q, 1}, stats_strides(spec_), "cudnn.data_type.FLOAT");
@@ -200,8 +202,8 @@ class Program {
   }
 
   void backward() {
-    tensor("o", o_dims(), o_strides(spec_), type_name(output_type(spec_)));
-    tensor("d_o", o_dims(), d_o_strides(spec_), type_name(d_output_type(spec_)));
+    tensor("o", o_dims(), o_strides(spec_), frontend_type(output_type(spec_)));
+    tensor("d_o", o_dims(), d_o_strides(spec_), frontend_type(d_output_type(spec_)));
     tensor("stats", {spec_.batch, spec_.heads_q, spec_.seqlen_q, 1}, stats_strides(spec_), "cudnn.data_type.FLOAT");
     const bool ragged_o = output_layout(spec_).ragged();
     offsets_if(ragged_o, "o");
@@ -209,7 +211,8 @@ class Program {
     offsets_if(has_ragged_stats(spec_), "stats");
     argument("o=o, dO=d_o, stats=stats");
     if (spec_.bias && spec_.bias->grad) {
-      tensor("d_bias", bias_dims(spec_), packed(bias_dims(spec_)), type_name(spec_.bias->dtype.value_or(spec_.dtype)));
+      tensor("d_bias", bias_dims(spec_), packed(bias_dims(spec_)),
+             frontend_type(spec_.bias->dtype.value_or(spec_.dtype)));
       add("d_bias.set_output(True)");
       argument("dBias=d_bias");
     }
@@ -228,7 +231,7 @@ class Program {
   }
 
   void gradient(const std::string& name, const Dims& dims, const Strides& strides, const std::string& offset) {
-    output(name, dims, strides, type_name(gradient_type(spec_)));
+    output(name, dims, strides, frontend_type(gradient_type(spec_)));
     if (!offset.empty()) add(fmt::format("{}.set_ragged_offset({})", name, offset));
   }
 
@@ -238,7 +241,7 @@ class Program {
 };
 
 // Answers as attnprobe's: the engines that pass the support check, in the order of mode A.
-constexpr const char* ask = R"text(
+constexpr const char* frontend_questions = R"text(
 try:
     graph.validate()
     graph.build_operation_graph()
@@ -259,7 +262,7 @@ std::string python_text(const std::string& text) {
 }  // namespace
 
 std::string python_frontend_program(const Question& question, const AttentionSpec& spec, const gpu::Target& target) {
-  check(spec);
+  check_frontend(spec);
   const bool is_simulated = target.kind == gpu::Kind::simulated;
   std::string text = python_head(
       question, {fmt::format("What cudnn-frontend and cuDNN say of it on {}. cudnn-frontend builds the graph itself.",
@@ -280,8 +283,8 @@ std::string python_frontend_program(const Question& question, const AttentionSpe
   text += fmt::format(
       "graph = cudnn.pygraph(io_data_type={}, intermediate_data_type=cudnn.data_type.FLOAT,\n"
       "                      compute_data_type=cudnn.data_type.FLOAT, **device)\n",
-      type_name(spec.dtype));
-  return text + Program(spec).run() + ask;
+      frontend_type(spec.dtype));
+  return text + FrontendText(spec).run() + frontend_questions;
 }
 
 }  // namespace attnprobe::emit
