@@ -103,6 +103,7 @@ int run_command_line(int argc, char** argv) {
   add_audit(app, run);
   add_limits(app, run);
   add_suggest(app, run);
+  add_reduce(app, run);
   add_trace(app, run, program);
   add_targets(app, run);
   add_selftest(app, run);

@@ -9,6 +9,7 @@
 #include "build/build.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
+#include "emit.hpp"
 #include "exit_code.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
@@ -21,7 +22,7 @@ using report::Results;
 
 struct ProbeOptions {
   ConfigOptions configs;
-  std::string transformer_engine, torch, jax, dump_graph;
+  std::string transformer_engine, torch, jax, dump_graph, emit;
   AskOptions ask;
 };
 
@@ -135,6 +136,8 @@ int probe(ProbeOptions options) {
       options.ask.inputs.push_back({fmt::format("{} {}", option, word), word});
   check_outputs(options.ask);
   if (!options.dump_graph.empty()) return dump_graphs(options);
+  if (!options.emit.empty())
+    return emit_program(options.emit, options.ask, campaign::questions_of(configs_to_draw(options)));
   if (has_framework_call(options)) {
     const frameworks::CallQuestions asked = framework_questions(options);
     if (options.ask.frameworks.empty()) options.ask.frameworks = {asked.framework};
@@ -170,6 +173,7 @@ void add_probe(CLI::App& app, Run& run) {
       ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
       ->check(CLI::IsMember({"json", "dot"}))
       ->group("Output");
+  add_emit_option(*command, options->emit);
   command->callback([options, &run] { run = [options] { return probe(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include "attention/fields.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
+#include "emit.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
 #include "report/formats/replay_text.hpp"
@@ -19,7 +20,7 @@ using replay::ReplayedGraph;
 using report::Results;
 
 struct ReplayOptions {
-  std::string file, graphs, dump_graph;
+  std::string file, graphs, dump_graph, emit;
   bool list = false, to_config = false;
   AskOptions ask;
 };
@@ -90,6 +91,13 @@ int print_configs(const ReplayOptions& options, const std::vector<const Replayed
   return code;
 }
 
+std::vector<campaign::Question> questions_of(const replay::Replay& replay,
+                                             const std::vector<const ReplayedGraph*>& graphs) {
+  std::vector<campaign::Question> questions;
+  for (const auto* graph : graphs) questions.push_back(replay::question_of(replay, *graph));
+  return questions;
+}
+
 int replay(ReplayOptions options) {
   options.ask.inputs.push_back({"LOG", options.file});
   check_outputs(options.ask);
@@ -98,6 +106,7 @@ int replay(ReplayOptions options) {
   const auto numbers = read_numbers(options.graphs, replay->graphs.size());
   const auto graphs = chosen(*replay, numbers);
   if (!options.dump_graph.empty()) return dump(options, graphs);
+  if (!options.emit.empty()) return emit_program(options.emit, options.ask, questions_of(*replay, rebuilt(graphs)));
   if (options.to_config) return print_configs(options, graphs);
   if (options.list) {
     if (options.ask.format != "table")
@@ -115,7 +124,7 @@ int replay(ReplayOptions options) {
     for (const auto& id : replay::gpus_of(*replay)) gpus += (gpus.empty() ? "" : ",") + id;
     Work work;
     campaign::QuestionGroup group;
-    for (const auto* graph : whole) group.questions.push_back(replay::question_of(*replay, *graph));
+    group.questions = questions_of(*replay, whole);
     group.targets = choose_targets(with, gpus.empty() ? "representative" : gpus);
     work.groups.push_back(std::move(group));
     work.before = [replay, numbers](const Results&, const report::TextStyle& style) {
@@ -155,6 +164,7 @@ void add_replay(CLI::App& app, Run& run) {
                    "write the operation graphs instead of asking about them: json or dot")
       ->check(CLI::IsMember({"json", "dot"}))
       ->group("Output");
+  add_emit_option(*command, options->emit);
   command->callback([options, &run] { run = [options] { return replay(*options); }; });
 }
 

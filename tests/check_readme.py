@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs every `$ attnprobe …` line of pages' console blocks and compares what it prints with what the page says.
+"""Runs every `$ attnprobe …` and `$ g++ …` line of pages' console blocks and compares what it prints with what the page says.
 
   tests/check_readme.py README.md build/attnprobe         one page, or several
 
@@ -52,17 +52,19 @@ def main():
     same_cudnn = f"cuDNN {WRITTEN_WITH}" in doctor
     has_gpu = re.search(r"ok +GPU ", doctor) is not None
     failed = count = 0
+    # For programs that the examples compile: attnprobe's null driver, and the cuDNN that answers.
+    libraries = [str(pathlib.Path(program).resolve().parent), *re.findall(r"(/\S+)/libcudnn\.so", doctor)[:1]]
     cache = tempfile.mkdtemp()  # the home folder is not the test's
     folder = tempfile.TemporaryDirectory()  # where examples write; what they read of the source tree is linked there
     place = pathlib.Path(folder.name)
     for entry in ROOT.iterdir():
         (place / entry.name).symlink_to(entry)
     for command, expected in (one for page in pages for one in examples(page.read_text())):
-        if not command.startswith("attnprobe"):
+        if not command.startswith(("attnprobe", "g++ ")):
             continue
         count += 1
-        run = subprocess.run(["bash", "-c", command.replace("attnprobe", program, 1)], cwd=place, capture_output=True, text=True,
-                             env=dict(os.environ, XDG_CACHE_HOME=cache))
+        run = subprocess.run(["bash", "-c", re.sub("^attnprobe", lambda _: program, command)], cwd=place, capture_output=True, text=True,
+                             env=dict(os.environ, XDG_CACHE_HOME=cache, **({} if command.startswith("attnprobe") else {"LD_LIBRARY_PATH": ":".join(libraries)})))
         refused = any(line.startswith("attnprobe: error: ") for line in expected)
         if (run.returncode == 2) != refused or run.returncode == 4:
             print(f"FAILED: {command}\n  exit code {run.returncode}: {run.stderr}")

@@ -5,6 +5,7 @@
 
 #include "cudnn/device_context.hpp"
 #include "cudnn/lowering.hpp"
+#include "probe/knob_names.hpp"
 #include "probe/plan.hpp"
 #include "probe/walk.hpp"
 
@@ -68,10 +69,5 @@ void build_first_plan(WalkState& state, const Progress& progress);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.
 void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);
-
-/// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
-std::string knob_name(cudnnBackendKnobType_t knob);
-/// The way back. Throws Error(internal) for a name that is none.
-cudnnBackendKnobType_t knob_type(const std::string& name);
 
 }  // namespace attnprobe::probe

@@ -183,6 +183,10 @@ std::string knob_name(cudnnBackendKnobType_t knob) {
   return index < std::size(knob_names) ? knob_names[index] : std::to_string(index);
 }
 
+std::vector<std::string> all_knob_names() {
+  return {std::begin(knob_names), std::end(knob_names)};
+}
+
 cudnnBackendKnobType_t knob_type(const std::string& name) {
   for (size_t i = 0; i < std::size(knob_names); ++i)
     if (name == knob_names[i]) return static_cast<cudnnBackendKnobType_t>(i);

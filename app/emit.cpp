@@ -1,0 +1,67 @@
+#include "emit.hpp"
+
+#include <fmt/format.h>
+
+#include "build/build.hpp"
+#include "campaign/reproduce.hpp"
+#include "emit/emit.hpp"
+#include "exit_code.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+const campaign::Question& only_question(const std::vector<campaign::Question>& questions) {
+  if (questions.size() == 1) return questions.front();
+  throw Error(ErrorKind::usage,
+              fmt::format("--emit: {} questions are asked, and a program is one; allowed: one config, "
+                          "or one graph (--graph)",
+                          questions.size()));
+}
+
+// Where nobody names one, the first GPU here is as good as the others.
+gpu::Target only_target(const AskOptions& options) {
+  const auto targets = choose_targets(options, "h100");
+  if (targets.size() == 1 || options.target.empty()) return targets.front();
+  throw Error(ErrorKind::usage,
+              fmt::format("--target {}: these are {} GPUs, and a program asks about one; allowed: one", options.target,
+                          targets.size()));
+}
+
+const attention::AttentionSpec& spec_of(const campaign::Question& question, const std::string& form) {
+  if (question.has_spec()) return question.config.spec;
+  throw Error(ErrorKind::usage, fmt::format("--emit {}: no config builds this graph; allowed: cpp", form));
+}
+
+std::string program_text(emit::Form form, const AskOptions& options, const campaign::Question& question) {
+  const auto& spec = question.config.spec;
+  emit::Question asked;
+  asked.name = spec.name;
+  asked.description = question.given ? question.given->description : describe(spec);
+  asked.cudnn_version = version_for_graphs(options);
+  if (form == emit::Form::torch) return torch_program(asked, spec_of(question, "torch"));
+  const gpu::Target target = only_target(options);
+  asked.command = campaign::reproduce_command(campaign::question_command(question, options.campaign), target,
+                                              asked.cudnn_version.text());
+  if (form == emit::Form::python_frontend)
+    return python_frontend_program(asked, spec_of(question, "python-frontend"), target);
+  if (question.given) return cpp_program(asked, question.given->graph, target);
+  return cpp_program(asked, build::build_graph(spec, {asked.cudnn_version, target.sm}).graph, target);
+}
+
+}  // namespace
+
+void add_emit_option(CLI::App& command, std::string& form) {
+  command
+      .add_option("--emit", form,
+                  "write a program that asks the same without attnprobe, for a bug report: cpp (cuDNN's backend API), "
+                  "python-frontend (cudnn-frontend), torch")
+      ->check(CLI::IsMember(names_of<emit::Form>()))
+      ->group("Output");
+}
+
+int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions) {
+  write_data(options.output, program_text(parse_enum<emit::Form>(form).value(), options, only_question(questions)));
+  return all_met;
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,19 @@
+// --emit: a program that asks the same without attnprobe.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "ask.hpp"
+#include "campaign/question.hpp"
+
+namespace attnprobe::app {
+
+void add_emit_option(CLI::App& command, std::string& form);
+
+/// Writes the program to --output. Throws Error(usage) unless there is one question and one target, and where the form
+/// cannot express it.
+int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions);
+
+}  // namespace attnprobe::app

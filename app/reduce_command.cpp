@@ -1,0 +1,118 @@
+// attnprobe reduce: the smallest config that still fails in the same way.
+#include "reduce/reduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ask.hpp"
+#include "attention/fields.hpp"
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "campaign/chosen_libraries.hpp"
+#include "campaign/named_targets.hpp"
+#include "commands.hpp"
+#include "config_options.hpp"
+#include "exit_code.hpp"
+#include "output.hpp"
+#include "replay/replay.hpp"
+#include "worker/pool.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+struct ReduceOptions {
+  ConfigOptions configs;
+  std::string log, target = "h100", cudnn, output, modes = "A,B,FALLBACK";
+  size_t graph = 1;
+  campaign::CampaignOptions campaign;
+};
+
+// Of a config document with one config, or of a graph that a config builds.
+attention::AttentionSpec spec_of(const ReduceOptions& options) {
+  if (options.configs.given() == !options.log.empty())
+    throw Error(ErrorKind::usage,
+                "nothing to reduce; allowed: --config FILE with one config, its fields as options, or --log FILE");
+  if (options.configs.given()) {
+    const auto configs = read_configs(options.configs, "nothing to reduce");
+    if (configs.size() == 1) return configs.front().spec;
+    throw Error(ErrorKind::usage, fmt::format("{} configs, and one is reduced; allowed: one", configs.size()));
+  }
+  const replay::Replay replay = replay::read_replay(options.log);
+  replay::require_graphs(replay);
+  if (options.graph == 0 || options.graph > replay.graphs.size())
+    throw Error(ErrorKind::usage, fmt::format("--graph: \"{}\" is not a graph of this file; allowed: 1 to {}",
+                                              options.graph, replay.graphs.size()));
+  const auto& recognised = replay.graphs[options.graph - 1].recognised;
+  if (!recognised.exact || !recognised.spec)
+    throw Error(ErrorKind::usage, fmt::format("{}: graph {}: no config builds it, and a config is what is reduced: {}",
+                                              options.log, options.graph, recognised.description));
+  return *recognised.spec;
+}
+
+gpu::Target target_of(const ReduceOptions& options) {
+  const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  if (targets.size() == 1) return targets.front();
+  throw Error(ErrorKind::usage, fmt::format("--target {}: these are {} GPUs, and one is asked; allowed: one",
+                                            options.target, targets.size()));
+}
+
+std::string trials_text(const reduce::Reduced& reduced) {
+  std::string text;
+  for (const auto& trial : reduced.trials)
+    text +=
+        fmt::format("  {} {}{}{}\n", trial.kept ? "same " : "other", trial.what, trial.kept ? "" : ": ", trial.answer);
+  return text;
+}
+
+int run_reduce(ReduceOptions options) {
+  std::vector<NamedFile> inputs{{"--log " + options.log, options.log}};
+  for (const auto& file : options.configs.files) inputs.push_back({"--config " + file, file});
+  check_outputs({{"--output " + options.output, options.output}}, inputs);
+  read_modes(options.modes, options.campaign.walk);
+  const attention::AttentionSpec begun = spec_of(options);
+  const gpu::Target target = target_of(options);
+  worker::Pool pool(2);
+  options.campaign.pool = &pool;
+  options.campaign.cudnn = campaign::library_path(options.cudnn, options.campaign, warn);
+  const auto answer = [&](const attention::AttentionSpec& spec) {
+    attention::AttentionConfig config;
+    config.spec = spec;
+    const auto asked = campaign::run_campaign(campaign::questions_of({config}), {target}, options.campaign);
+    return asked.results.at(0);
+  };
+  reduce::Reduced reduced = reduce::reduce(begun, [&](const auto& spec) { return reduce::failure_of(answer(spec)); });
+  const auto kept =
+      std::count_if(reduced.trials.begin(), reduced.trials.end(), [](const auto& trial) { return trial.kept; });
+  print_text(fmt::format("{}\n\n{} tried, {} kept:\n{}\nwas: {}\nis:  {}\n{}\n", text_of(reduced.failure),
+                         counted(static_cast<int64_t>(reduced.trials.size()), "change"), kept, trials_text(reduced),
+                         describe(begun), describe(reduced.spec), answer(reduced.spec).reproduce));
+  if (!reduced.ended) warn("stopped at the limit of trials; it may go on getting smaller");
+  if (options.output.empty()) return all_met;
+  reduced.spec.expect = {};
+  write_data(options.output, json_text(to_json(reduced.spec), 2) + "\n");
+  return all_met;
+}
+
+}  // namespace
+
+void add_reduce(CLI::App& app, Run& run) {
+  auto options = std::make_shared<ReduceOptions>();
+  auto* command = app.add_subcommand(
+      "reduce", "The smallest config that still fails in the same way: refused by the same reason, crashing, wrong");
+  add_config_options(*command, options->configs);
+  auto* log = command->add_option("--log", options->log, "what `attnprobe replay` reads")->group("What is asked");
+  command->add_option("--graph", options->graph, "which of its graphs; default: 1")->needs(log)->group("What is asked");
+  command->add_option("--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
+  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
+      ->group("Where");
+  options->campaign.walk.sweep_where_none = false;
+  add_walk_options(*command, options->modes, options->campaign);
+  command->add_option("-o,--output", options->output, "file for the config")->group("Output");
+  command->footer(
+      "Exit codes: 0 reduced, 2 bad command line or config, or one that does not fail, 3 the environment lacks something.");
+  command->callback([options, &run] { run = [options] { return run_reduce(*options); }; });
+}
+
+}  // namespace attnprobe::app
