@@ -145,8 +145,8 @@ void collect_finished(report::CellLog& log, report::CellCollector& cells) {
 }
 
 // Where results go: a folder, or with --baseline alone nowhere but into the table.
-struct Results {
-  Results(const MatrixOptions& options, const report::CellHeader& header) : cells(header.axes) {
+struct MatrixResults {
+  MatrixResults(const MatrixOptions& options, const report::CellHeader& header) : cells(header.axes) {
     if (options.out.empty()) return;
     folder.emplace(options.out);
     log.emplace(folder->path / "cells.jsonl", header, present_cells(options));
@@ -175,7 +175,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   if (options.baseline.is_wanted())
     baseline.emplace(options.baseline, std::string(trim(campaign::options_text(options.campaign, false))),
                      options.files);
-  Results results(options, report::header_of(matrix, options.campaign, options.title, command));
+  MatrixResults results(options, report::header_of(matrix, options.campaign, options.title, command));
   auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
   const size_t all = places.size();
   if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });

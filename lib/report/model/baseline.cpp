@@ -29,24 +29,24 @@ constexpr std::string_view columns =
     "a line \"config gpu cudnn answer first-engine why\", words with one blank between them";
 
 // What is worse stands further down.
-constexpr std::array<std::pair<std::string_view, int>, 8> ranks{{{"yes", 0},
-                                                                 {"but", 1},
-                                                                 {"no", 2},
-                                                                 {"invalid_graph", 2},
-                                                                 {"error", 3},
-                                                                 {"crashed", 3},
-                                                                 {"timeout", 3},
-                                                                 {"wrong_result", 4}}};
+constexpr std::array<std::pair<std::string_view, int>, 8> answer_ranks{{{"yes", 0},
+                                                                        {"but", 1},
+                                                                        {"no", 2},
+                                                                        {"invalid_graph", 2},
+                                                                        {"error", 3},
+                                                                        {"crashed", 3},
+                                                                        {"timeout", 3},
+                                                                        {"wrong_result", 4}}};
 
 std::optional<int> rank_of(std::string_view answer) {
-  for (const auto& [word, rank] : ranks)
+  for (const auto& [word, rank] : answer_ranks)
     if (word == answer) return rank;
   return std::nullopt;
 }
 
 std::vector<std::string> answer_words() {
   std::vector<std::string> words;
-  for (const auto& [word, rank] : ranks) words.emplace_back(word);
+  for (const auto& [word, rank] : answer_ranks) words.emplace_back(word);
   return words;
 }
 
