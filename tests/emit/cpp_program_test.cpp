@@ -239,7 +239,8 @@ TEST_CASE("names of others are comments and nothing else in an emitted program",
   CHECK(emit::cpp_raw_string(")json\"; evil") == "R\"json_()json\"; evil)json_\"");
 }
 
-TEST_CASE("--emit writes one program, and says what it takes where there are more questions or targets", "[emit]") {
+TEST_CASE("The option --emit writes one program, and says what it takes where there are more questions or targets",
+          "[emit]") {
   const Run run = run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target h100 --emit cpp");
   INFO(run.err);
   CHECK(run.exit_code == 0);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "campaign/suggest/ways_out.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -26,8 +27,8 @@ bool is_cudnn_9_19(const Result& result) {
 }  // namespace
 
 TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewhere", "[walk]") {
-  const auto results = probe_all(forum_graph, "l40s,a100,h200,b200,rtx5090,t4");
-  const Result& l40s = results[0];
+  auto results = probe_all(forum_graph, "l40s,a100,h200,b200,rtx5090,t4");
+  Result& l40s = results[0];
   CHECK(l40s.verdict == Verdict::unsupported);
   CHECK(mode_counts(l40s, "A") == "0/1");
   CHECK(mode_counts(l40s, "FALLBACK") == "0/8");
@@ -36,6 +37,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(l40s.root_cause->reason, "exceeding the shared memory in the GPU"));
   CHECK(l40s.root_cause->engine == 0);
   CHECK(l40s.root_cause->mode == "A");
+  campaign::advise(l40s, {});
   REQUIRE(l40s.root_cause->advice.size() == 2);
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
@@ -147,13 +149,13 @@ TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the op
 }
 
 TEST_CASE("a config for which no heuristic offers anything has every engine and knob tried", "[walk]") {
-  const Result result =
-      probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
+  Result result = probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.findings.swept);
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
   CHECK(result.root_cause->category == diagnose::Category::head_dim);
   CHECK(contains(result.root_cause->reason, "is not a multiple of 8"));
+  campaign::advise(result, {});
   REQUIRE(!result.root_cause->advice.empty());
   CHECK(contains(result.root_cause->advice[0], "padded with zeros to 72 and 72"));
 }
