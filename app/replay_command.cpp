@@ -94,6 +94,7 @@ int print_configs(const ReplayOptions& options, const std::vector<const Replayed
 std::vector<campaign::Question> questions_of(const replay::Replay& replay,
                                              const std::vector<const ReplayedGraph*>& graphs) {
   std::vector<campaign::Question> questions;
+  questions.reserve(graphs.size());
   for (const auto* graph : graphs) questions.push_back(replay::question_of(replay, *graph));
   return questions;
 }

@@ -195,7 +195,7 @@ class GraphText {
   }
   template <class E>
   std::string use(E value) {
-    const std::string name = cudnn_name(value);
+    std::string name = cudnn_name(value);
     values_[name] = static_cast<int>(cudnn::cudnn_value(value));
     return name;
   }

@@ -31,7 +31,7 @@ attention::TensorLayout with_gap(int64_t heads, int64_t seqlen, int64_t head_dim
   return {"", attention::Strides{seqlen * token, head_dim, token, 1}};
 }
 
-constexpr Member members[] = {
+constexpr Member number_members[] = {
     {"window", "mask.window_left", [](AttentionSpec& s, int64_t n) { s.mask.window_left = n; }, {1, 8192}},
     {"window_right", "mask.window_right", [](AttentionSpec& s, int64_t n) { s.mask.window_right = n; }, {1, 8192}},
     {"page_size",
@@ -89,7 +89,7 @@ bool is_axis(const std::string& name) {
 Axis named_axis(const std::string& name, const std::string& option) {
   Axis axis{.name = name, .range = {}, .values = {}, .range_is_usual = false, .set = {}};
   const JsonSource source{option + " " + name, " at ", false};
-  for (const auto& member : members)
+  for (const auto& member : number_members)
     if (name == member.name) {
       axis.range = member.usual;
       axis.set = [&member, source](AttentionSpec& spec, const Json& value) {
@@ -139,7 +139,7 @@ std::vector<std::string> axis_names() {
   std::vector<std::string> names;
   for (const auto& field : attention::fields())
     if (find_field(field.name) != nullptr) names.push_back(field.name);
-  for (const auto& member : members) names.emplace_back(member.name);
+  for (const auto& member : number_members) names.emplace_back(member.name);
   return names;
 }
 

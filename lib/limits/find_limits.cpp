@@ -192,13 +192,19 @@ class Asker {
     std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
       return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
     });
+    // Told in the order of the questions, whichever worker was first: the same questions follow each time.
+    std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
     run_matrix(matrix, places, options_, [&](const campaign::CellPlace& place, const Result& result) {
       const std::lock_guard lock(mutex);
-      ++limits_.asked;
       if (on_answer_) on_answer_(result);
-      tell(asked[place.config], point_of(result));
+      answers[place.config] = point_of(result);
     });
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (answers[i]) {
+        ++limits_.asked;
+        tell(asked[i], std::move(*answers[i]));
+      }
   }
 
   void tell(const Wanted& wanted, Point point) {

@@ -25,7 +25,7 @@ std::vector<Map> maps_of(const Question& question, const Limits& limits) {
   std::vector<Map> maps;
   std::map<std::string, size_t> places;
   for (const auto& row : limits.rows) {
-    std::string title = words_of(question, question.configs[row.config].spec);
+    std::string title = unvaried_words(question, question.configs[row.config].spec);
     for (size_t v = 0; v + 1 < row.varied.size(); ++v)
       title += fmt::format(", {} {}", question.vary[v].name, limits::text_of(row.varied[v]));
     title += fmt::format(", {}, cuDNN {}", question.targets[row.target].id, question.cudnns[row.cudnn].version.text());

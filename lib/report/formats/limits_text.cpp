@@ -121,7 +121,7 @@ std::vector<std::string> versions_of(const Question& question, const Line& line)
 }
 
 std::string what_is_asked(const Question& question) {
-  std::string text = question.configs.size() == 1 ? words_of(question, question.configs.front().spec)
+  std::string text = question.configs.size() == 1 ? unvaried_words(question, question.configs.front().spec)
                                                   : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
   return text;
@@ -208,7 +208,7 @@ std::string run_text(const limits::Run& run, int64_t usual_step) {
   return text;
 }
 
-std::string words_of(const Question& question, const attention::AttentionSpec& spec) {
+std::string unvaried_words(const Question& question, const attention::AttentionSpec& spec) {
   std::vector<std::string> varied{question.axis.name};
   for (const auto& axis : question.vary) varied.push_back(axis.name);
   const auto is_varied = [&](const std::string& name) {

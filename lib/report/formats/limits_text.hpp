@@ -13,7 +13,7 @@ namespace attnprobe::report {
 std::string run_text(const limits::Run& run, int64_t usual_step = 1);
 
 /// A config in words, without the fields that have other values in each row.
-std::string words_of(const limits::Question& question, const attention::AttentionSpec& spec);
+std::string unvaried_words(const limits::Question& question, const attention::AttentionSpec& spec);
 
 /// Lines with their runs, and why each ends.
 std::string limits_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);

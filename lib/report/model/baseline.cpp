@@ -46,6 +46,7 @@ std::optional<int> rank_of(std::string_view answer) {
 
 std::vector<std::string> answer_words() {
   std::vector<std::string> words;
+  words.reserve(answer_ranks.size());
   for (const auto& [word, rank] : answer_ranks) words.emplace_back(word);
   return words;
 }
@@ -111,7 +112,7 @@ class LineReader {
     const size_t begin = at_;
     if (line_[begin] != '"') {
       at_ = std::min(line_.find(' ', begin), line_.size());
-      const std::string text(line_.substr(begin, at_ - begin));
+      std::string text(line_.substr(begin, at_ - begin));
       step(text);
       return text;
     }
