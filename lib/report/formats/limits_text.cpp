@@ -255,11 +255,13 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
     std::vector<std::string> cells;
     if (question.configs.size() > 1) {
       std::vector<std::string> names;
+      names.reserve(line.configs.size());
       for (const size_t c : line.configs) names.push_back(question.configs[c].spec.name);
       cells.push_back(comma_list(names));
     }
     for (const auto& values : line.varied) {
       std::vector<std::string> words;
+      words.reserve(values.size());
       for (const auto& value : values) words.push_back(limits::text_of(value));
       cells.push_back(comma_list(words));
     }
