@@ -1,7 +1,10 @@
 #include "config_options.hpp"
 
+#include <fmt/format.h>
+
 #include "attention/fields.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace attnprobe::app {
 
@@ -45,6 +48,13 @@ std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& option
   for (const auto& file : options.files)
     for (auto& config : attention::load_configs(file, options.overrides)) configs.push_back(std::move(config));
   return configs;
+}
+
+std::string field_words(const ConfigOptions& options) {
+  std::string words;
+  for (const auto& [field, value] : options.overrides)
+    words += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
+  return words;
 }
 
 }  // namespace attnprobe::app

@@ -26,4 +26,7 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 /// `nothing` where neither is given.
 std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& options, const std::string& nothing);
 
+/// The fields as words of a command line that gives them again, " --heads 12 --seqlen 512".
+std::string field_words(const ConfigOptions& options);
+
 }  // namespace attnprobe::app

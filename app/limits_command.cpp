@@ -36,8 +36,7 @@ std::string command_of(const LimitsOptions& options) {
   std::string command =
       fmt::format("attnprobe limits {}", shell_word(fmt::format("{}", fmt::join(options.fields, ","))));
   for (const auto& file : options.configs.files) command += " --config " + shell_word(file);
-  for (const auto& [field, value] : options.configs.overrides)
-    command += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
+  command += field_words(options.configs);
   for (const auto& vary : options.vary) command += " --vary " + shell_word(vary);
   command += " --target " + shell_word(options.target);
   if (!options.cudnn.empty()) command += " --cudnn " + shell_word(options.cudnn);
@@ -76,9 +75,9 @@ void fill_in(ConfigOptions& configs, const std::vector<limits::Axis>& axes) {
   configs.overrides.insert(configs.overrides.begin(), first.begin(), first.end());
 }
 
-limits::Question question_of(const LimitsOptions& options) {
+// `axes`: of the fields, one, or two for a map.
+limits::Question question_of(const LimitsOptions& options, std::vector<limits::Axis> axes) {
   limits::Question question;
-  std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
   if (axes.empty() || axes.size() > 2)
     throw Error(ErrorKind::usage, "limits takes one field, or two for a map, as head_dim or head_dim,seqlen_kv");
   question.vary = limits::read_axes(options.vary, "--vary");
@@ -118,8 +117,9 @@ int find_limits(LimitsOptions options) {
   check_outputs({{"--output " + options.output, options.output}}, inputs);
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
-  limits::Question question = question_of(options);
-  const bool is_map = limits::read_axes(options.fields, "limits").size() == 2;
+  const std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
+  const bool is_map = axes.size() == 2;
+  limits::Question question = question_of(options, axes);
   if (options.format == "svg" && !is_map)
     throw Error(ErrorKind::usage, "--format svg draws a map, of two fields: head_dim,seqlen_kv");
   std::unique_ptr<OutputFile> file;

@@ -85,8 +85,7 @@ std::string command_of(const MatrixOptions& options, const std::vector<std::stri
                        const std::vector<std::string>& cudnns) {
   std::string command = "attnprobe matrix";
   for (const auto& file : options.configs.files) command += " " + shell_word(file);
-  for (const auto& [field, value] : options.configs.overrides)
-    command += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
+  command += field_words(options.configs);
   command += " --target " + shell_word(joined(targets)) + " --cudnn " + shell_word(joined(cudnns));
   return command + campaign::options_text(options.campaign, false);
 }

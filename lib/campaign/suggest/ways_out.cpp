@@ -70,7 +70,13 @@ bool is_bound_by_name(const Result& result) {
 class Suggester {
  public:
   Suggester(Result& result, const CampaignOptions& options, const SuggestOptions& suggest)
-      : result_(result), options_(options), suggest_(suggest), changes_(changes_of(result.config.spec)) {
+      : result_(result),
+        options_(options),
+        suggest_(suggest),
+        changes_(changes_of(result.config.spec)),
+        asked_for_(to_json(result.config.spec)),
+        work_(attention_flop(result.config.spec)),
+        memory_(elements_of(result.config.spec)) {
     options_.walk.engines = probe::Engines::heuristic;
     options_.walk.sweep_where_none = false;
     options_.walk.plans = probe::Plans::none;
@@ -99,11 +105,10 @@ class Suggester {
   std::optional<Candidate> with(std::vector<const Change*> changes) const {
     Candidate candidate{.changes = std::move(changes), .spec = result_.config.spec};
     for (const Change* change : candidate.changes) change->make(candidate.spec);
-    if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == to_json(result_.config.spec))
-      return std::nullopt;
-    const double before = attention_flop(result_.config.spec), calls = calls_of(candidate);
-    if (before > 0) candidate.work = calls * attention_flop(candidate.spec) / before;
-    candidate.memory = calls * elements_of(candidate.spec) / elements_of(result_.config.spec);
+    if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == asked_for_) return std::nullopt;
+    const double calls = calls_of(candidate);
+    if (work_ > 0) candidate.work = calls * attention_flop(candidate.spec) / work_;
+    candidate.memory = calls * elements_of(candidate.spec) / memory_;
     return candidate;
   }
 
@@ -212,6 +217,8 @@ class Suggester {
   CampaignOptions options_;
   const SuggestOptions& suggest_;
   std::vector<Change> changes_;
+  Json asked_for_;        // the config as it is
+  double work_, memory_;  // its own
   size_t asked_ = 0;
 };
 
