@@ -197,6 +197,31 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   return interrupted;
 }
 
+namespace {
+
+void add_constraint_options(CLI::App& command, probe::Constraints& constraints) {
+  const std::string group = "What an engine config must keep to";
+  command
+      .add_option_function<uint64_t>(
+          "--max-workspace",
+          [&constraints](const uint64_t& bytes) { constraints.max_workspace_bytes = static_cast<int64_t>(bytes); },
+          "bytes of workspace at most: 0, 4096, 256M (of 1024 bytes a K)")
+      ->transform(CLI::AsSizeValue(false))
+      ->group(group);
+  command
+      .add_option("--require-note", constraints.notes,
+                  "a behavior or numerical note of cuDNN's that it must have; comma list or several times")
+      ->delimiter(',')
+      ->check(CLI::IsMember(probe::note_names()))
+      ->group(group);
+  const auto require = [&constraints](const std::string&) { constraints.deterministic = true; };
+  command.add_option_function<std::string>("--require", require, "deterministic: no note NONDETERMINISTIC")
+      ->check(CLI::IsMember({"deterministic"}))
+      ->group(group);
+}
+
+}  // namespace
+
 void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
   add_enum_option(command, "--engines", campaign.walk.engines,
@@ -208,6 +233,7 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
       "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
       "run on a real GPU; on a simulated one first where one config is asked on one target, else none")
       ->group(how_far);
+  add_constraint_options(command, campaign.constraints);
   command
       .add_flag("--sweep,!--quick", campaign.walk.sweep_where_none,
                 fmt::format("--sweep: where nothing works, try every engine and knob, and what may help; --quick: look "

@@ -21,6 +21,8 @@ void add_audit(CLI::App& app, Run& run);
 void add_limits(CLI::App& app, Run& run);
 void add_suggest(CLI::App& app, Run& run);
 void add_reduce(CLI::App& app, Run& run);
+void add_tune(CLI::App& app, Run& run);
+void add_bugs(CLI::App& app, Run& run);
 /// `program`: the words behind "--".
 void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program);
 void add_targets(CLI::App& app, Run& run);

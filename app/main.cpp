@@ -104,6 +104,8 @@ int run_command_line(int argc, char** argv) {
   add_limits(app, run);
   add_suggest(app, run);
   add_reduce(app, run);
+  add_tune(app, run);
+  add_bugs(app, run);
   add_trace(app, run, program);
   add_targets(app, run);
   add_selftest(app, run);

@@ -101,6 +101,12 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string bytes_text(int64_t bytes) {
+  if (bytes >= int64_t{10} << 20) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes >= int64_t{10} << 10) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} B", bytes);
+}
+
 std::string cut(std::string_view text) {
   constexpr size_t most = 200;
   if (text.size() <= most) return std::string(text);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ std::string json_text(const Json& value, int indent = -1);
 
 /// A key as a part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
 std::string pointer_part(std::string key);
+
+/// "512 B", "96 KiB", "256 MiB": whole units, rounded down from ten of them on.
+std::string bytes_text(int64_t bytes);
 
 /// A word of a shell command line, quoted where it needs to be.
 std::string shell_word(const std::string& word);

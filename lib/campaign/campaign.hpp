@@ -8,6 +8,7 @@
 
 #include "campaign/result.hpp"
 #include "cudnn/library_info.hpp"
+#include "probe/constraints.hpp"
 #include "probe/walk_options.hpp"
 #include "rules/framework_gates.hpp"
 #include "run/run_options.hpp"
@@ -23,6 +24,7 @@ class WalkCache;
 struct CampaignOptions {
   std::string cudnn;  ///< path of a libcudnn.so.9
   probe::WalkOptions walk;
+  probe::Constraints constraints;             ///< what an engine config must keep to beside cuDNN's own answer
   run::RunOptions run;                        ///< for Plans::run
   double timeout_seconds = 120;               ///< for one question on one target
   int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine

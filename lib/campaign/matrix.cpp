@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <deque>
@@ -21,10 +22,10 @@ namespace {
 
 // A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
 struct JobWorker {
-  JobWorker(const Matrix& matrix, const CellPlace& first, const CampaignOptions& given)
+  JobWorker(const Matrix& matrix, const CellPlace& first, const CampaignOptions& given, const TargetShare& share)
       : place(first),
         options(given),
-        run((options.cudnn = matrix.cudnns[first.cudnn].path, matrix.targets[first.target]), options) {}
+        run((options.cudnn = matrix.cudnns[first.cudnn].path, matrix.targets[first.target]), options, share) {}
   bool is_for(const CellPlace& other) const { return place.cudnn == other.cudnn && place.target == other.target; }
 
   CellPlace place;
@@ -33,21 +34,41 @@ struct JobWorker {
 };
 
 // Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes longer.
-size_t least_for_a_worker(const CampaignOptions& options) {
+size_t least_for_a_worker(const Matrix& matrix, const CampaignOptions& options) {
   const probe::WalkOptions& walk = options.walk;
-  const bool is_quick = !walk.sweep_where_none && walk.engines == probe::Engines::heuristic &&
-                        (walk.plans == probe::Plans::none || walk.plans == probe::Plans::automatic);
+  const bool on_gpus = std::any_of(matrix.targets.begin(), matrix.targets.end(),
+                                   [](const gpu::Target& target) { return target.kind == gpu::Kind::device; });
+  const bool only_checks = walk.plans == probe::Plans::none || (walk.plans == probe::Plans::automatic && !on_gpus);
+  const bool is_quick = !walk.sweep_where_none && walk.engines == probe::Engines::heuristic && only_checks;
   return is_quick ? 8 : 2;
 }
 
-// GPUs of this machine that plans are run on: two workers would spoil each other's times.
-std::set<size_t> targets_that_run(const Matrix& matrix, const CampaignOptions& options) {
-  std::set<size_t> targets;
-  if (options.walk.plans != probe::Plans::run && options.walk.plans != probe::Plans::automatic) return targets;
-  for (size_t t = 0; t < matrix.targets.size(); ++t)
-    if (matrix.targets[t].kind == gpu::Kind::device) targets.insert(t);
-  return targets;
+// GPUs of this machine hold so many workers: each has a CUDA context of its own there (half a gigabyte on an H200), and
+// most of the memory is for the tensors of the one whose turn it is.
+std::map<size_t, size_t> most_workers(const Matrix& matrix) {
+  constexpr int64_t context_bytes = int64_t{1} << 29, share_of_contexts = 4;
+  std::map<size_t, size_t> most;
+  for (size_t t = 0; t < matrix.targets.size(); ++t) {
+    const gpu::Target& target = matrix.targets[t];
+    if (target.kind != gpu::Kind::device) continue;
+    most[t] = static_cast<size_t>(std::max<int64_t>(1, target.memory_bytes / share_of_contexts / context_bytes));
+  }
+  return most;
 }
+
+// How a target's workers share it: one at a time has the GPU, and those that would have nothing to do help to build.
+struct Shares {
+  Shares(const Matrix& matrix, size_t cells, size_t jobs, const std::map<size_t, size_t>& most)
+      : gpus(matrix.targets.size()), builders(matrix.targets.size(), 1) {
+    for (size_t t = 0; t < builders.size(); ++t) {
+      const auto room = most.find(t);
+      const size_t processes = room == most.end() ? jobs : std::min(jobs, room->second);
+      builders[t] = processes / std::clamp<size_t>(cells, 1, processes);
+    }
+  }
+  std::vector<std::mutex> gpus;
+  std::vector<size_t> builders;
+};
 
 // Reports answers one after the other on a thread of its own:
 // what becomes of one is done while cuDNN is asked for the next.
@@ -166,7 +187,9 @@ std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
 
 std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
                                                           const CampaignOptions& options, const OnCell& on_cell) {
-  WorkQueue queue(places, jobs_of(options), least_for_a_worker(options), targets_that_run(matrix, options));
+  const auto most = most_workers(matrix);
+  WorkQueue queue(places, jobs_of(options), least_for_a_worker(matrix, options), most);
+  Shares shares(matrix, places.size(), jobs_of(options), most);
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::mutex mutex;
   std::exception_ptr failure;
@@ -176,7 +199,9 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
     Reporter reporter(on_cell, options.frameworks);
     for (std::optional<Portion> portion; (portion = queue.take(portion));) {
       const CellPlace& first = places[portion->begin];
-      if (!worker || !worker->is_for(first)) worker = std::make_unique<JobWorker>(matrix, first, options);
+      if (!worker || !worker->is_for(first))
+        worker = std::make_unique<JobWorker>(matrix, first, options,
+                                             TargetShare{&shares.gpus[first.target], shares.builders[first.target]});
       for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
         Result result = worker->run.run(matrix.questions[places[i].config],
                                         i + 1 < portion->end ? &matrix.questions[places[i + 1].config] : nullptr);

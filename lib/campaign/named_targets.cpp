@@ -44,6 +44,7 @@ std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver) {
     t.kind = gpu::Kind::device;
     t.device = gpu.index;
     t.uuid = gpu.uuid;
+    t.memory_bytes = gpu.memory_bytes;
     targets.push_back(std::move(t));
   }
   return targets;

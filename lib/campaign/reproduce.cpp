@@ -49,6 +49,10 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
     text.add("--mode", fmt::format("{}", fmt::join(walk.modes, ",")), std::string());
   text.add("--engines", walk.engines, defaults.walk.engines);
   text.add("--plans", walk.plans, probe::Plans::automatic);
+  const probe::Constraints& constraints = options.constraints;
+  if (constraints.max_workspace_bytes) text.add("--max-workspace", *constraints.max_workspace_bytes, int64_t{-1});
+  for (const auto& note : constraints.notes) text.add("--require-note", note, std::string());
+  if (constraints.deterministic) text.add("--require", std::string("deterministic"), std::string());
   text.add("--timeout", options.timeout_seconds, defaults.timeout_seconds);
   text.add_flag("--quick", sweeps_by_default && !walk.sweep_where_none);
   text.add_flag("--sweep", !sweeps_by_default && walk.sweep_where_none);

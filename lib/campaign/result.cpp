@@ -8,6 +8,7 @@
 #include "diagnose/reasons.hpp"
 #include "gpu/catalogue.hpp"
 #include "log/status.hpp"
+#include "probe/constraints.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::campaign {
@@ -101,6 +102,28 @@ bool judge_runs(Result& result) {
   return true;
 }
 
+// cuDNN takes the graph, and nothing of what it offers keeps to the asker's constraints.
+bool judge_constraints(Result& result) {
+  const auto& configs = result.findings.engine_configs;
+  if (std::any_of(configs.begin(), configs.end(),
+                  [](const auto& config) { return config.check.supported && !config.left_out; }))
+    return false;
+  const auto* choice = probe::displaced_choice(result.findings);
+  if (choice == nullptr) return false;
+  result.verdict = Verdict::unsupported;
+  diagnose::RootCause cause;
+  cause.category = diagnose::Category::constraint;
+  cause.engine = choice->engine;
+  if (!choice->modes.empty()) cause.mode = choice->modes.front();
+  cause.reason = *choice->left_out;
+  cause.explanation = fmt::format(
+      "cuDNN supports this graph, but no engine config keeps to what was demanded. The first choice would have "
+      "been {}: {}.",
+      probe::config_name(choice->engine, choice->knobs), *choice->left_out);
+  result.root_cause = cause;
+  return true;
+}
+
 }  // namespace
 
 void judge(Result& result) {
@@ -110,6 +133,7 @@ void judge(Result& result) {
     return;
   }
   if (findings.plans_built && !findings.failure && judge_runs(result)) return;
+  if (!findings.failure && judge_constraints(result)) return;
   const bool is_known = result.cudnn_version.is_known() && result.has_spec();
   result.root_cause = is_known
                           ? diagnose::root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
@@ -229,8 +253,8 @@ void add_engine_obstacles(Result& result) {
                           "every engine asked, and the plan built"});
     return;
   }
-  const auto first =
-      std::find_if(configs.begin(), configs.end(), [](const auto& config) { return config.check.supported; });
+  const auto first = std::find_if(configs.begin(), configs.end(),
+                                  [](const auto& config) { return config.check.supported && !config.left_out; });
   if (const std::string failure = failure_of(*first); !failure.empty())
     result.but.push_back(
         {ObstacleKind::first_choice_fails,

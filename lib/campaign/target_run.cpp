@@ -103,8 +103,8 @@ size_t jobs_of(const CampaignOptions& options) {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options)
-    : target_(target), options_(options), walk_(options.walk), cudnn_word_(options.cudnn) {
+TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, const TargetShare& share)
+    : target_(target), options_(options), share_(share), walk_(options.walk), cudnn_word_(options.cudnn) {
   const bool can_run = target.kind == gpu::Kind::device || worker::test_plans_asked();
   if (walk_.plans == probe::Plans::automatic)
     walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
@@ -246,8 +246,13 @@ void TargetRun::walk(Result& result) {
   probe::WalkOptions options = walk_of(result.graph, walk_);
   // What inputs of an unknown graph mean is not known: its plans are built, not run.
   if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
+  // Raw messages come in the order of one process.
+  const bool builds_itself = options.plans == probe::Plans::none || options.keep_log;
   try {
-    result.findings = ask(result.graph.graph, options);
+    if (builds_itself)
+      result.findings = ask(result.graph.graph, options);
+    else
+      walk_and_build(result, options);
   } catch (const worker::WorkerLost& lost) {
     // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
     // down says nothing of the plan.
@@ -257,9 +262,37 @@ void TargetRun::walk(Result& result) {
     probe::sort_engine_configs(result.findings, options);
     for (auto& config : result.findings.engine_configs)
       if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
-    build_plans(
-        result.findings, result.graph.graph, client_, [&] { return start(); }, options.plans);
+    worker::build_plans(plan_work(result), options.plans);
   }
+  probe::leave_out(result.findings, options_.constraints);
+}
+
+// The walk's answer is the same whatever is built afterwards, and a plan's whatever was asked for before it, so each is
+// kept in the cache by itself; and plans are built by several processes.
+void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options) {
+  probe::WalkOptions checks = options;
+  checks.plans = probe::Plans::none;
+  result.findings = ask(result.graph.graph, checks);
+  if (result.findings.failure) return;
+  probe::leave_out(result.findings, options_.constraints);
+  worker::build_plans(plan_work(result), options.plans);
+  // Where nothing compiles, the worker looks beyond the heuristics with the same plans in mind.
+  if (options.sweep_where_none && !result.findings.swept && !probe::has_working_config(result.findings) && !stopped())
+    result.findings = ask(result.graph.graph, options);
+}
+
+worker::PlanWork TargetRun::plan_work(Result& result) {
+  worker::PlanWork work{result.findings, result.graph.graph,          client_, [this] { return start(); },
+                        share_.builders, [this] { return stopped(); }};
+  if (cache_ == nullptr) return work;
+  const std::string about = cache_->key(result.graph.graph, target_, options_.cudnn, {});
+  work.look_up = [this, about](probe::EngineConfigFindings& config) {
+    config.plan = cache_->find_plan(about, config.engine, config.knobs);
+  };
+  work.remember = [this, about](const probe::EngineConfigFindings& config) {
+    cache_->store_plan(about, config.engine, config.knobs, *config.plan);
+  };
+  return work;
 }
 
 void TargetRun::run_plans(Result& result) {
@@ -270,12 +303,9 @@ void TargetRun::run_plans(Result& result) {
   plan.options.seqlens_kv = spec.mask.seqlens_kv;
   add_work(plan.options, spec, result.graph.graph);
   plan.options.data_type = name_of(spec.dtype);
-  constexpr size_t most_builders = 8;  // each holds a context of its own on the GPU
-  plan.builders = std::min(jobs_of(options_), most_builders);
-  plan.stop = [this] { return stopped(); };
-  const worker::StartWorker start_one = [this] { return start(); };
-  worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
-  if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || plan.stop())
+  plan.gpu = share_.gpu;
+  worker::run_plans(plan_work(result), plan);
+  if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
   // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
   // of this.
@@ -286,7 +316,7 @@ void TargetRun::run_plans(Result& result) {
     if (lost.is_from_outside()) throw;
     return;
   }
-  worker::run_plans(result.findings, result.graph.graph, client_, start_one, plan);
+  worker::run_plans(plan_work(result), plan);
 }
 
 void TargetRun::search_further(Result& result) {
@@ -297,6 +327,7 @@ void TargetRun::search_further(Result& result) {
   for (const auto& config : found.engine_configs)
     if (!log::has_config(known, config)) known.push_back(config);
   result.findings.engines = found.engines;
+  probe::leave_out(result.findings, options_.constraints);
 }
 
 }  // namespace attnprobe::campaign

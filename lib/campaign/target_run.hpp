@@ -8,13 +8,20 @@
 
 #include "campaign/campaign.hpp"
 #include "worker/client.hpp"
+#include "worker/run_plans.hpp"
 
 namespace attnprobe::campaign {
+
+/// What one worker has of a target that others ask, too.
+struct TargetShare {
+  std::mutex* gpu = nullptr;  ///< held while plans run; none: nobody else runs any
+  size_t builders = 1;        ///< processes that may build plans of one question
+};
 
 class TargetRun {
  public:
   /// Both must outlive it.
-  TargetRun(const gpu::Target& target, const CampaignOptions& options);
+  TargetRun(const gpu::Target& target, const CampaignOptions& options, const TargetShare& share);
   /// Its worker goes to the pool of the options, if there is one.
   ~TargetRun();
   TargetRun(const TargetRun&) = delete;
@@ -37,11 +44,14 @@ class TargetRun {
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
   std::string announcement();
   void walk(Result& result);
+  void walk_and_build(Result& result, const probe::WalkOptions& options);
+  worker::PlanWork plan_work(Result& result);
   void run_plans(Result& result);
   void search_further(Result& result);
 
   const gpu::Target& target_;
   const CampaignOptions& options_;
+  TargetShare share_;
   probe::WalkOptions walk_;
   std::future<std::string> naming_;
   std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known

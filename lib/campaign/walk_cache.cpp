@@ -47,6 +47,10 @@ std::string unpacked(const std::string& bytes) {
   return status == Z_OK && size == length ? text : "";
 }
 
+std::string plan_key(const std::string& about, int64_t engine, const probe::Knobs& knobs) {
+  return digest(fmt::format("{}\nplan {} {}", about, engine, Json(knobs).dump()));
+}
+
 }  // namespace
 
 struct WalkCache::State {
@@ -75,6 +79,9 @@ struct WalkCache::State {
     give_up(e, reads);
     return std::nullopt;
   }
+
+  std::optional<Json> answer(const std::string& key);
+  void put_answer(const std::string& key, const Json& answer);
 
   void put(const char* sql, const std::string& key, const std::string& bytes) try {
     if (writes && database) database->put(sql, key, bytes);
@@ -107,16 +114,38 @@ std::string WalkCache::key(const graph::OpGraph& graph, const gpu::Target& targe
                             Json(options).dump(), state_->program));
 }
 
-std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {
-  const auto bytes = state_->value("SELECT findings FROM answers WHERE name = ?", key);
+std::optional<Json> WalkCache::State::answer(const std::string& key) {
+  const auto bytes = value("SELECT findings FROM answers WHERE name = ?", key);
   if (!bytes) return std::nullopt;
-  const Json json = parse_json_leniently(unpacked(*bytes));
+  Json json = parse_json_leniently(unpacked(*bytes));
   if (!json.is_object()) return std::nullopt;
-  return json.get<probe::WalkFindings>();
+  return json;
+}
+
+void WalkCache::State::put_answer(const std::string& key, const Json& answer) {
+  put("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, packed(answer.dump()));
+}
+
+std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {
+  const auto json = state_->answer(key);
+  if (!json) return std::nullopt;
+  return json->get<probe::WalkFindings>();
 }
 
 void WalkCache::store(const std::string& key, const probe::WalkFindings& findings) {
-  state_->put("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, packed(Json(findings).dump()));
+  state_->put_answer(key, findings);
+}
+
+std::optional<probe::PlanFindings> WalkCache::find_plan(const std::string& about, int64_t engine,
+                                                        const probe::Knobs& knobs) {
+  const auto json = state_->answer(plan_key(about, engine, knobs));
+  if (!json) return std::nullopt;
+  return json->get<probe::PlanFindings>();
+}
+
+void WalkCache::store_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs,
+                           const probe::PlanFindings& plan) {
+  state_->put_answer(plan_key(about, engine, knobs), plan);
 }
 
 std::optional<cudnn::LibraryInfo> WalkCache::library(const std::string& cudnn) {

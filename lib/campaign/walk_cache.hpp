@@ -49,6 +49,10 @@ class WalkCache {
   std::optional<probe::WalkFindings> find(const std::string& key);
   void store(const std::string& key, const probe::WalkFindings& findings);
 
+  /// The same of one plan; `about` is the key() of the graph, the target and the cuDNN without walk options.
+  std::optional<probe::PlanFindings> find_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs);
+  void store_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs, const probe::PlanFindings& plan);
+
   /// What a worker told of the cuDNN at that path, as long as its files are the same.
   std::optional<cudnn::LibraryInfo> library(const std::string& cudnn);
   void store_library(const std::string& cudnn, const cudnn::LibraryInfo& library);

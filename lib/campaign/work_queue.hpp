@@ -3,9 +3,9 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "campaign/matrix.hpp"
@@ -19,12 +19,13 @@ struct Portion {
 
 class WorkQueue {
  public:
-  /// `places` must outlive it. `least`: fewer cells than this are not worth another worker. Of an exclusive target (a
-  /// GPU whose plans are run) one portion is out at a time, whatever its cuDNN.
-  WorkQueue(const std::vector<CellPlace>& places, size_t jobs, size_t least, std::set<size_t> exclusive_targets);
+  /// `places` must outlive it. `least`: fewer cells than this are not worth another worker. Of a target in
+  /// `most_workers` (a GPU of this machine, which holds only so many processes) no more portions than that are out at a
+  /// time, whatever their cuDNN.
+  WorkQueue(const std::vector<CellPlace>& places, size_t jobs, size_t least, std::map<size_t, size_t> most_workers);
 
   /// The next portion of a job, whose last one is `done` with; none: there is nothing more for it to do. Waits where all
-  /// that is left is of exclusive targets in use. Portions get smaller towards the end, so that jobs end together.
+  /// that is left is of targets that take no more workers. Portions get smaller towards the end, so that jobs end together.
   std::optional<Portion> take(const std::optional<Portion>& done);
 
   /// What is left stays unasked: every job's next take() gives none.
@@ -40,14 +41,14 @@ class WorkQueue {
     bool begun = false;
   };
 
-  bool is_free(const Group& group) const { return busy_.count(group.target) == 0; }
+  bool is_free(const Group& group) const;
   Group* group_for(const std::optional<Portion>& done);
   size_t size_of_portion(const Group& group) const;
   bool is_blocked() const;
 
   const std::vector<CellPlace>& places_;
   size_t jobs_, least_, left_;
-  std::set<size_t> exclusive_, busy_;
+  std::map<size_t, size_t> most_, busy_;  // by target
   std::vector<Group> groups_;
   std::vector<size_t> group_of_;  // by place
   std::mutex mutex_;

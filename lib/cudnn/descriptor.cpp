@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <utility>
 
 #include "base/error.hpp"
@@ -105,6 +106,11 @@ void Descriptor::finalize() {
 
 cudnnStatus_t Descriptor::try_finalize() {
   return library_->api().cudnnBackendFinalize(descriptor_);
+}
+
+std::string Descriptor::get_text(Attribute attribute) const {
+  const std::vector<char> text = get_all<char>(attribute, count(attribute, CUDNN_TYPE_CHAR));
+  return {text.data(), strnlen(text.data(), text.size())};
 }
 
 std::vector<Descriptor> Descriptor::get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type,

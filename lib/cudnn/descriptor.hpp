@@ -96,6 +96,8 @@ class Descriptor {
   int64_t count(Attribute attribute, cudnnBackendAttributeType_t type) const {
     return get_raw(attribute, type, 0, nullptr);
   }
+  /// Of CUDNN_TYPE_CHAR, up to its first zero.
+  std::string get_text(Attribute attribute) const;
   /// Descriptor-valued attributes: cuDNN fills descriptors that the caller made.
   std::vector<Descriptor> get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type,
                                           int64_t capacity) const;

@@ -57,9 +57,7 @@ std::string device_properties_json(const Library& library) {
   Descriptor properties(library, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
   properties.set(ATTNPROBE_ATTRIBUTE(DEVICEPROP_DEVICE_ID), int32_t{0});
   properties.finalize();
-  const Attribute json = ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION);
-  const std::vector<char> text = properties.get_all<char>(json, properties.count(json, CUDNN_TYPE_CHAR));
-  return std::string(text.data(), strnlen(text.data(), text.size()));
+  return properties.get_text(ATTNPROBE_ATTRIBUTE(DEVICEPROP_JSON_REPRESENTATION));
 }
 
 }  // namespace attnprobe::cudnn

@@ -38,6 +38,7 @@ enum class Category {
   memory,           ///< the GPU's memory is too small for the tensors
   cuda_error,       ///< a plan ended in an error of CUDA's
   cudnn_error,      ///< or of cuDNN's
+  constraint,       ///< what cuDNN takes does not keep to the asker's own limits (--max-workspace, …)
   not_run,          ///< the worker could not be prepared to run it
   wrong_result,     ///< plans ran and none computes what the graph says
   crash,            ///< the worker process died
@@ -50,7 +51,7 @@ enum class Category {
 namespace attnprobe {
 template <>
 struct EnumNames<diagnose::Category> {
-  static constexpr std::array<std::pair<diagnose::Category, std::string_view>, 36> table{{
+  static constexpr std::array<std::pair<diagnose::Category, std::string_view>, 37> table{{
       {diagnose::Category::arch_mismatch, "arch_mismatch"},
       {diagnose::Category::multi_gemm, "multi_gemm"},
       {diagnose::Category::shared_memory, "shared_memory"},
@@ -82,6 +83,7 @@ struct EnumNames<diagnose::Category> {
       {diagnose::Category::memory, "memory"},
       {diagnose::Category::cuda_error, "cuda_error"},
       {diagnose::Category::cudnn_error, "cudnn_error"},
+      {diagnose::Category::constraint, "constraint"},
       {diagnose::Category::not_run, "not_run"},
       {diagnose::Category::wrong_result, "wrong_result"},
       {diagnose::Category::crash, "crash"},

@@ -24,6 +24,7 @@ struct Target {
   bool representative = false;  ///< one of those asked about where a machine has no GPU
   std::optional<int> device;    ///< index as the driver counts, for Kind::device
   std::string uuid;             ///< "GPU-…", for Kind::device
+  int64_t memory_bytes = 0;     ///< for Kind::device; 0 where not known
   /// What cuDNN's device property descriptor takes (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
   Json properties;
   /// Multiply-adds a clock and multiprocessor of dense matmuls with f32 accumulation, by the type of their inputs: "f16",

@@ -30,7 +30,7 @@ bool needs_driver(const EngineConfigFindings& config) {
 }
 
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
-  if (!config.check.supported) return false;
+  if (!config.check.supported || config.left_out) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
   // No program gets what no heuristic proposes: a check alone is no support then.
   const bool rests_on_check = !findings.plans_built || needs_driver(config);
@@ -40,6 +40,24 @@ bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
 bool has_working_config(const WalkFindings& findings) {
   return std::any_of(findings.engine_configs.begin(), findings.engine_configs.end(),
                      [&](const auto& config) { return works(config, findings); });
+}
+
+std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {
+  // What fails to compile for one knob value mostly fails for its neighbours, a second each.
+  constexpr int most_of_an_engine = 4;
+  const auto& configs = findings.engine_configs;
+  const bool every = plans == Plans::build || plans == Plans::run;
+  std::map<int64_t, int> tried;  // of what no heuristic proposes
+  std::optional<size_t> next;
+  for (size_t i = 0; i < configs.size(); ++i) {
+    const EngineConfigFindings& config = configs[i];
+    // Where one needs the driver, the others would, too.
+    if (!every && (is_built(config) || needs_driver(config))) return std::nullopt;
+    if (config.plan && config.modes.empty()) ++tried[config.engine];
+    if (next || config.plan || !config.check.supported || config.left_out) continue;
+    if (every || !config.modes.empty() || tried[config.engine] < most_of_an_engine) next = i;
+  }
+  return next;
 }
 
 std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs) {

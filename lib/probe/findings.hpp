@@ -82,14 +82,25 @@ struct EnumNames<probe::PlanOutcome> {
 
 namespace attnprobe::probe {
 
+/// A kernel of a compiled plan. Its name and machine code stand in the plan's JSON, so that no GPU is needed to read them.
+struct PlanKernel {
+  std::string name;                    ///< "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_…"
+  std::optional<int64_t> registers;    ///< of a thread
+  std::optional<int64_t> stack_bytes;  ///< of a thread's local memory: what registers do not hold
+  std::optional<int64_t> shared_memory_bytes;  ///< static; what a launch adds is the engine config's
+  std::optional<int64_t> max_threads;          ///< of a block
+};
+ATTNPROBE_JSON(PlanKernel, name, registers, stack_bytes, shared_memory_bytes, max_threads)
+
 /// A plan that was asked for.
 struct PlanFindings {
   std::string status;  ///< cuDNN's; where it gave none, the outcome's name. See outcome_of()
   double build_ms = 0;
   bool loaded = false;  ///< false with the null driver: compiled for a GPU that is not there
   std::vector<Reason> reasons;
+  std::vector<PlanKernel> kernels;  ///< of a built one; empty where cuDNN does not give its plan as JSON
 };
-ATTNPROBE_JSON(PlanFindings, status, build_ms, loaded, reasons)
+ATTNPROBE_JSON(PlanFindings, status, build_ms, loaded, reasons, kernels)
 
 /// One engine config: an engine and knob choices. Where several modes propose the same one it is here once.
 struct EngineConfigFindings {
@@ -101,12 +112,13 @@ struct EngineConfigFindings {
   std::vector<Reason> reasons;  ///< why it was rejected, innermost cause first
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   std::vector<std::string> numerical_notes, behavior_notes;
+  std::optional<std::string> left_out;  ///< which constraint of the asker keeps it out (probe/constraints.hpp)
   std::optional<PlanFindings> plan;
   std::optional<RunFindings> run;
   std::optional<TimeFindings> time;
 };
 ATTNPROBE_JSON(EngineConfigFindings, modes, rank, engine, knobs, check, reasons, workspace_bytes, shared_memory_bytes,
-               numerical_notes, behavior_notes, plan, run, time)
+               numerical_notes, behavior_notes, left_out, plan, run, time)
 
 /// A step that failed so that the walk could not go on: the graph itself, or a call that must not fail.
 struct Failure {
@@ -126,10 +138,11 @@ struct WalkFindings {
   bool plans_built = false;  ///< plans were asked for: of all, or in turn until one compiled
   bool plans_run = false;    ///< and their execution
   double walk_ms = 0;        ///< wall time of the whole walk
+  double gpu_ms = 0;         ///< wall time of its turn on the GPU: data, reference, runs and times of its plans
   std::string log;           ///< raw text of every message about engine configs, where it was asked for
 };
 ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built, plans_run,
-               walk_ms, log)
+               walk_ms, gpu_ms, log)
 
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);
@@ -141,6 +154,11 @@ bool ran(const RunFindings& run);
 /// By the first mode of the options, named ones before all, that proposes it and its rank there; what was found outside
 /// the heuristics comes last. A walk does this at its end; the findings of one that was lost are as they came.
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
+
+/// Index of the engine config whose plan is to be built next: of those that passed their check and have none yet, in
+/// order. With Plans::first, and with Plans::none to prove what no heuristic proposes, only until one is built or needs
+/// the driver, and of what no heuristic proposes only the first few of an engine. None: enough is built.
+std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans);
 
 /// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a
 /// step with an engine config; `what` is "plan" before one is built.

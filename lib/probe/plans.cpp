@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "log/log_parse.hpp"
+#include "probe/plan_kernels.hpp"
 #include "probe/steps.hpp"
 
 namespace attnprobe::probe {
@@ -11,6 +12,14 @@ using cudnn::Descriptor;
 using cudnn::LogCapture;
 
 namespace {
+
+// Of a plan that cuDNN gives as JSON; older versions and some engines do not.
+std::vector<PlanKernel> kernels_of(const Descriptor& plan) try {
+  return plan_kernels(plan.get_text(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_JSON_REPRESENTATION)));
+} catch (const Error& e) {
+  if (!e.cudnn()) throw;
+  return {};
+}
 
 // Finalizes the plan of an engine config; `into` says how that went.
 Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& config, PlanFindings& into,
@@ -27,13 +36,9 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   into.status = library.status_name(status);
   into.reasons = log::parse_reasons(log);
   into.loaded = status == CUDNN_STATUS_SUCCESS && !device.is_simulated();
+  if (status == CUDNN_STATUS_SUCCESS) into.kernels = kernels_of(plan);
   if (kept_log != nullptr) *kept_log += log;
   return plan;
-}
-
-bool awaits_plan(const WalkState& state, size_t i) {
-  const EngineConfigFindings& config = state.findings.engine_configs[i];
-  return config.check.supported && state.configs[i] && !config.plan;
 }
 
 void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
@@ -46,23 +51,9 @@ void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
 
 }  // namespace
 
-void build_plans(WalkState& state, const Progress& progress) {
-  for (size_t i = 0; i < state.configs.size(); ++i)
-    if (awaits_plan(state, i)) build_plan_of(state, i, progress);
-  state.findings.plans_built = true;
-}
-
-void build_first_plan(WalkState& state, const Progress& progress) {
-  // What fails to compile for one knob value mostly fails for its neighbours, a second each.
-  constexpr int most_of_an_engine = 4;
-  std::map<int64_t, int> tried;
-  for (size_t i = 0; i < state.configs.size(); ++i) {
-    const EngineConfigFindings& config = state.findings.engine_configs[i];
-    if (!awaits_plan(state, i) || (config.modes.empty() && ++tried[config.engine] > most_of_an_engine)) continue;
-    build_plan_of(state, i, progress);
-    // Where one needs the driver, the others would, too.
-    if (is_built(state.findings.engine_configs[i]) || needs_driver(state.findings.engine_configs[i])) return;
-  }
+void build_plans(WalkState& state, Plans plans, const Progress& progress) {
+  while (const auto next = next_plan(state.findings, plans)) build_plan_of(state, *next, progress);
+  if (plans != Plans::none) state.findings.plans_built = true;
 }
 
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t engine,

@@ -83,6 +83,16 @@ ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel
                allowed_abs, allowed_rel, of_allowed, nan, inf, wrong, unwritten, outside, first_wrong,
                first_wrong_value, first_wrong_reference, right)
 
+/// One kernel that executing a plan launched, as a CUDA graph captured it.
+struct KernelLaunch {
+  std::string name;                  ///< as profilers show it; "" where the driver cannot tell (before CUDA 12.3)
+  std::vector<int64_t> grid, block;  ///< {x, y, z}
+  int64_t dynamic_shared_memory_bytes = 0;
+  std::optional<int64_t> registers;  ///< of a thread
+  std::optional<double> median_ms;  ///< of it alone, L2 flushed; where a plan launches several and times were asked for
+};
+ATTNPROBE_JSON(KernelLaunch, name, grid, block, dynamic_shared_memory_bytes, registers, median_ms)
+
 /// One plan executed.
 struct RunFindings {
   RunStatus status = RunStatus::not_run;  ///< a plan that differs from run to run is ok: see `deterministic`
@@ -90,13 +100,14 @@ struct RunFindings {
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest of the outputs
   std::string reference;                                        ///< what the outputs were compared with
   std::vector<OutputFindings> outputs;
-  int64_t repeats = 0;                ///< further runs whose bits were compared with the first
-  std::optional<bool> deterministic;  ///< whether they were equal; null where nothing was repeated
-  std::string data;                   ///< regime of the input data
-  bool context_lost = false;          ///< a sticky CUDA error: this process can run nothing more
+  int64_t repeats = 0;                 ///< further runs whose bits were compared with the first
+  std::optional<bool> deterministic;   ///< whether they were equal; null where nothing was repeated
+  std::string data;                    ///< regime of the input data
+  bool context_lost = false;           ///< a sticky CUDA error: this process can run nothing more
+  std::vector<KernelLaunch> launches;  ///< in order; empty where the plan cannot be captured into a CUDA graph
 };
 ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_l2, reference, outputs, repeats,
-               deterministic, data, context_lost)
+               deterministic, data, context_lost, launches)
 
 /// How one plan was timed. Times of the GPU, by CUDA events, launch overhead excluded; milliseconds.
 struct TimeFindings {

@@ -61,11 +61,8 @@ struct Sweep {
 /// Asks every engine by global index.
 void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress);
 
-/// Finalizes a plan for each engine config that passed its check and has none yet.
-void build_plans(WalkState& state, const Progress& progress);
-
-/// The same in turn, until one compiles; of an engine that many of them are of, the first few.
-void build_first_plan(WalkState& state, const Progress& progress);
+/// Finalizes plans of engine configs that passed their check: those of next_plan().
+void build_plans(WalkState& state, Plans plans, const Progress& progress);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.
 void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <limits>
 
+#include "probe/note_names.hpp"
 #include "probe/steps.hpp"
 
 namespace attnprobe::probe {
@@ -63,26 +64,14 @@ constexpr const char* knob_names[] = {"SPLIT_K",
                                       "SWAP_AB"};
 
 std::string numerical_note_name(cudnnBackendNumericalNote_t note) {
-  constexpr const char* names[] = {"TENSOR_CORE",
-                                   "DOWN_CONVERT_INPUTS",
-                                   "REDUCED_PRECISION_REDUCTION",
-                                   "FFT",
-                                   "NONDETERMINISTIC",
-                                   "WINOGRAD",
-                                   "WINOGRAD_TILE_4x4",
-                                   "WINOGRAD_TILE_6x6",
-                                   "WINOGRAD_TILE_13x13",
-                                   "STRICT_NAN_PROP"};
   const auto index = static_cast<size_t>(note);
-  return index < std::size(names) ? names[index] : fmt::format("NUMERICAL_NOTE_{}", index);
+  return index < std::size(numerical_note_names) ? numerical_note_names[index]
+                                                 : fmt::format("NUMERICAL_NOTE_{}", index);
 }
 
 std::string behavior_note_name(cudnnBackendBehaviorNote_t note) {
-  constexpr const char* names[] = {"RUNTIME_COMPILATION", "REQUIRES_FILTER_INT8x32_REORDER",
-                                   "REQUIRES_BIAS_INT8x32_REORDER", "SUPPORTS_CUDA_GRAPH_NATIVE_API",
-                                   "CUBLASLT_DEPENDENCY"};
   const auto index = static_cast<size_t>(note);
-  return index < std::size(names) ? names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
+  return index < std::size(behavior_note_names) ? behavior_note_names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
 }
 
 // The walk goes on without an attribute that older versions lack.
@@ -136,14 +125,9 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   };
   auto build = [&] {
     return step(state, "plans", progress, [&] {
-      if (options.plans == Plans::first) {
-        state.findings.plans_built = true;
-        build_first_plan(state, progress);
-      } else if (options.plans != Plans::none) {
-        build_plans(state, progress);
-      } else if (!has_working_config(state.findings)) {
-        build_first_plan(state, progress);  // of what no heuristic proposes: a check alone is no support there
-      }
+      // Without plans those of what no heuristic proposes are built: a check alone is no support there.
+      if (options.plans != Plans::none || !has_working_config(state.findings))
+        build_plans(state, options.plans, progress);
     });
   };
   // Where nothing works, all engines are asked: after the check, and again where no plan could be built.

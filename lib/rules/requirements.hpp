@@ -93,6 +93,8 @@ struct RequirementRule {
 
 struct KnownBugRule {
   KnownBug entry;
+  std::string
+      experiment;  ///< the options of a command line that shows it where it is: "--pass bprop --heads 8 …"; "": none is known
   Json when;
   Examples examples;
 };

@@ -57,6 +57,17 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
   return rules;
 }
 
+namespace {
+
+// What shows a bug that was measured is the command of its source, unless the entry has another.
+std::string experiment_in(const std::optional<JsonView>& given, const Source& source) {
+  constexpr std::string_view program = "attnprobe ";
+  if (given) return given->text();
+  return source.url.starts_with(program) ? source.url.substr(program.size()) : "";
+}
+
+}  // namespace
+
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
   const std::string name = "known_bugs.json";
   const Json json = parse_json(text, rule_source(name), {.comments = false});
@@ -73,6 +84,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
       rule.entry.fixed_in = fixed_in.text();
     if (const auto of_compiling = entry.find("of_compiling")) rule.entry.of_compiling = of_compiling->boolean();
     rule.entry.source = source_in(entry.take("source"));
+    rule.experiment = experiment_in(entry.find("experiment"), rule.entry.source);
     rule.when = condition_in(entry.take("when"));
     rule.examples = take_examples(entry);
     entry.finish();

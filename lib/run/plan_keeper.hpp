@@ -22,6 +22,9 @@ class PlanKeeper {
   const probe::BuiltPlan& plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                                const Stage& stage);
 
+  /// Forgets them. The graph stays.
+  void forget() { plans_.clear(); }
+
   const cudnn::DeviceContext& device() const { return device_; }
 
  private:

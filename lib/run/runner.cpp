@@ -33,10 +33,12 @@ class GpuRunner : public Runner {
       const Execution execution(device_, *built.plan, graph, problem_->pointers(), workspace.data());
       at("run");
       outcome.run = problem_->verify([&] { execution(); }, options.repeat);
-      if (options.timing == Timing::none || !probe::ran(*outcome.run)) return;
+      if (!probe::ran(*outcome.run)) return;
       at("timing");
-      outcome.time = time_plan(
-          gpu_, [&] { execution(); }, options);
+      const Execute execute = [&] { execution(); };
+      outcome.run->launches = launches_of(gpu_, execute, options.timing != Timing::none);
+      if (options.timing == Timing::none) return;
+      outcome.time = time_plan(gpu_, execute, options);
     });
     if (probe::ran(*outcome.run)) return outcome;
     // cuDNN, too, may be the one to notice that a kernel went wrong:
@@ -52,6 +54,8 @@ class GpuRunner : public Runner {
     problem_.reset();
     return outcome;
   }
+
+  void rest() override { problem_.reset(); }
 
  private:
   void prepare(const graph::OpGraph& graph, const RunOptions& options, size_t workspace) {

@@ -21,6 +21,8 @@ class Runner {
   /// Builds the plan if it is not there yet, executes, verifies and times it. What goes wrong is a finding.
   virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                       const RunOptions& options, const Stage& stage) = 0;
+  /// Gives the memory of data and reference back: another process has its turn on the GPU.
+  virtual void rest() = 0;
 };
 
 /// Of the GPU that `device` is a handle on. Throws Error(environment), Error(cuda).

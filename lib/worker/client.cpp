@@ -197,9 +197,9 @@ probe::WalkFindings Client::walk(const graph::OpGraph& graph, const probe::WalkO
   return findings;
 }
 
-probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe::Knobs& knobs) {
-  const Json answer =
-      request({{"do", "build"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}}, "operation graph");
+probe::PlanFindings Client::build(const Json& graph, int64_t engine, const probe::Knobs& knobs, bool keep) {
+  const Json answer = request({{"do", "build"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}, {"keep", keep}},
+                              "operation graph");
   return answer["plan"].get<probe::PlanFindings>();
 }
 
@@ -207,6 +207,10 @@ run::Outcome Client::run(const Json& graph, int64_t engine, const probe::Knobs& 
   const Json answer = request(
       {{"do", "run"}, {"graph", graph}, {"engine", engine}, {"knobs", knobs}, {"options", options}}, "start of a run");
   return answer["outcome"].get<run::Outcome>();
+}
+
+void Client::rest() {
+  request({{"do", "rest"}}, "rest");
 }
 
 std::string Client::device_properties() {

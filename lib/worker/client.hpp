@@ -78,10 +78,12 @@ class Client {
   probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
                            const std::function<std::string()>& next = {});
   static std::string walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options);
-  /// Builds the plan of one engine config and keeps it in the worker.
-  probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs);
+  /// Builds the plan of one engine config, and keeps it in the worker where it will be run.
+  probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs, bool keep);
   /// Builds it if need be, executes, verifies and times it.
   run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs, const run::RunOptions& options);
+  /// Gives the GPU's memory back, but for the plans that it built.
+  void rest();
   std::string device_properties();
 
  private:

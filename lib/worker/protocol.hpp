@@ -3,9 +3,10 @@
 //   {"do": "inspect_driver"}                             -> {"answer": "driver", "driver": DriverInfo}
 //   {"do": "open", "cudnn": PATH, "properties": JSON|null} -> {"answer": "opened", "library": LibraryInfo}
 //   {"do": "walk"} and OpGraph, WalkOptions as bytes -> {"answer": "walk"} and WalkFindings as bytes
-//   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}} -> {"answer": "built", "plan": PlanFindings}
+//   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}, "keep": BOOL} -> {"answer": "built", "plan": PlanFindings}
 //   {"do": "run", "graph": …, "engine": …, "knobs": …, "options": RunOptions}
 //          -> {"answer": "ran", "outcome": Outcome}; plans that were built are kept
+//   {"do": "rest"} -> {"answer": "rests"}: the GPU's memory but for the plans is given back
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
 // Before each step that may take it down the worker notes {"stage": TEXT}, and in a walk the findings so far as bytes

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <exception>
+#include <optional>
 #include <thread>
 
 namespace attnprobe::worker {
@@ -14,13 +17,6 @@ using probe::EngineConfigFindings;
 // A plan takes some 0.3 s to build and a process as long to start, so that few plans are not worth a second.
 constexpr size_t plans_a_builder = 4;
 
-std::vector<EngineConfigFindings*> waiting(probe::WalkFindings& findings) {
-  std::vector<EngineConfigFindings*> configs;
-  for (auto& config : findings.engine_configs)
-    if (config.check.supported && !config.run && (!config.plan || probe::is_built(config))) configs.push_back(&config);
-  return configs;
-}
-
 probe::RunFindings lost_run(const WorkerLost& lost) {
   probe::RunFindings run;
   run.status = lost.timed_out ? probe::RunStatus::timeout : probe::RunStatus::crashed;
@@ -30,9 +26,12 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
 
 // Builds the plan of one engine config; a worker that is lost over it is gone. One that was killed from outside says
 // nothing of the plan: that goes to who asks.
-void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client) {
+void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
+           bool keep) {
+  if (!client) client = work.start();  // that no fresh one starts is not this plan's fault
   try {
-    config.plan = client->build(graph, config.engine, config.knobs);
+    config.plan = client->build(graph, config.engine, config.knobs, keep);
+    if (work.remember) work.remember(config);
   } catch (const WorkerLost& lost) {
     client.reset();
     if (lost.is_from_outside()) throw;
@@ -44,13 +43,10 @@ void build(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Clie
   }
 }
 
-void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client, const StartWorker& start,
+void run(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
          const run::RunOptions& options) {
   if (config.plan && !probe::is_built(config)) return;  // a builder was told why
-  // That no fresh worker starts is not this plan's fault.
-  if (!client) client = start();
-  if (!config.plan) build(config, graph, client);
-  if (!client || !probe::is_built(config)) return;
+  if (!client) client = work.start();
   try {
     run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
     config.run = std::move(outcome.run);
@@ -63,6 +59,69 @@ void run(EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client
   }
 }
 
+// The processes that build, the first of them the asker's own.
+class Builders {
+ public:
+  Builders(const PlanWork& work, size_t plans)
+      : work_(work), clients_(std::clamp<size_t>(plans / plans_a_builder, 1, std::max<size_t>(work.builders, 1))) {
+    clients_[0] = std::move(work.client);
+  }
+  ~Builders() { work_.client = std::move(clients_[0]); }
+  Builders(const Builders&) = delete;
+  Builders& operator=(const Builders&) = delete;
+
+  // Each plan by the next builder that is free; gives which builder that was. Throws what one of them threw.
+  std::vector<size_t> build_all(const std::vector<EngineConfigFindings*>& configs, const Json& graph, bool keep) {
+    std::vector<size_t> builder_of(configs.size(), 0);
+    std::atomic<size_t> next = 0;
+    const auto build_some = [&](size_t builder) {
+      for (size_t i; (i = next++) < configs.size() && !work_.stop();) {
+        builder_of[i] = builder;
+        if (!configs[i]->plan) build(work_, *configs[i], graph, clients_[builder], keep);
+      }
+    };
+    if (clients_.size() == 1) {
+      build_some(0);
+      return builder_of;
+    }
+    std::vector<std::exception_ptr> failures(clients_.size());
+    {
+      std::vector<std::jthread> threads;
+      for (size_t b = 0; b < clients_.size(); ++b)
+        threads.emplace_back([&, b] {
+          try {
+            build_some(b);
+          } catch (const Stopped&) {
+            clients_[b].reset();  // whoever is next sees the same stop
+          } catch (...) {
+            failures[b] = std::current_exception();
+          }
+        });
+    }
+    for (const auto& failure : failures)
+      if (failure) std::rethrow_exception(failure);
+    return builder_of;
+  }
+
+  size_t count() const { return clients_.size(); }
+  std::unique_ptr<Client>& client(size_t builder) { return clients_[builder]; }
+
+ private:
+  const PlanWork& work_;
+  std::vector<std::unique_ptr<Client>> clients_;
+};
+
+// What nobody knows yet of the plans that are to be built.
+std::vector<EngineConfigFindings*> look_up_all(const PlanWork& work) {
+  std::vector<EngineConfigFindings*> unknown;
+  for (auto& config : work.findings.engine_configs) {
+    if (!config.check.supported || config.left_out || config.plan) continue;
+    if (work.look_up) work.look_up(config);
+    if (!config.plan) unknown.push_back(&config);
+  }
+  return unknown;
+}
+
 }  // namespace
 
 probe::PlanFindings lost_plan(const WorkerLost& lost) {
@@ -72,59 +131,47 @@ probe::PlanFindings lost_plan(const WorkerLost& lost) {
   return plan;
 }
 
-void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-                 const StartWorker& start, probe::Plans plans) {
-  const Json json = to_json(graph);
-  findings.plans_built = plans != probe::Plans::none;
-  for (auto& config : findings.engine_configs) {
-    if (plans != probe::Plans::build && probe::has_working_config(findings)) return;
-    if (!config.check.supported || config.plan) continue;
-    if (!client) client = start();
-    build(config, json, client);
+void build_plans(const PlanWork& work, probe::Plans plans) {
+  const Json json = to_json(work.graph);
+  work.findings.plans_built = work.findings.plans_built || plans != probe::Plans::none;
+  if (plans == probe::Plans::build) {
+    const auto unknown = look_up_all(work);
+    Builders(work, unknown.size()).build_all(unknown, json, false);
+    return;
+  }
+  while (const auto next = probe::next_plan(work.findings, plans)) {
+    if (work.stop()) return;
+    auto& config = work.findings.engine_configs[*next];
+    if (work.look_up) work.look_up(config);
+    if (!config.plan) build(work, config, json, work.client, false);
   }
 }
 
-void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-               const StartWorker& start, const RunPlan& plan) {
-  const Json json = to_json(graph);
-  findings.plans_built = findings.plans_run = true;
-  const auto configs = waiting(findings);
-  const size_t builders = std::clamp<size_t>(configs.size() / plans_a_builder, 1, std::max<size_t>(plan.builders, 1));
-  const auto stopped = [&] { return plan.stop && plan.stop(); };
-  if (builders == 1) {
-    for (auto* config : configs)
-      if (!stopped()) run(*config, json, client, start, plan.options);
-    return;
+void run_plans(const PlanWork& work, const RunPlan& how) {
+  const Json json = to_json(work.graph);
+  work.findings.plans_built = work.findings.plans_run = true;
+  std::vector<EngineConfigFindings*> waiting;
+  for (auto& config : work.findings.engine_configs)
+    if (config.check.supported && !config.left_out && !config.run && (!config.plan || probe::is_built(config)))
+      waiting.push_back(&config);
+  Builders builders(work, waiting.size());
+  const auto builder_of = builders.build_all(waiting, json, true);
+  if (work.stop()) return;
+  std::unique_lock<std::mutex> turn;
+  if (how.gpu != nullptr) turn = std::unique_lock(*how.gpu);
+  const auto begin = std::chrono::steady_clock::now();
+  for (size_t b = builders.count(); b-- > 0;) {
+    auto& client = builders.client(b);
+    for (size_t i = 0; i < waiting.size() && !work.stop(); ++i)
+      if (builder_of[i] == b) run(work, *waiting[i], json, client, how.options);
+    if (b > 0) client.reset();
   }
-  // Each builder keeps what it built; then they take turns on the GPU, which is nobody's else meanwhile. One that is lost
-  // among the builders is not replaced before its turn.
-  std::vector<std::unique_ptr<Client>> clients(builders);
-  clients[0] = std::move(client);
-  for (auto& each : clients)
-    if (!each) each = start();
-  std::vector<std::exception_ptr> failures(builders);
-  {
-    std::vector<std::jthread> threads;
-    for (size_t b = 0; b < builders; ++b)
-      threads.emplace_back([&, b] {
-        try {
-          for (size_t i = b; i < configs.size() && clients[b] && !stopped(); i += builders)
-            if (!configs[i]->plan) build(*configs[i], json, clients[b]);
-        } catch (const Stopped&) {
-          clients[b].reset();  // the loop below sees the same stop
-        } catch (...) {
-          failures[b] = std::current_exception();
-        }
-      });
-  }
-  for (const auto& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-  for (size_t b = builders; b-- > 0;) {
-    for (size_t i = b; i < configs.size() && !stopped(); i += builders)
-      run(*configs[i], json, clients[b], start, plan.options);
-    if (b > 0) clients[b].reset();
-  }
-  client = std::move(clients[0]);
+  if (auto& own = builders.client(0)) try {
+      own->rest();
+    } catch (const WorkerLost&) {
+      own.reset();
+    }
+  work.findings.gpu_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace attnprobe::worker

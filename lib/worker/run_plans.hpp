@@ -1,8 +1,9 @@
-// Running the plans of one result, engine config by engine config, whatever each does to its process.
+// Building and running the plans of one result, engine config by engine config, whatever each does to its process.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 #include "probe/findings.hpp"
 #include "worker/client.hpp"
@@ -12,22 +13,31 @@ namespace attnprobe::worker {
 /// Starts a worker that is ready for the target; throws WorkerLost or Error where none will start.
 using StartWorker = std::function<std::unique_ptr<Client>()>;
 
-struct RunPlan {
-  run::RunOptions options;
-  size_t builders = 1;         ///< worker processes that build plans at a time
-  std::function<bool()> stop;  ///< asked before each plan
+/// The plans of one graph, and who builds them.
+struct PlanWork {
+  probe::WalkFindings& findings;
+  const graph::OpGraph& graph;
+  std::unique_ptr<Client>& client;  ///< used and, after a loss, replaced; may be empty before and afterwards
+  StartWorker start;
+  size_t builders = 1;                                          ///< worker processes that build plans at a time
+  std::function<bool()> stop = [] { return false; };            ///< asked before each plan
+  std::function<void(probe::EngineConfigFindings&)> look_up{};  ///< fills in a plan that was built before; may be empty
+  std::function<void(const probe::EngineConfigFindings&)> remember{};  ///< told of each that was built; may be empty
 };
 
-/// Builds (in parallel where there are many) and runs (one at a time) every engine config of the findings that passed
-/// its check and has no run yet. `client` is used and, after a loss, replaced; it may be empty afterwards. A plan that
-/// takes its process down costs itself alone. Throws WorkerLost for a worker that was killed from outside; what was found
-/// before stands.
-void run_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-               const StartWorker& start, const RunPlan& plan);
+/// Builds those of probe::next_plan(). A plan that takes its process down costs itself alone. Throws WorkerLost for a
+/// worker that was killed from outside; what was found before stands.
+void build_plans(const PlanWork& work, probe::Plans plans);
 
-/// Only builds them, as far as `plans` says: what is left of a walk that was lost among its plans.
-void build_plans(probe::WalkFindings& findings, const graph::OpGraph& graph, std::unique_ptr<Client>& client,
-                 const StartWorker& start, probe::Plans plans);
+/// How plans are run.
+struct RunPlan {
+  run::RunOptions options;
+  std::mutex* gpu = nullptr;  ///< held while plans run: the GPU's memory and its time are one process' at a time
+};
+
+/// Builds every engine config of the findings that passed its check and has no run yet, then runs them one by one in the
+/// processes that built them. Throws as build_plans().
+void run_plans(const PlanWork& work, const RunPlan& how);
 
 /// What the loss of a worker says of the plan that it was building.
 probe::PlanFindings lost_plan(const WorkerLost& lost);

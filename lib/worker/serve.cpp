@@ -84,6 +84,10 @@ class Server {
     if (!library_) throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
     if (what == "walk") return walk(message.payload);
     if (what == "build" || what == "run") return {run(request, what == "build"), ""};
+    if (what == "rest") {
+      if (runner_) runner_->rest();
+      return {{{"answer", "rests"}}, ""};
+    }
     if (what == "device_properties")
       return {{{"answer", "device_properties"}, {"json", cudnn::device_properties_json(*library_)}}, ""};
     throw Error(ErrorKind::internal, "unknown request \"" + what + "\"");
@@ -127,7 +131,11 @@ class Server {
     const auto knobs = request.at("knobs").get<probe::Knobs>();
     const auto stage = [&](const std::string& text) { reach(text, ""); };
     if (!plans_) plans_.emplace(*device_);
-    if (only_build) return {{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
+    if (only_build) {
+      Json answer{{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
+      if (!request.at("keep").get<bool>()) plans_->forget();
+      return answer;
+    }
     if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
     const auto options = request.at("options").get<run::RunOptions>();
     return {{"answer", "ran"}, {"outcome", runner_->run(*plans_, graph, engine, knobs, options, stage)}};

@@ -51,6 +51,8 @@ class TestRunner : public run::Runner {
     return outcome;
   }
 
+  void rest() override {}  // the problem of a run ends with it
+
  private:
   void execute(const graph::OpGraph& graph, const run::Problem& problem, const std::string& fault, int runs) {
     const auto results = run::evaluate(*cpu_, build::expand(graph), problem.inputs(), size_t{8} << 30);

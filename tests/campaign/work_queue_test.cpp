@@ -32,7 +32,7 @@ size_t size_of(const std::optional<Portion>& portion) {
 TEST_CASE("Every cell is asked once, however many jobs there are", "[queue]") {
   for (const size_t jobs : {size_t{1}, size_t{2}, size_t{7}}) {
     const auto all = places(37, 3, 2);
-    WorkQueue queue(all, jobs, 8, {1});
+    WorkQueue queue(all, jobs, 8, {{1, 1}});
     std::vector<std::atomic<int>> asked(all.size());
     {
       std::vector<std::jthread> threads;
@@ -75,7 +75,7 @@ TEST_CASE("Few cells are not worth another worker, and a job stays with its own"
 TEST_CASE("A GPU whose plans are run has one worker at a time, whatever the cuDNN", "[queue]") {
   const auto all = places(20, 2, 3);
   const size_t device = 1;
-  WorkQueue queue(all, 4, 2, {device});
+  WorkQueue queue(all, 4, 2, {{device, 1}});
   std::atomic<int> on_device{0}, most{0};
   std::map<size_t, std::atomic<int>> asked;
   for (size_t v = 0; v < 3; ++v) asked[v] = 0;
@@ -94,13 +94,13 @@ TEST_CASE("A GPU whose plans are run has one worker at a time, whatever the cuDN
   }
   CHECK(most == 1);
   for (const auto& [version, count] : asked) CHECK(count == 20);
-  WorkQueue only_device(all, 4, 2, {0, 1});
+  WorkQueue only_device(all, 4, 2, {{0, 1}, {1, 1}});
   CHECK(only_device.useful_jobs() == 2);
 }
 
 TEST_CASE("What is abandoned is not given out, and nobody waits for it", "[queue]") {
   const auto all = places(20, 1, 2);
-  WorkQueue queue(all, 2, 2, {0});
+  WorkQueue queue(all, 2, 2, {{0, 1}});
   const auto busy = queue.take({});
   REQUIRE(busy);
   std::optional<Portion> waited = busy;

@@ -1,10 +1,13 @@
 #include "report/formats/run_text.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
+#include "base/text.hpp"
+#include "probe/constraints.hpp"
 #include "probe/walk_difference.hpp"
 #include "report/model/measurements.hpp"
 
@@ -40,7 +43,44 @@ bool is_noted(const EngineConfigFindings& config) {
   return std::find(notes.begin(), notes.end(), "NONDETERMINISTIC") != notes.end();
 }
 
+std::string plan_kernel_text(const probe::PlanKernel& kernel) {
+  std::string text = kernel.name;
+  const auto add = [&](std::optional<int64_t> value, const char* words) {
+    if (value && *value > 0) text += fmt::format(fmt::runtime(words), *value);
+  };
+  add(kernel.registers, ", {} registers");
+  add(kernel.stack_bytes, ", {} B of stack");
+  add(kernel.max_threads, ", {} threads a block");
+  return text;
+}
+
+std::string launch_text(const probe::KernelLaunch& launch) {
+  std::string text = launch.name.empty() ? "a kernel" : launch.name;
+  if (launch.registers) text += fmt::format(", {} registers", *launch.registers);
+  text += fmt::format(", grid {}, block {}", fmt::join(launch.grid, "x"), fmt::join(launch.block, "x"));
+  if (launch.dynamic_shared_memory_bytes > 0)
+    text += fmt::format(", {} of dynamic shared memory", bytes_text(launch.dynamic_shared_memory_bytes));
+  if (launch.median_ms) text += fmt::format(", {:.4g} ms", *launch.median_ms);
+  return text;
+}
+
 }  // namespace
+
+std::string kernel_notes(const campaign::Result& result, const TextStyle& style) {
+  std::string text;
+  for (const auto& config : result.findings.engine_configs) {
+    if (!is_built(config) || (!style.details && !text.empty())) continue;
+    const auto say = [&](const std::string& words) {
+      text += wrapped(fmt::format("{}: {}", engine_config_name(config), words), 2, style.width);
+    };
+    // What ran is told by what was launched.
+    if (config.run && !config.run->launches.empty())
+      for (const auto& launch : config.run->launches) say(launch_text(launch));
+    else
+      for (const auto& kernel : config.plan->kernels) say(plan_kernel_text(kernel));
+  }
+  return text;
+}
 
 std::string engine_config_name(const EngineConfigFindings& config) {
   return probe::config_name(config.engine, config.knobs);
@@ -93,6 +133,9 @@ std::string run_notes(const campaign::Result& result, const TextStyle& style) {
   auto say = [&](const std::string& paragraph) {
     if (said.insert(paragraph).second) text += wrapped(paragraph, 2, style.width);
   };
+  if (const auto* choice = probe::displaced_choice(result.findings))
+    say(fmt::format("the heuristics' first choice, {}, is left out: {}", engine_config_name(*choice),
+                    *choice->left_out));
   for (const auto& config : result.findings.engine_configs) {
     if (!config.run) continue;
     if (!probe::ran(*config.run))

@@ -24,6 +24,10 @@ std::string fastest_summary(const campaign::Result& result);
 /// configs that differ from run to run without a note. One paragraph each; "" if there is nothing.
 std::string run_notes(const campaign::Result& result, const TextStyle& style);
 
+/// The kernels of the plans that were built, a paragraph each, as profilers name them: registers, threads, memory; and
+/// where they ran, grid and time. Of the first plan that works, or with `style.details` of all. "" where none is known.
+std::string kernel_notes(const campaign::Result& result, const TextStyle& style);
+
 /// "engine 2 KERNEL_CFG=7".
 std::string engine_config_name(const probe::EngineConfigFindings& config);
 

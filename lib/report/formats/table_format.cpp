@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/printable.hpp"
+#include "base/text.hpp"
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
 #include "gpu/comparisons.hpp"
@@ -40,13 +41,6 @@ std::string ranks_text(const EngineConfigFindings& config) {
     if (rank != config.rank.end()) text += fmt::format("#{}", rank->second);
   }
   return text.empty() ? "swept" : text;
-}
-
-std::string bytes_text(std::optional<int64_t> bytes) {
-  if (!bytes) return "?";
-  if (*bytes >= int64_t{10} << 20) return fmt::format("{} MiB", *bytes >> 20);
-  if (*bytes >= int64_t{10} << 10) return fmt::format("{} KiB", *bytes >> 10);
-  return fmt::format("{} B", *bytes);
 }
 
 class Writer {
@@ -147,8 +141,9 @@ std::string detail_cell(const EngineConfigFindings& config) {
   if (config.check.supported && config.plan && !config.plan->reasons.empty() && !probe::is_built(config))
     return decisive_text(config.plan->reasons);
   if (!config.check.supported) return decisive_text(config.reasons);
-  std::string text = "workspace " + bytes_text(config.workspace_bytes);
-  if (config.shared_memory_bytes) text += ", shared memory " + bytes_text(config.shared_memory_bytes);
+  if (config.left_out) return "left out: " + *config.left_out;
+  std::string text = "workspace " + (config.workspace_bytes ? bytes_text(*config.workspace_bytes) : "?");
+  if (config.shared_memory_bytes) text += ", shared memory " + bytes_text(*config.shared_memory_bytes);
   for (const auto& note : config.numerical_notes) text += ", " + note;
   return text;
 }
@@ -223,7 +218,9 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   add_sweep(out, result);
   if (const std::string fastest = fastest_summary(result); !fastest.empty()) out += "  " + fastest + "\n";
   out += run_notes(result, style);
-  if (result.findings.plans_run) out += "\n";
+  const std::string kernels = kernel_notes(result, style);
+  if (!kernels.empty()) out += "  kernels\n" + kernels;
+  if (result.findings.plans_run || !kernels.empty()) out += "\n";
   add_cause(out, result, {&result}, writer, style);
   if (!result.findings.plans_built && !result.by_rule && result.verdict == Verdict::supported)
     out += "  Plans were not built: this is cuDNN's support check. --plans first compiles what would be taken.\n";

@@ -27,6 +27,7 @@ CudaApi load_api() {
   library.bind(ATTNPROBE_TEXT(name), api.name, "the CUDA driver is older than CUDA 12, or a stub");
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_LOAD)
 #undef ATTNPROBE_LOAD
+  library.find("cuFuncGetName", api.cuFuncGetName);
   return api;
 }
 

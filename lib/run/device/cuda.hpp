@@ -22,11 +22,15 @@ struct CudaApi {
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) \
   X(cuEventElapsedTime) X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuLaunchKernel) \
   X(cuGraphInstantiateWithFlags) X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) \
+  X(cuGraphGetNodes) X(cuGraphNodeGetType) X(cuGraphKernelNodeGetParams) X(cuGraphNodeSetEnabled) \
+  X(cuKernelGetFunction) X(cuFuncGetAttribute) \
   X(cuGetErrorName) X(cuGetErrorString)
 // clang-format on
 #define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_MEMBER)
 #undef ATTNPROBE_MEMBER
+  /// From CUDA 12.3 on; nullptr where the driver has it not.
+  CUresult (*cuFuncGetName)(const char** name, CUfunction function) = nullptr;
 
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
   std::string text(CUresult status) const;

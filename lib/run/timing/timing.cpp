@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "gpu/catalogue.hpp"
+#include "run/device/captured_plan.hpp"
 #include "run/timing/statistics.hpp"
 
 namespace attnprobe::run {
@@ -60,36 +61,6 @@ class Flags {
 
  private:
   volatile int* flags_ = nullptr;
-};
-
-// A plan captured once, to be replayed.
-class Replay {
- public:
-  Replay(const CudaDevice& device, const Execute& execute) : stream_(device.stream()) {
-    const CudaApi& api = cuda_api();
-    api.check(api.cuStreamBeginCapture(stream_, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "cuStreamBeginCapture");
-    std::string failure;
-    try {
-      execute();
-    } catch (const Error& e) {
-      failure = e.what();
-    }
-    CUgraph captured = nullptr;
-    const CUresult status = api.cuStreamEndCapture(stream_, &captured);
-    CudaGraph owned;
-    if (captured != nullptr) owned = CudaGraph(captured);
-    if (failure.empty() && status != CUDA_SUCCESS) failure = api.text(status);
-    CUgraphExec graph = nullptr;
-    if (failure.empty() && api.cuGraphInstantiateWithFlags(&graph, captured, 0) != CUDA_SUCCESS)
-      failure = "cuGraphInstantiate failed";
-    if (!failure.empty()) throw Error(ErrorKind::cudnn, "the plan cannot be captured: " + failure);
-    graph_ = CudaGraphExec(graph);
-  }
-  void operator()() const { cuda_api().check(cuda_api().cuGraphLaunch(graph_.get(), stream_), "cuGraphLaunch"); }
-
- private:
-  CUstream stream_;
-  CudaGraphExec graph_;
 };
 
 class Sampler {
@@ -228,15 +199,20 @@ void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& exe
   findings.hot_ms = median_of(times);
 }
 
-void add_graph(probe::TimeFindings& findings, CudaDevice& device, Sampler& sampler, const Execute& execute) {
+// Some cold samples of what is queued, after one that is not counted.
+double median_of_some(Sampler& sampler, const std::function<void()>& queue) {
   constexpr int samples = 20;
+  sampler.cold(queue);
+  std::vector<double> times;
+  times.reserve(samples);
+  for (int i = 0; i < samples; ++i) times.push_back(sampler.cold(queue).gpu_ms);
+  return summarise(times).median;
+}
+
+void add_graph(probe::TimeFindings& findings, CudaDevice& device, Sampler& sampler, const Execute& execute) {
   try {
-    const Replay replay(device, execute);
-    sampler.cold([&] { replay(); });
-    std::vector<double> times;
-    times.reserve(samples);
-    for (int i = 0; i < samples; ++i) times.push_back(sampler.cold([&] { replay(); }).gpu_ms);
-    findings.graph_ms = median_of(times);
+    const CapturedPlan captured(device, execute);
+    findings.graph_ms = median_of_some(sampler, [&] { captured.replay(); });
     findings.graph_status = "ok";
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::cudnn) throw;
@@ -280,6 +256,19 @@ probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const 
     add_rates(findings, options.flop, options.bytes, limits,
               parse_enum<DataType>(options.data_type).value_or(DataType::f16));
   return findings;
+}
+
+std::vector<probe::KernelLaunch> launches_of(CudaDevice& device, const Execute& execute, bool timed) try {
+  const CapturedPlan captured(device, execute);
+  auto launches = captured.launches();
+  if (!timed || launches.size() < 2) return launches;
+  Sampler sampler(device);
+  for (size_t i = 0; i < launches.size(); ++i)
+    launches[i].median_ms = median_of_some(sampler, [&] { captured.replay_only(i); });
+  return launches;
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::cudnn) throw;
+  return {};  // it cannot be captured
 }
 
 }  // namespace attnprobe::run

@@ -1,0 +1,257 @@
+// attnprobe bugs: the known bugs of cuDNN's attention, whom they concern, and their experiments made again.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+
+#include "ask.hpp"
+#include "base/error.hpp"
+#include "base/input.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "campaign/named_targets.hpp"
+#include "commands.hpp"
+#include "config_options.hpp"
+#include "exit_code.hpp"
+#include "option_checks.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "report/formats/bugs_text.hpp"
+#include "worker/client.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+using rules::KnownBugRule;
+
+struct BugsOptions {
+  std::vector<std::string> ids, frameworks;
+  std::string target, cudnn, format = "table", output, record;
+  AskOptions ask;
+};
+
+std::vector<const KnownBugRule*> named_bugs(const std::vector<std::string>& ids) {
+  std::vector<const KnownBugRule*> bugs;
+  std::vector<std::string> known;
+  for (const auto& bug : rules::known_bug_rules()) {
+    known.push_back(bug.entry.id);
+    if (ids.empty() || std::find(ids.begin(), ids.end(), bug.entry.id) != ids.end()) bugs.push_back(&bug);
+  }
+  for (const auto& id : ids)
+    if (std::find(known.begin(), known.end(), id) == known.end())
+      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not the name of a known bug{}; `attnprobe bugs` lists them",
+                                                id, did_you_mean(id, known)));
+  return bugs;
+}
+
+void write(const BugsOptions& options, const std::string& text, const Json& json) {
+  if (options.format == "json")
+    write_data(options.output, json_text(json, 2) + "\n");
+  else
+    write_text(options.output, text);
+}
+
+// ---- the list
+
+CudnnVersion version_of(const std::string& word, const std::string& option) {
+  // A framework names what it pins with four numbers, or as what it needs at least: ">=9.12.0.46".
+  std::string text = word.substr(std::min(word.find_first_of("0123456789"), word.size()));
+  const auto parts = split(text, '.');
+  if (parts.size() > 3) text = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
+  if (const auto version = CudnnVersion::parse(text)) return *version;
+  throw Error(ErrorKind::usage, fmt::format("{} {}: not a version of cuDNN; allowed: 9.19, 9.19.0", option, word));
+}
+
+// The versions that somebody would use; empty: any.
+std::vector<CudnnVersion> versions_asked(const BugsOptions& options) {
+  std::vector<CudnnVersion> versions;
+  if (!options.cudnn.empty())
+    for (const auto& word : split(options.cudnn, ',')) versions.push_back(version_of(word, "--cudnn"));
+  for (const auto& chosen : rules::choose_gates(options.frameworks, "--for")) {
+    if (chosen.release == nullptr || chosen.release->cudnn.empty())
+      throw Error(ErrorKind::usage, fmt::format("--for {}: which cuDNN it brings is not known; name it with --cudnn",
+                                                rules::words_of({chosen})));
+    versions.push_back(version_of(chosen.release->cudnn, "--for"));
+  }
+  return versions;
+}
+
+int list_bugs(const BugsOptions& options) {
+  const auto versions = versions_asked(options);
+  std::vector<gpu::Target> targets;
+  if (!options.target.empty()) targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
+  std::vector<const KnownBugRule*> concerning;
+  for (const auto* bug : named_bugs(options.ids)) {
+    const auto concerns_version = [&](std::optional<int> sm) {
+      if (versions.empty()) return rules::may_apply(bug->when, std::nullopt, sm);
+      return std::any_of(versions.begin(), versions.end(),
+                         [&](CudnnVersion version) { return rules::may_apply(bug->when, version, sm); });
+    };
+    const bool concerns = targets.empty() ? concerns_version(std::nullopt)
+                                          : std::any_of(targets.begin(), targets.end(), [&](const gpu::Target& target) {
+                                              return concerns_version(target.sm);
+                                            });
+    if (concerns) concerning.push_back(bug);
+  }
+  report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
+  write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));
+  return all_met;
+}
+
+// ---- the experiments
+
+struct Experiment {
+  const KnownBugRule* bug;
+  campaign::Question question;
+  run::DataRegime data = run::DataRegime::normal;
+};
+
+// The words of an experiment are a command line's; where it was measured does not count.
+Experiment experiment_of(const KnownBugRule& bug) {
+  Experiment experiment{&bug, {}, {}};
+  CLI::App words;
+  ConfigOptions fields;
+  std::string passed_over;
+  add_field_options(words, fields);
+  add_enum_option(words, "--data", experiment.data, "");
+  for (const char* option : {"--target", "--cudnn", "--plans"}) words.add_option(option, passed_over);
+  try {
+    words.parse(bug.experiment);
+  } catch (const CLI::ParseError& e) {
+    throw Error(ErrorKind::internal,
+                fmt::format("known_bugs.json, {}: its experiment \"{}\": {}", bug.entry.id, bug.experiment, e.what()));
+  }
+  experiment.question.config = read_configs(fields, "an experiment").front();
+  experiment.question.config.spec.name = bug.entry.id;
+  return experiment;
+}
+
+// Of the GPU, whatever the version: where else it is seen or gone is what the experiments tell.
+std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
+  std::vector<Experiment> experiments;
+  for (const auto* bug : named_bugs(ids))
+    if (!bug->experiment.empty() && rules::may_apply(bug->when, std::nullopt, target.sm))
+      experiments.push_back(experiment_of(*bug));
+  return experiments;
+}
+
+std::string driver_text(const std::vector<gpu::Target>& targets, double timeout_seconds) {
+  const bool has_device =
+      std::any_of(targets.begin(), targets.end(), [](const auto& target) { return target.kind == gpu::Kind::device; });
+  if (!has_device) return "";
+  worker::Client client{worker::Client::Seconds(timeout_seconds)};
+  const int version = client.inspect_driver().version;
+  return fmt::format("{}.{}", version / 1000, version / 10 % 100);
+}
+
+std::string today() {
+  return fmt::format("{:%Y-%m-%d}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+}
+
+void record(const std::string& file, const std::vector<report::BugExperiment>& experiments) {
+  std::vector<rules::BugSighting> before, seen;
+  if (std::filesystem::exists(file)) before = rules::parse_sightings(input_text(file), file);
+  for (const auto& experiment : experiments) seen.push_back(experiment.sighting);
+  OutputFile(file).replace(rules::sightings_text(rules::merged(std::move(before), seen)));
+}
+
+int run_bugs(BugsOptions options) {
+  check_outputs({{"--output " + options.output, options.output}, {"--record " + options.record, options.record}}, {});
+  AskOptions& ask = options.ask;
+  read_modes(ask.modes, ask.campaign.walk);
+  ask.target = options.target;
+  ask.campaign.walk.sweep_where_none = false;
+  ask.campaign.run.timing = run::Timing::none;
+  ask.campaign.stop = stop_gently();
+  const auto targets = choose_targets(ask, "representative");
+  const std::string driver = driver_text(targets, ask.campaign.timeout_seconds), date = today();
+  const auto libraries = campaign::choose_libraries(
+      options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','), targets, ask.campaign, warn);
+  std::vector<report::BugExperiment> done;
+  Progress progress(0);
+  for (const auto& library : libraries)
+    for (const auto& target : targets) {
+      ask.campaign.cudnn = library.path;
+      ask.campaign.walk.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::build;
+      std::map<run::DataRegime, std::vector<campaign::Question>> questions;
+      for (auto& experiment : experiments_for(target, options.ids))
+        questions[experiment.data].push_back(std::move(experiment.question));
+      for (const auto& [data, of_data] : questions) {
+        ask.campaign.run.data = data;
+        const auto campaign = campaign::run_campaign(of_data, {target}, ask.campaign,
+                                                     [&](const auto& result, size_t, size_t) { progress.add(result); });
+        for (const auto& result : campaign.results) {
+          const std::string& id = result.config.spec.name;
+          const auto known = rules::known_bugs(result.config.spec, result.cudnn_version, target.sm);
+          const bool applies = std::any_of(known.begin(), known.end(), [&](const auto& bug) { return bug.id == id; });
+          const auto sighting = campaign::sighting_of(id, result, driver, date);
+          done.push_back({sighting, campaign::agreement_of(sighting, applies), result.reproduce});
+        }
+      }
+    }
+  progress.end();
+  if (!options.record.empty()) record(options.record, done);
+  report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
+  write(options, report::experiments_text(done, style), report::experiments_json(done));
+  if (*ask.campaign.stop) return interrupted;
+  const bool contradicts = std::any_of(done.begin(), done.end(), [](const auto& experiment) {
+    return experiment.agreement == campaign::Agreement::not_shown ||
+           experiment.agreement == campaign::Agreement::also_here;
+  });
+  return contradicts ? not_met : all_met;
+}
+
+void add_output_options(CLI::App& command, BugsOptions& options) {
+  command.add_option("--format", options.format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->group("Output");
+  command.add_option("-o,--output", options.output, "file for it; default: standard output")->group("Output");
+}
+
+}  // namespace
+
+void add_bugs(CLI::App& app, Run& run) {
+  auto options = std::make_shared<BugsOptions>();
+  auto* command =
+      app.add_subcommand("bugs", "Known bugs of cuDNN's attention, whom they concern, and their experiments");
+  command
+      ->add_option("--for", options->frameworks,
+                   "those of the cuDNN that a framework brings: torch==2.13, jax; comma list")
+      ->allow_extra_args(false);
+  command->add_option("--target", options->target, "those of GPUs, as in probe; default: of any");
+  command->add_option("--cudnn", options->cudnn, "those of versions, here or not: 9.19; comma list; default: of any");
+  add_output_options(*command, *options);
+  command->require_subcommand(0, 1);
+
+  auto* make = command->add_subcommand(
+      "run",
+      "Makes their experiments with the cuDNN at hand: on a GPU plans run, for a simulated one they are compiled");
+  make->add_option("BUG", options->ids, "their names; default: all that concern the GPU");
+  make->add_option("--target", options->target,
+                   "as in probe; default: this machine's GPUs, else the representative ones");
+  make->add_option("--cudnn", options->cudnn,
+                   "libcudnn.so.9, a folder that holds it, or a version; comma list, or all");
+  make->add_option("--record", options->record,
+                   "file of sightings to write what was seen into (lib/rules/cudnn/sightings.json)")
+      ->group("Output");
+  make->add_option("--mode", options->ask.modes, "heuristic modes, comma list of A, B, FALLBACK; default: A");
+  make->add_option("--jobs", options->ask.campaign.jobs, "worker processes at a time; default: the cores")
+      ->check(check_jobs);
+  make->add_option("--timeout", options->ask.campaign.timeout_seconds,
+                   "seconds for one experiment, and for each of its plans")
+      ->check(check_seconds);
+  add_output_options(*make, *options);
+  options->ask.modes = "A";
+  options->ask.campaign.timeout_seconds = 60;
+  command->callback([options, &run, make] {
+    if (make->parsed())
+      run = [options] { return run_bugs(*options); };
+    else
+      run = [options] { return list_bugs(*options); };
+  });
+}
+
+}  // namespace attnprobe::app

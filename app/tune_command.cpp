@@ -1,0 +1,72 @@
+// attnprobe tune: the fastest engine config of each problem, with its proof.
+#include <fmt/format.h>
+
+#include "ask.hpp"
+#include "base/error.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "commands.hpp"
+#include "config_options.hpp"
+#include "exit_code.hpp"
+#include "option_checks.hpp"
+#include "output.hpp"
+#include "progress.hpp"
+#include "report/model/choices.hpp"
+#include "worker/test_faults.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+struct TuneOptions {
+  ConfigOptions configs;
+  AskOptions ask;
+};
+
+int tune(TuneOptions options) {
+  AskOptions& ask = options.ask;
+  for (const auto& file : options.configs.files) ask.inputs.push_back({"--config " + file, file});
+  check_outputs(ask);
+  read_modes(ask.modes, ask.campaign.walk);
+  const auto questions = campaign::questions_of(read_configs(options.configs, "tune what?"));
+  const campaign::QuestionGroup group{questions, choose_targets(ask, "representative")};
+  for (const auto& target : group.targets)
+    if (target.kind != gpu::Kind::device && !worker::test_plans_asked())
+      throw Error(ErrorKind::usage,
+                  fmt::format("tune --target {}: it is simulated, and a GPU that is not there times nothing; allowed: "
+                              "device:0, device:all",
+                              target.id));
+  std::unique_ptr<OutputFile> file;
+  if (!ask.output.empty()) file = std::make_unique<OutputFile>(ask.output);
+  ask.campaign.walk.plans = probe::Plans::run;
+  ask.campaign.walk.sweep_where_none = false;
+  ask.campaign.stop = stop_gently();
+  Progress progress(campaign::cells_of({group}));
+  const auto on_result = [&](const campaign::Result& result, size_t) { progress.add(result); };
+  const auto campaigns = campaign::inquire({group}, {ask.cudnn, ask.campaign, nullptr, on_result, warn});
+  progress.end();
+  report::Results results;
+  for (const auto& result : campaigns.front().results) results.push_back(&result);
+  if (file) file->replace(json_text(report::choices_json(results), 2) + "\n");
+  print_text(report::choices_text(results, terminal_style(false)));
+  if (*ask.campaign.stop) return interrupted;
+  return exit_code(results);
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TuneOptions>();
+  auto* command = app.add_subcommand(
+      "tune", "The fastest right engine config of each problem on this machine's GPU, with its proof");
+  add_config_options(*command, options->configs);
+  command->add_option("--target", options->ask.target, "device:0, device:all; default: this machine's GPUs")
+      ->group("Where");
+  command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
+      ->group("Where");
+  add_walk_options(*command, options->ask.modes, options->ask.campaign);
+  add_run_options(*command, options->ask.campaign.run);
+  command->add_option("-o,--output", options->ask.output, "file for the choices (JSON)")->group("Output");
+  command->callback([options, &run] { run = [options] { return tune(*options); }; });
+}
+
+}  // namespace attnprobe::app

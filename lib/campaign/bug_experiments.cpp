@@ -1,0 +1,104 @@
+#include "campaign/bug_experiments.hpp"
+
+#include <fmt/format.h>
+
+#include "gpu/catalogue.hpp"
+#include "probe/walk_difference.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+using probe::PlanOutcome;
+using probe::RunStatus;
+using rules::Seen;
+
+Seen seen_of(const probe::PlanFindings& plan) {
+  switch (outcome_of(plan)) {
+    case PlanOutcome::built:
+    case PlanOutcome::needs_driver:
+      return Seen::not_run;
+    case PlanOutcome::crashed:
+      return Seen::crashed;
+    case PlanOutcome::timeout:
+      return Seen::hung;
+    case PlanOutcome::refused:
+    case PlanOutcome::error:
+      break;
+  }
+  return Seen::does_not_compile;
+}
+
+Seen seen_of(const probe::RunFindings& run) {
+  switch (run.status) {
+    case RunStatus::ok:
+      return Seen::right;
+    case RunStatus::wrong_result:
+      return Seen::wrong_result;
+    case RunStatus::cuda_error:
+    case RunStatus::cudnn_error:
+      return Seen::error;
+    case RunStatus::crashed:
+      return Seen::crashed;
+    case RunStatus::timeout:
+      return Seen::hung;
+    case RunStatus::not_verified:
+    case RunStatus::out_of_memory:
+    case RunStatus::not_run:
+      break;
+  }
+  return Seen::not_run;
+}
+
+// A plan that nobody could run leaves more open than one that is right.
+int badness(Seen seen) {
+  if (seen == Seen::right || seen == Seen::refused) return 0;
+  return seen == Seen::not_run ? 1 : 1 + static_cast<int>(seen);
+}
+
+std::string words_of(const probe::EngineConfigFindings& config) {
+  if (config.run) return config.run->message;
+  if (config.plan && !config.plan->reasons.empty()) return config.plan->reasons.front().reason;
+  return config.plan ? config.plan->status : "";
+}
+
+}  // namespace
+
+rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,
+                               const std::string& date) {
+  const gpu::Target* twin = gpu::twin(result.target);
+  rules::BugSighting sighting;
+  sighting.bug = bug;
+  sighting.gpu = twin != nullptr ? twin->id : result.target.name;
+  sighting.simulated = result.target.kind == gpu::Kind::simulated;
+  sighting.cudnn = result.cudnn_version.is_known() ? result.cudnn_version.text() : "";
+  sighting.driver = sighting.simulated ? "" : driver;
+  sighting.date = date;
+  if (result.crash && !result.environment_broken) {
+    sighting.seen = result.verdict == Verdict::timeout ? Seen::hung : Seen::crashed;
+    sighting.what = fmt::format("{}, at: {}", result.crash->how, result.crash->stage);
+    return sighting;
+  }
+  if (result.verdict == Verdict::unsupported) {
+    sighting.seen = Seen::refused;
+    sighting.what = short_reason(result);
+  }
+  bool any = false;
+  for (const auto& config : result.findings.engine_configs) {
+    if (config.modes.empty() || !config.plan) continue;
+    const Seen seen = config.run ? seen_of(*config.run) : seen_of(*config.plan);
+    if (any && badness(seen) <= badness(sighting.seen)) continue;
+    any = true;
+    sighting.seen = seen;
+    const std::string name = probe::config_name(config.engine, config.knobs);
+    sighting.what = seen == Seen::right ? "" : fmt::format("{}: {}", name, words_of(config));
+  }
+  return sighting;
+}
+
+Agreement agreement_of(const rules::BugSighting& sighting, bool applies) {
+  if (rules::is_seen(sighting.seen)) return applies ? Agreement::as_known : Agreement::also_here;
+  if (sighting.seen != Seen::right) return Agreement::not_answered;
+  return applies ? Agreement::not_shown : Agreement::as_known;
+}
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,39 @@
+// The known bugs as experiments: what became of one, and what that says of its entry.
+#pragma once
+
+#include <string>
+
+#include "campaign/result.hpp"
+#include "rules/bug_sightings.hpp"
+
+namespace attnprobe::campaign {
+
+/// What the result of a bug's experiment shows: the worst that became of a plan that the heuristics propose. `driver` and
+/// `date` as in the sighting. Of a simulated GPU nothing runs: a plan that compiles is Seen::not_run there.
+rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,
+                               const std::string& date);
+
+/// A sighting beside what the entry says.
+enum class Agreement {
+  as_known,      ///< seen where the entry has it, or not seen where it has not
+  not_shown,     ///< the entry has it here and all is right: it is stale, or wants other data
+  also_here,     ///< seen, and the entry does not say so of this cuDNN or GPU
+  not_answered,  ///< refused, or not run
+};
+
+/// `applies`: whether the entry is among the result's warnings.
+Agreement agreement_of(const rules::BugSighting& sighting, bool applies);
+
+}  // namespace attnprobe::campaign
+
+namespace attnprobe {
+template <>
+struct EnumNames<campaign::Agreement> {
+  static constexpr std::array<std::pair<campaign::Agreement, std::string_view>, 4> table{{
+      {campaign::Agreement::as_known, "as_known"},
+      {campaign::Agreement::not_shown, "not_shown"},
+      {campaign::Agreement::also_here, "also_here"},
+      {campaign::Agreement::not_answered, "not_answered"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,0 +1,34 @@
+#include "probe/plan_kernels.hpp"
+
+#include <cereal/external/base64.hpp>
+
+#include "base/json_reader.hpp"
+#include "probe/cubin.hpp"
+
+namespace attnprobe::probe {
+namespace {
+
+std::string text_at(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+}
+
+}  // namespace
+
+std::vector<PlanKernel> plan_kernels(const std::string& plan_json) {
+  const Json plan = parse_json_leniently(plan_json);
+  const Json::json_pointer place("/engine/payload/kernels");
+  if (!plan.is_object() || !plan.contains(place)) return {};
+  std::vector<PlanKernel> kernels;
+  for (const Json& launched : plan.at(place)) {
+    if (!launched.is_object()) continue;
+    PlanKernel kernel;
+    kernel.name = text_at(launched, "kernelName");
+    const auto read = kernels_of_cubin(cereal::base64::decode(text_at(launched, "cubin")));
+    if (const auto it = read.find(kernel.name); it != read.end()) kernel = it->second;
+    kernels.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+}  // namespace attnprobe::probe

@@ -1,0 +1,35 @@
+// A plan captured into a CUDA graph: the kernels that it launches, and its replay.
+#pragma once
+
+#include <vector>
+
+#include "probe/run_findings.hpp"
+#include "run/device/cuda.hpp"
+#include "run/problem.hpp"
+
+namespace attnprobe::run {
+
+class CapturedPlan {
+ public:
+  /// Captures what `execute` queues on the device's stream; nothing of it runs. Throws Error(cudnn) where the plan
+  /// cannot be captured.
+  CapturedPlan(const CudaDevice& device, const Execute& execute);
+
+  /// Of its kernel nodes, in the order in which CUDA lists them. Copies and fills beside them are not kernels.
+  std::vector<probe::KernelLaunch> launches() const;
+
+  /// Queues the whole of it. Throws Error(cuda).
+  void replay() const;
+  /// Queues only the kernel of that place in launches(). Throws Error(cuda).
+  void replay_only(size_t launch) const;
+
+ private:
+  void enable(const std::vector<CUgraphNode>& nodes, size_t from, size_t to, bool on) const;
+
+  CUstream stream_;
+  CudaGraph graph_;
+  CudaGraphExec executable_;
+  std::vector<CUgraphNode> kernels_, others_;
+};
+
+}  // namespace attnprobe::run

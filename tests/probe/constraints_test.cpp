@@ -1,0 +1,93 @@
+// The asker's own limits: what remains, what would have been taken, and what is said where nothing remains.
+#include "probe/constraints.hpp"
+
+#include "support.hpp"
+
+namespace attnprobe::test::constraints_test {
+
+namespace {
+
+// On a Hopper GPU engine 6 (its own kernels, a few bytes of workspace) comes before engine 7 (megabytes).
+const std::string backward =
+    "--pass bprop --heads 12 --seqlen 1024 --head-dim 128 --target h200 --mode A --plans none --quick ";
+
+probe::EngineConfigFindings config_with(std::optional<int64_t> workspace, std::vector<std::string> notes) {
+  probe::EngineConfigFindings config;
+  config.modes = {"A"};
+  config.check.supported = true;
+  config.workspace_bytes = workspace;
+  config.numerical_notes = std::move(notes);
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("each constraint leaves out what breaks it, with what it has and what is allowed", "[constraints]") {
+  probe::WalkFindings findings;
+  findings.engine_configs = {config_with(int64_t{512} << 20, {}), config_with({}, {}),
+                             config_with(1024, {"NONDETERMINISTIC"}), config_with(1024, {"TENSOR_CORE"})};
+  auto left_out = [&](const probe::Constraints& constraints) {
+    probe::leave_out(findings, constraints);
+    std::vector<std::string> why;
+    for (const auto& config : findings.engine_configs) why.push_back(config.left_out.value_or(""));
+    return why;
+  };
+  probe::Constraints workspace, deterministic, note;
+  workspace.max_workspace_bytes = int64_t{256} << 20;
+  deterministic.deterministic = true;
+  note.notes = {"TENSOR_CORE"};
+  using Words = std::vector<std::string>;
+  CHECK(left_out(workspace) ==
+        Words{"its workspace of 512 MiB is above the 256 MiB allowed", "its workspace is not known", "", ""});
+  CHECK(probe::displaced_choice(findings) == &findings.engine_configs[0]);
+  CHECK(left_out(deterministic) == Words{"", "", "cuDNN notes that it is NONDETERMINISTIC", ""});
+  CHECK(probe::displaced_choice(findings) == nullptr);
+  CHECK(left_out(note)[0] == "it has not the note TENSOR_CORE");
+  CHECK(left_out(note)[3].empty());
+}
+
+TEST_CASE("a limit on the workspace takes another engine, and says which one the heuristics would have taken",
+          "[constraints]") {
+  const Run all = run_attnprobe(backward + "--format json");
+  const Json configs = all.json()["results"][0]["engine_configs"];
+  // Between the smallest and the largest workspace, whatever this cuDNN's are.
+  int64_t least = INT64_MAX, most = 0;
+  for (const Json& config : configs) {
+    if (!config["check"]["supported"].get<bool>()) continue;
+    least = std::min(least, config["workspace_bytes"].get<int64_t>());
+    most = std::max(most, config["workspace_bytes"].get<int64_t>());
+  }
+  REQUIRE(least < most);
+  const Run limited = run_attnprobe(backward + fmt::format("--max-workspace {} --format json", least));
+  const Json result = limited.json()["results"][0];
+  CHECK(result["verdict"] == "supported");
+  for (const Json& config : result["engine_configs"]) {
+    if (!config["check"]["supported"].get<bool>()) continue;
+    CHECK(config["left_out"].is_null() == (config["workspace_bytes"] <= least));
+  }
+  CHECK(contains(result["reproduce"].get<std::string>(), fmt::format("--max-workspace {}", least)));
+}
+
+TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not blamed", "[constraints]") {
+  const Run run = run_attnprobe(backward + "--require-note CUBLASLT_DEPENDENCY");
+  INFO(run.out << run.err);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "root cause: constraint (engine 6, proposed by mode A)"));
+  CHECK(contains(run.out,
+                 "cuDNN supports this graph, but no engine config keeps to what was demanded. The first choice "
+                 "would have been engine 6"));
+  CHECK(contains(run.out, "left out: it has not the note CUBLASLT_DEPENDENCY"));
+}
+
+TEST_CASE("constraints that mean nothing are refused by name", "[constraints]") {
+  const Run note = run_attnprobe(backward + "--require-note FAST");
+  CHECK(note.exit_code == 2);
+  CHECK(contains(note.err, "--require-note"));
+  CHECK(contains(note.err, "SUPPORTS_CUDA_GRAPH_NATIVE_API"));
+  const Run size = run_attnprobe(backward + "--max-workspace much");
+  CHECK(size.exit_code == 2);
+  CHECK(contains(size.err, "--max-workspace"));
+  CHECK(run_attnprobe(backward + "--require speed").exit_code == 2);
+}
+
+}  // namespace attnprobe::test::constraints_test
