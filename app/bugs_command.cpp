@@ -159,7 +159,10 @@ void record(const std::string& file, const std::vector<report::BugExperiment>& e
 }
 
 int run_bugs(BugsOptions options) {
-  check_outputs({{"--output " + options.output, options.output}, {"--record " + options.record, options.record}}, {});
+  std::vector<NamedFile> outputs;
+  if (!options.output.empty()) outputs.push_back({"--output " + options.output, options.output});
+  if (!options.record.empty()) outputs.push_back({"--record " + options.record, options.record});
+  check_outputs(outputs, {});
   AskOptions& ask = options.ask;
   read_modes(ask.modes, ask.campaign.walk);
   ask.target = options.target;

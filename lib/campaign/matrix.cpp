@@ -66,7 +66,7 @@ struct Shares {
       builders[t] = processes / std::clamp<size_t>(cells, 1, processes);
     }
   }
-  std::vector<std::mutex> gpus;
+  std::vector<worker::GpuTurns> gpus;
   std::vector<size_t> builders;
 };
 

@@ -282,7 +282,7 @@ void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options
 }
 
 worker::PlanWork TargetRun::plan_work(Result& result) {
-  worker::PlanWork work{result.findings, result.graph.graph,          client_, [this] { return start(); },
+  worker::PlanWork work{result.findings, result.graph.graph,          client_, [this] { return start(); }, share_.gpu,
                         share_.builders, [this] { return stopped(); }};
   if (cache_ == nullptr) return work;
   const std::string about = cache_->key(result.graph.graph, target_, options_.cudnn, {});
@@ -296,15 +296,13 @@ worker::PlanWork TargetRun::plan_work(Result& result) {
 }
 
 void TargetRun::run_plans(Result& result) {
-  worker::RunPlan plan;
-  plan.options = options_.run;
+  run::RunOptions options = options_.run;
   const auto& spec = result.config.spec;
-  plan.options.seqlens_q = spec.mask.seqlens_q;
-  plan.options.seqlens_kv = spec.mask.seqlens_kv;
-  add_work(plan.options, spec, result.graph.graph);
-  plan.options.data_type = name_of(spec.dtype);
-  plan.gpu = share_.gpu;
-  worker::run_plans(plan_work(result), plan);
+  options.seqlens_q = spec.mask.seqlens_q;
+  options.seqlens_kv = spec.mask.seqlens_kv;
+  add_work(options, spec, result.graph.graph);
+  options.data_type = name_of(spec.dtype);
+  worker::run_plans(plan_work(result), options);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
   // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
@@ -316,7 +314,7 @@ void TargetRun::run_plans(Result& result) {
     if (lost.is_from_outside()) throw;
     return;
   }
-  worker::run_plans(plan_work(result), plan);
+  worker::run_plans(plan_work(result), options);
 }
 
 void TargetRun::search_further(Result& result) {

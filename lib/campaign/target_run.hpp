@@ -14,8 +14,8 @@ namespace attnprobe::campaign {
 
 /// What one worker has of a target that others ask, too.
 struct TargetShare {
-  std::mutex* gpu = nullptr;  ///< held while plans run; none: nobody else runs any
-  size_t builders = 1;        ///< processes that may build plans of one question
+  worker::GpuTurns* gpu = nullptr;  ///< none: nobody else runs plans on it
+  size_t builders = 1;              ///< processes that may build plans of one question
 };
 
 class TargetRun {

@@ -89,7 +89,8 @@ struct KernelLaunch {
   std::vector<int64_t> grid, block;  ///< {x, y, z}
   int64_t dynamic_shared_memory_bytes = 0;
   std::optional<int64_t> registers;  ///< of a thread
-  std::optional<double> median_ms;  ///< of it alone, L2 flushed; where a plan launches several and times were asked for
+  std::optional<double>
+      median_ms;  ///< what it adds to those before it; where a plan launches several and times were asked for
 };
 ATTNPROBE_JSON(KernelLaunch, name, grid, block, dynamic_shared_memory_bytes, registers, median_ms)
 

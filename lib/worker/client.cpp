@@ -209,6 +209,10 @@ run::Outcome Client::run(const Json& graph, int64_t engine, const probe::Knobs& 
   return answer["outcome"].get<run::Outcome>();
 }
 
+void Client::prepare() {
+  request({{"do", "prepare"}}, "start of a run");
+}
+
 void Client::rest() {
   request({{"do", "rest"}}, "rest");
 }

@@ -82,6 +82,8 @@ class Client {
   probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs, bool keep);
   /// Builds it if need be, executes, verifies and times it.
   run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs, const run::RunOptions& options);
+  /// Makes ready what the first run would have to: seconds that need no GPU.
+  void prepare();
   /// Gives the GPU's memory back, but for the plans that it built.
   void rest();
   std::string device_properties();

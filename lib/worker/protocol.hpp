@@ -6,6 +6,7 @@
 //   {"do": "build", "graph": OpGraph, "engine": N, "knobs": {…}, "keep": BOOL} -> {"answer": "built", "plan": PlanFindings}
 //   {"do": "run", "graph": …, "engine": …, "knobs": …, "options": RunOptions}
 //          -> {"answer": "ran", "outcome": Outcome}; plans that were built are kept
+//   {"do": "prepare"} -> {"answer": "rests"}: what running plans needs is made ready (kernels of our own are compiled)
 //   {"do": "rest"} -> {"answer": "rests"}: the GPU's memory but for the plans is given back
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //

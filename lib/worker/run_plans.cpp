@@ -28,6 +28,7 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
 // nothing of the plan: that goes to who asks.
 void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
            bool keep) {
+  const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   if (!client) client = work.start();  // that no fresh one starts is not this plan's fault
   try {
     config.plan = client->build(graph, config.engine, config.knobs, keep);
@@ -103,6 +104,20 @@ class Builders {
     return builder_of;
   }
 
+  // What each needs to run plans, side by side; a builder that is lost over it says so when it runs.
+  void prepare() {
+    std::vector<std::jthread> threads;
+    for (auto& client : clients_)
+      if (client)
+        threads.emplace_back([&client] {
+          try {
+            client->prepare();
+          } catch (const std::exception&) {
+            if (!client->is_there()) client.reset();
+          }
+        });
+  }
+
   size_t count() const { return clients_.size(); }
   std::unique_ptr<Client>& client(size_t builder) { return clients_[builder]; }
 
@@ -147,7 +162,7 @@ void build_plans(const PlanWork& work, probe::Plans plans) {
   }
 }
 
-void run_plans(const PlanWork& work, const RunPlan& how) {
+void run_plans(const PlanWork& work, const run::RunOptions& options) {
   const Json json = to_json(work.graph);
   work.findings.plans_built = work.findings.plans_run = true;
   std::vector<EngineConfigFindings*> waiting;
@@ -157,13 +172,14 @@ void run_plans(const PlanWork& work, const RunPlan& how) {
   Builders builders(work, waiting.size());
   const auto builder_of = builders.build_all(waiting, json, true);
   if (work.stop()) return;
-  std::unique_lock<std::mutex> turn;
-  if (how.gpu != nullptr) turn = std::unique_lock(*how.gpu);
+  builders.prepare();
+  const bool quiet = options.timing != run::Timing::none;
+  const GpuTurns::Held turn = work.gpu != nullptr ? work.gpu->turn(quiet) : GpuTurns::Held();
   const auto begin = std::chrono::steady_clock::now();
   for (size_t b = builders.count(); b-- > 0;) {
     auto& client = builders.client(b);
     for (size_t i = 0; i < waiting.size() && !work.stop(); ++i)
-      if (builder_of[i] == b) run(work, *waiting[i], json, client, how.options);
+      if (builder_of[i] == b) run(work, *waiting[i], json, client, options);
     if (b > 0) client.reset();
   }
   if (auto& own = builders.client(0)) try {

@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
 #include "probe/findings.hpp"
 #include "worker/client.hpp"
+#include "worker/gpu_turns.hpp"
 
 namespace attnprobe::worker {
 
@@ -19,6 +19,7 @@ struct PlanWork {
   const graph::OpGraph& graph;
   std::unique_ptr<Client>& client;  ///< used and, after a loss, replaced; may be empty before and afterwards
   StartWorker start;
+  GpuTurns* gpu = nullptr;                                      ///< of a GPU that others use, too
   size_t builders = 1;                                          ///< worker processes that build plans at a time
   std::function<bool()> stop = [] { return false; };            ///< asked before each plan
   std::function<void(probe::EngineConfigFindings&)> look_up{};  ///< fills in a plan that was built before; may be empty
@@ -29,15 +30,9 @@ struct PlanWork {
 /// worker that was killed from outside; what was found before stands.
 void build_plans(const PlanWork& work, probe::Plans plans);
 
-/// How plans are run.
-struct RunPlan {
-  run::RunOptions options;
-  std::mutex* gpu = nullptr;  ///< held while plans run: the GPU's memory and its time are one process' at a time
-};
-
 /// Builds every engine config of the findings that passed its check and has no run yet, then runs them one by one in the
 /// processes that built them. Throws as build_plans().
-void run_plans(const PlanWork& work, const RunPlan& how);
+void run_plans(const PlanWork& work, const run::RunOptions& options);
 
 /// What the loss of a worker says of the plan that it was building.
 probe::PlanFindings lost_plan(const WorkerLost& lost);

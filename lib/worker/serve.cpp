@@ -84,7 +84,8 @@ class Server {
     if (!library_) throw Error(ErrorKind::internal, "the worker was asked for \"" + what + "\" before \"open\"");
     if (what == "walk") return walk(message.payload);
     if (what == "build" || what == "run") return {run(request, what == "build"), ""};
-    if (what == "rest") {
+    if (what == "prepare" || what == "rest") {
+      if (what == "prepare") prepare();
       if (runner_) runner_->rest();
       return {{{"answer", "rests"}}, ""};
     }
@@ -136,9 +137,13 @@ class Server {
       if (!request.at("keep").get<bool>()) plans_->forget();
       return answer;
     }
-    if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
+    prepare();
     const auto options = request.at("options").get<run::RunOptions>();
     return {{"answer", "ran"}, {"outcome", runner_->run(*plans_, graph, engine, knobs, options, stage)}};
+  }
+
+  void prepare() {
+    if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
   }
 
   // What is left of this process if the next step takes it down.

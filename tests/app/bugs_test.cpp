@@ -1,4 +1,6 @@
 // Known bugs as a list, and their experiments on GPUs that are not there.
+#include <set>
+
 #include "rules/bug_sightings.hpp"
 #include "support.hpp"
 

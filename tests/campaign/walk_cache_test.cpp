@@ -191,4 +191,33 @@ TEST_CASE("a cuDNN that was patched where it lies is asked anew", "[cache]") {
   CHECK_FALSE(known());
 }
 
+TEST_CASE("a plan that was compiled for one question is not compiled again for the next", "[cache][plans]") {
+  const TemporaryFolder folder;
+  WalkCache cache(folder.path() / "answers.sqlite");
+  const auto questions = questions_of(attention::parse_configs(
+      R"({"name": "plan", "heads": 8, "seqlen": 256, "head_dim": 64, "pattern": "sdpa_composite"})", "test"));
+  CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.cache = &cache;
+  options.walk.modes = {"A"};
+  options.walk.sweep_where_none = false;
+  const auto plans_of = [&](probe::Plans plans) {
+    options.walk.plans = plans;
+    std::vector<probe::PlanFindings> built;
+    for (const auto& config :
+         run_campaign(questions, {*gpu::find("h200")}, options).results.at(0).findings.engine_configs)
+      if (config.plan) built.push_back(*config.plan);
+    return built;
+  };
+  const auto first = plans_of(probe::Plans::first);
+  REQUIRE(first.size() == 1);
+  const auto all = plans_of(probe::Plans::build);
+  REQUIRE(all.size() > 1);
+  // To the last digit of its time: it is the same one.
+  CHECK(all[0].build_ms == first[0].build_ms);
+  CHECK(all[1].build_ms != first[0].build_ms);
+  CHECK(plans_of(probe::Plans::build)[1].build_ms == all[1].build_ms);
+  CHECK(all[0].kernels.size() == 1);
+}
+
 }  // namespace attnprobe::test::walk_cache_test

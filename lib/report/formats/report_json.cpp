@@ -271,6 +271,11 @@ const std::vector<ResultMember>& result_members() {
       {"walk_ms", true,
        [] { return described(type("number"), "not in a matrix, whose reports are the same each time"); },
        [](const Result& r, Json& j) { j["walk_ms"] = r.findings.walk_ms; }},
+      {"gpu_ms", true,
+       [] { return described(type("number"), "where plans ran: its turn on the GPU, with data and reference"); },
+       [](const Result& r, Json& j) {
+         if (r.findings.plans_run) j["gpu_ms"] = r.findings.gpu_ms;
+       }},
       {"log", true, [] { return type("string"); },
        [](const Result& r, Json& j) {
          if (!r.findings.log.empty()) j["log"] = r.findings.log;

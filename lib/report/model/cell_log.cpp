@@ -49,6 +49,7 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
 // Times of building and walking are another each time.
 void drop_times(Json& result) {
   result.erase("walk_ms");
+  result.erase("gpu_ms");
   for (auto& config : result["engine_configs"])
     if (config["plan"].is_object()) config["plan"].erase("build_ms");
 }

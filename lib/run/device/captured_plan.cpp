@@ -51,7 +51,8 @@ CapturedPlan::CapturedPlan(const CudaDevice& device, const Execute& execute) : s
     failure = "cuGraphInstantiate failed";
   if (!failure.empty()) throw Error(ErrorKind::cudnn, "the plan cannot be captured: " + failure);
   executable_ = CudaGraphExec(executable);
-  for (const CUgraphNode node : nodes_of(captured)) (is_kernel(node) ? kernels_ : others_).push_back(node);
+  for (const CUgraphNode node : nodes_of(captured))
+    if (is_kernel(node)) kernels_.push_back(node);
 }
 
 std::vector<probe::KernelLaunch> CapturedPlan::launches() const {
@@ -74,22 +75,14 @@ std::vector<probe::KernelLaunch> CapturedPlan::launches() const {
   return launches;
 }
 
-void CapturedPlan::enable(const std::vector<CUgraphNode>& nodes, size_t from, size_t to, bool on) const {
-  for (size_t i = from; i < to; ++i)
-    cuda_api().check(cuda_api().cuGraphNodeSetEnabled(executable_.get(), nodes[i], on ? 1 : 0),
-                     "cuGraphNodeSetEnabled");
-}
-
 void CapturedPlan::replay() const {
-  enable(kernels_, 0, kernels_.size(), true);
-  enable(others_, 0, others_.size(), true);
-  cuda_api().check(cuda_api().cuGraphLaunch(executable_.get(), stream_), "cuGraphLaunch");
+  replay_first(kernels_.size());
 }
 
-void CapturedPlan::replay_only(size_t launch) const {
-  enable(kernels_, 0, kernels_.size(), false);
-  enable(others_, 0, others_.size(), false);
-  enable(kernels_, launch, launch + 1, true);
+void CapturedPlan::replay_first(size_t count) const {
+  for (size_t i = 0; i < kernels_.size(); ++i)
+    cuda_api().check(cuda_api().cuGraphNodeSetEnabled(executable_.get(), kernels_[i], i < count ? 1 : 0),
+                     "cuGraphNodeSetEnabled");
   cuda_api().check(cuda_api().cuGraphLaunch(executable_.get(), stream_), "cuGraphLaunch");
 }
 

@@ -20,16 +20,14 @@ class CapturedPlan {
 
   /// Queues the whole of it. Throws Error(cuda).
   void replay() const;
-  /// Queues only the kernel of that place in launches(). Throws Error(cuda).
-  void replay_only(size_t launch) const;
+  /// Queues the first so many kernels of launches(), and what is not a kernel. Throws Error(cuda).
+  void replay_first(size_t count) const;
 
  private:
-  void enable(const std::vector<CUgraphNode>& nodes, size_t from, size_t to, bool on) const;
-
   CUstream stream_;
   CudaGraph graph_;
   CudaGraphExec executable_;
-  std::vector<CUgraphNode> kernels_, others_;
+  std::vector<CUgraphNode> kernels_;
 };
 
 }  // namespace attnprobe::run

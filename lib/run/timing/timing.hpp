@@ -15,8 +15,7 @@ GpuLimits limits_of(const CudaDevice& device);
 probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const RunOptions& options);
 
 /// The kernels that the plan launches, by capturing it; none where it cannot be captured. `timed`: where there are
-/// several, each alone with the L2 flushed before it (what the one before leaves there is gone, so they may add up to
-/// more than the plan). It must have run before. Throws Error(cuda).
+/// several, what each adds to those before it. It must have run before. Throws Error(cuda).
 std::vector<probe::KernelLaunch> launches_of(CudaDevice& device, const Execute& execute, bool timed);
 
 }  // namespace attnprobe::run

@@ -1,0 +1,58 @@
+// Who may use a GPU when: builders and the one whose plans run.
+#include "worker/gpu_turns.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "catch.hpp"
+
+namespace attnprobe::test::gpu_turns_test {
+
+using worker::GpuTurns;
+
+namespace {
+
+// Whether it is had at once; what had to wait gets it later and gives it back.
+template <class Take>
+struct Attempt {
+  explicit Attempt(Take take) : done(std::async(std::launch::async, [take] { take(); })) {}
+  bool had() { return done.wait_for(std::chrono::milliseconds(150)) == std::future_status::ready; }
+  std::future<void> done;
+};
+
+}  // namespace
+
+TEST_CASE("plans are built beside a turn that is not timed, and only one has the turn", "[run]") {
+  GpuTurns turns;
+  auto turn = std::optional(turns.turn(false));
+  Attempt build([&] { turns.build(); });
+  CHECK(build.had());
+  Attempt other([&] { turns.turn(false); });
+  CHECK_FALSE(other.had());
+  turn.reset();
+  CHECK(other.had());
+}
+
+TEST_CASE("a timed turn waits for what is being built, and nothing more is built until it ends", "[run]") {
+  GpuTurns turns;
+  auto building = std::optional(turns.build());
+  std::atomic<bool> may_end = false;
+  Attempt timed([&] {
+    const auto turn = turns.turn(true);
+    while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  });
+  CHECK_FALSE(timed.had());
+  // Whoever wants to build now comes after it, else it would wait for ever.
+  Attempt build([&] { turns.build(); });
+  CHECK_FALSE(build.had());
+  building.reset();
+  CHECK_FALSE(build.had());
+  may_end = true;
+  CHECK(timed.had());
+  CHECK(build.had());
+}
+
+}  // namespace attnprobe::test::gpu_turns_test
