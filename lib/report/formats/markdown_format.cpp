@@ -48,6 +48,12 @@ std::string since(const CellTable& table, size_t config,
   return text;
 }
 
+std::string why_of(const CellAnswer& answer) {
+  if (answer.word == "but") return obstacles_text(answer);
+  const std::string& reason = answer.reason.empty() ? answer.explanation : answer.reason;
+  return answer.category.empty() ? reason : answer.category + ": " + reason;
+}
+
 std::string unmet_table(const CellTable& table) {
   constexpr size_t most = 200;
   std::string text;
@@ -58,12 +64,12 @@ std::string unmet_table(const CellTable& table) {
     if (++count > most) continue;
     text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_text(table.config(cell)),
                         markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), outcome_word(answer),
-                        answer.expect, markdown_text(answer.category), markdown_text(answer.reason));
+                        answer.expect, markdown_text(why_of(answer)), markdown_text(helps_text(answer)));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
-      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | category | "
-      "cuDNN's reason |\n| --- | --- | --- | --- | --- | --- |\n",
+      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | why | "
+      "what helps |\n| --- | --- | --- | --- | --- | --- |\n",
       count);
   return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
 }
@@ -124,23 +130,6 @@ std::string frameworks_table(const CellTable& table) {
   return rows.text("What the frameworks do", {"framework", "instead", "what to change"});
 }
 
-std::string why_of(const CellAnswer& answer) {
-  if (answer.word == "but") return obstacles_text(answer);
-  const std::string& reason = answer.reason.empty() ? answer.explanation : answer.reason;
-  return answer.category.empty() ? reason : answer.category + ": " + reason;
-}
-
-// In short: the first two, without the commands that ask again, and what a framework's rules say.
-std::string helps_of(const CellAnswer& answer) {
-  constexpr size_t most = 2;
-  std::vector<std::string> words;
-  for (const auto& advice : answer.advice) words.push_back(advice.substr(0, advice.find('\n')));
-  for (const CellFramework& framework : answer.frameworks)
-    words.insert(words.end(), framework.changes.begin(), framework.changes.end());
-  if (words.size() > most) words.resize(most);
-  return fmt::format("{}", fmt::join(words, "; "));
-}
-
 // Each refused cell with what helps; GPUs with the same answer share a row.
 std::string refusals_table(const CellTable& table) {
   struct RefusedRow {
@@ -155,7 +144,7 @@ std::string refusals_table(const CellTable& table) {
     for (const Cell& cell : table.cells) {
       const CellAnswer& answer = table.answer(cell);
       if (cell.place.cudnn != v || (answer.word != "no" && answer.word != "but")) continue;
-      const std::string helps = helps_of(answer);
+      const std::string helps = helps_text(answer);
       is_unknown |= helps.empty();
       const std::string config = markdown_text(table.config(cell));
       std::string rest = fmt::format("{} | {} | {} | {} |", markdown_text(table.cudnn(cell)), outcome_word(answer),

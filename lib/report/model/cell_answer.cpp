@@ -6,6 +6,7 @@
 
 #include "probe/findings.hpp"
 #include "probe/walk_difference.hpp"
+#include "rules/frontend_engines.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -112,6 +113,17 @@ void add_notes(CellAnswer& answer, const JsonView& result) {
         {"known_bug", fmt::format("{} {}", bug.text_or("what", ""), bug.text_or("advice", "")), source_of(bug)});
   for (const JsonView& requirement : result.elements_or_none("requirements"))
     answer.notes.push_back({"requirement", requirement.text_or("text", ""), source_of(requirement)});
+  for (const JsonView& place : result.elements_or_none("frontend_engines")) {
+    rules::FrontendEngine engine;
+    engine.what = place.text_or("what", "");
+    engine.id = place.text_or("id", "");
+    engine.by_default = place.boolean_or("by_default", false);
+    engine.switch_on = place.text_or("switch_on", "");
+    engine.provided = place.text_or("provided", "");
+    const std::string text = fmt::format("cudnn-frontend {} from Python has an engine of its own, by its rules: {}",
+                                         place.text_or("frontend", ""), text_of(engine));
+    answer.notes.push_back({"frontend_engine", text, source_of(place)});
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "report/model/cells.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -234,6 +235,16 @@ std::string obstacles_text(const CellAnswer& answer) {
 
 std::string note_text(const CellObstacle& note) {
   return note.text + (note.source.empty() ? "" : fmt::format(" ({})", note.source));
+}
+
+std::string helps_text(const CellAnswer& answer) {
+  constexpr size_t most = 2;
+  std::vector<std::string> words;
+  for (const auto& advice : answer.advice) words.push_back(advice.substr(0, advice.find('\n')));
+  for (const CellFramework& framework : answer.frameworks)
+    words.insert(words.end(), framework.changes.begin(), framework.changes.end());
+  if (words.size() > most) words.resize(most);
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 std::vector<std::string> framework_lines(const CellAnswer& answer) {

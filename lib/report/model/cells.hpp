@@ -65,7 +65,7 @@ struct CellAnswer {
   std::string pattern, hash, choice;  ///< of the graph that was built
   std::vector<CellMode> modes;
   std::vector<CellEngine> engines;
-  std::vector<CellObstacle> notes;  ///< known bugs and unmet requirements
+  std::vector<CellObstacle> notes;  ///< known bugs, unmet requirements, engines of cudnn-frontend's own
   std::vector<CellFramework> frameworks;
   std::string frontend;  ///< cudnn-frontend's refusal, or ""
   std::string from;      ///< "from cuDNN 9.0.0 by rule", or ""
@@ -81,6 +81,9 @@ std::string obstacles_text(const CellAnswer& answer);
 
 /// A note with its source: "9.19 computes a wrong gradient. Take 9.21 (release notes)".
 std::string note_text(const CellObstacle& note);
+
+/// What helps, in short: the first two changes, without the commands that ask again; "" where none is known.
+std::string helps_text(const CellAnswer& answer);
 
 /// What the frameworks do, each in a line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
 std::vector<std::string> framework_lines(const CellAnswer& answer);

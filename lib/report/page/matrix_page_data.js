@@ -17,13 +17,14 @@ const VERDICTS = {
 
 // What stands in the way, and what is to be known, in words for many.
 const KINDS = {
-  framework: 'a framework refuses it',
+  framework: 'framework gate',
   frontend: 'cudnn-frontend refuses it',
   known_bug: 'known bug',
   requirement: 'version or GPU rule',
   outside_heuristics: 'no heuristic proposes it',
   first_choice_fails: 'the first choice fails',
   by_rule: 'by rule, not asked',
+  frontend_engine: 'engine of cudnn-frontend\'s own, by rule',
 };
 
 const NEVER = -1;

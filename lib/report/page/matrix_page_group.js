@@ -14,7 +14,7 @@ function showGroup(page, place, open) {
       `${rows.title} ${rows.values[place.row].name}, ${columns.title} ${columns.values[place.column].name}`;
   const lines = cells.slice(0, MOST_LISTED).map((cell) => groupLine(cell, open));
   const heads =
-      ['Config', 'GPU', 'cuDNN', 'Answer', 'Why'].map((words) => element('th', {scope: 'col'}, words));
+      ['Answer', 'Config', 'GPU', 'cuDNN', 'Why'].map((words) => element('th', {scope: 'col'}, words));
   const rest = cells.length - lines.length;
   dialog.replaceChildren(
       dialogHeader(
@@ -42,7 +42,7 @@ function groupLine(cell, open) {
       },
       shortOf(answer.v));
   return element(
-      'tr', {}, element('td', {}, data.configs[config].name),
+      'tr', {}, element('td', {}, button), element('td', {class: 'name'}, data.configs[config].name),
       element('td', {}, shortName(data.targets[target])), element('td', {}, data.cudnns[version].version),
-      element('td', {}, button), element('td', {}, why));
+      element('td', {}, why));
 }
