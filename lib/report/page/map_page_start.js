@@ -57,7 +57,9 @@ function paletteOf(page) {
     const colours = isDark() ? DARK_COLOURS : COLOURS;
     const family = colours[answer] ? answer : 'other';
     const nth = used[family] = (used[family] ?? -1) + 1;
-    const colour = answer === 'invalid' ? 'transparent' : colours[family][nth] ?? `hsl(${nth * 47} 40% ${isDark() ? 35 : 70}%)`;
+    const colour = answer === 'invalid' ?
+        'transparent' :
+        colours[family][nth] ?? `hsl(${nth * 47} 40% ${isDark() ? 35 : 70}%)`;
     return [label, {colour, count}];
   }));
 }

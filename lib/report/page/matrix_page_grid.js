@@ -107,8 +107,9 @@ function paintCell(page, row, column, keep) {
   node.className = `${isMixed ? mixClasses(cells) : classesOf(cells.length ? answerOf(cells[0]) : null)}${
       keep ? '' : ' faded'}`;
   if (isMixed)
-    node.style.setProperty(
-        '--yes-share', cells.filter((cell) => answerOf(cell).v === 'yes').length / cells.length);
+    for (const word of ['yes', 'but'])
+      node.style.setProperty(
+          `--${word}-share`, cells.filter((cell) => answerOf(cell).v === word).length / cells.length);
   node.textContent = cells.length ? SHOWN[page.shows].words(cells, page) : '';
   node.ariaLabel = describeGroup(page, row, column, cells);
 }
