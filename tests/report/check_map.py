@@ -87,6 +87,20 @@ class Tester:
         self.page.click("document.querySelector('canvas')")
         self.expect("a click reads a point", "at=0," in self.see("location.hash"), self.see("location.hash"))
 
+    def says_of_neighbours(self):
+        """A refused point between two that were asked and answer alike has their reason, as theirs."""
+        rows = {}
+        for (number, x, y), point, asked in self.points:
+            rows.setdefault((number, y), []).append((x, point, asked))
+        for (number, y), row in rows.items():
+            reasons = {point["reason"] for _, point, asked in row if asked and point.get("reason")}
+            unasked = [x for x, point, asked in row if not asked and point["answer"] == "no"]
+            if len({point["answer"] for _, point, _ in row}) == 1 and reasons and unasked:
+                self.page.open(self.url + self.address_of((number, unasked[0], y)))
+                text = self.see("document.getElementById('point').innerText")
+                self.expect("a point that was not asked says why a neighbour is refused", any(reason in text for reason in reasons), text)
+                return
+
     def remembers(self):
         self.page.open(self.url)
         self.page.click("document.getElementById('theme')")
@@ -116,7 +130,7 @@ class Tester:
         self.page.size(1440, 900)
 
     def run(self):
-        for check in (self.colours, self.says, self.remembers, self.saves, self.fits):
+        for check in (self.colours, self.says, self.says_of_neighbours, self.remembers, self.saves, self.fits):
             check()
         # Reading the canvas is this test's own.
         complaints = [one for one in self.page.complaints() if "willReadFrequently" not in one]

@@ -182,6 +182,28 @@ function walk(page, event, map) {
       true);
 }
 
+function reasonWords({reason, source}) {
+  return [reason, source ? `(${source})` : ''].filter(Boolean).join(' ');
+}
+
+/** Why the nearest point that was asked and answers alike does so; a reason of its own nobody gave. */
+function unaskedWords(page, {map, x, y}) {
+  const {rows} = page.maps[map];
+  const here = rows[y][x].point;
+  const isAlike = (one) => one?.asked && one.point.reason &&
+      ['answer', 'engine', 'category'].every((key) => one.point[key] === here[key]);
+  const most = Math.max(rows.length, rows[y].length);
+  for (let far = 1; far < most; far++)
+    for (const [toX, toY] of [[x - far, y], [x + far, y], [x, y - far], [x, y + far]])
+      if (isAlike(rows[toY]?.[toX])) {
+        const where = toY === y ? `${data.across.name} ${data.across.values[toX]}` :
+                                  `${data.up.name} ${data.up.values[toY]}`;
+        return `Not asked itself: it follows from its neighbours. At ${where}: ${
+            reasonWords(rows[toY][toX].point)}`;
+      }
+  return 'Not asked itself: it follows from its neighbours.';
+}
+
 /** Says what is at a point; `isKept`: it goes to the address. */
 function read(page, at, isKept) {
   page.at = at;
@@ -189,8 +211,7 @@ function read(page, at, isKept) {
   const where = `${data.up.name} ${data.up.values[at.y]}, ${data.across.name} ${data.across.values[at.x]}`;
   const engine = point.engine === undefined ? '' : `, engine ${point.engine}`;
   const why = point.category ? `, ${point.category.replaceAll('_', ' ')}` : '';
-  const told = asked ? [point.reason, point.source ? `(${point.source})` : ''].filter(Boolean).join(' ') :
-                       'Not asked itself: it follows from its neighbours.';
+  const told = asked ? reasonWords(point) : unaskedWords(page, at);
   byId('point').replaceChildren(
       element('p', {class: 'where'}, `${where}: ${WORDS[point.answer] ?? point.answer}${engine}${why}`),
       told ? element('p', {}, told) : '',
