@@ -149,7 +149,7 @@ std::string refusals_table(const CellTable& table) {
       const std::string config = markdown_text(table.config(cell));
       std::string rest = fmt::format("{} | {} | {} | {} |", markdown_text(table.cudnn(cell)), outcome_word(answer),
                                      markdown_text(why_of(answer)), helps.empty() ? "–" : markdown_text(helps));
-      const auto [known, is_new] = places.try_emplace(config + "\n" + rest, rows.size());
+      const auto [known, is_new] = places.try_emplace(fmt::format("{}\n{}", config, rest), rows.size());
       if (is_new) rows.push_back({config, std::move(rest), {}});
       rows[known->second].targets.push_back(markdown_text(table.target(cell).id));
     }
