@@ -27,6 +27,7 @@ struct LimitsOptions {
   ConfigOptions configs;
   std::string target = "representative", cudnn, modes = "A,B,FALLBACK", output, format = "table";
   limits::Shown shown = limits::Shown::answer;
+  bool is_shown_given = false;
   bool no_cache = false;
   campaign::CampaignOptions campaign;
 };
@@ -98,7 +99,8 @@ limits::Question question_of(const LimitsOptions& options, std::vector<limits::A
   ConfigOptions given = options.configs;
   fill_in(given, set_later);
   question.configs = read_configs(given, "limits of what?");
-  question.shown = options.shown;
+  // On a page a reader chooses what is coloured.
+  question.shown = options.format == "html" && !options.is_shown_given ? limits::Shown::all : options.shown;
   question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   return question;
 }
@@ -107,6 +109,7 @@ std::string rendered(const LimitsOptions& options, const limits::Question& quest
                      bool is_map) {
   if (options.format == "json") return json_text(report::limits_json(question, limits, command_of(options)), 2) + "\n";
   if (options.format == "svg") return report::map_svg(question, limits);
+  if (options.format == "html") return report::map_html(question, limits, command_of(options));
   const report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
   return is_map ? report::map_text(question, limits, style) : report::limits_text(question, limits, style);
 }
@@ -120,8 +123,9 @@ int find_limits(LimitsOptions options) {
   const std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
   const bool is_map = axes.size() == 2;
   limits::Question question = question_of(options, axes);
-  if (options.format == "svg" && !is_map)
-    throw Error(ErrorKind::usage, "--format svg draws a map, of two fields: head_dim,seqlen_kv");
+  if ((options.format == "svg" || options.format == "html") && !is_map)
+    throw Error(ErrorKind::usage,
+                fmt::format("--format {} draws a map, of two fields: head_dim,seqlen_kv", options.format));
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const auto cache = options.no_cache ? nullptr : campaign::usual_cache(warn);
@@ -177,14 +181,19 @@ void add_limits(CLI::App& app, Run& run) {
       ->check(check_seconds)
       ->group("How far");
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group("How far");
-  add_enum_option(*command, "--by", options->shown,
-                  "what makes a run: answer; engine: of the first choice too; category: of the reason too")
-      ->group("Output");
-  command->add_option("--format", options->format, "table, json, or svg for a map")
-      ->check(CLI::IsMember({"table", "json", "svg"}))
+  auto* by = add_enum_option(
+      *command, "--by", options->shown,
+      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; default: "
+      "answer, and all for html");
+  by->group("Output");
+  command->add_option("--format", options->format, "table, json, and for a map svg or html")
+      ->check(CLI::IsMember({"table", "json", "svg", "html"}))
       ->group("Output");
   command->add_option("-o,--output", options->output, "file for it; default: standard output")->group("Output");
-  command->callback([options, &run] { run = [options] { return find_limits(*options); }; });
+  command->callback([options, by, &run] {
+    options->is_shown_given = by->count() > 0;
+    run = [options] { return find_limits(*options); };
+  });
 }
 
 }  // namespace attnprobe::app

@@ -273,9 +273,11 @@ class Asker {
 }  // namespace
 
 std::string label_text(const Point& point, Shown shown) {
-  if (shown == Shown::engine && point.engine) return fmt::format("{}, engine {}", point.word, *point.engine);
-  if (shown == Shown::category && !point.category.empty()) return fmt::format("{}, {}", point.word, point.category);
-  return point.word;
+  std::string text = point.word;
+  if (shown != Shown::answer && shown != Shown::category && point.engine)
+    text += fmt::format(", engine {}", *point.engine);
+  if (shown != Shown::answer && shown != Shown::engine && !point.category.empty()) text += ", " + point.category;
+  return text;
 }
 
 bool is_taken(const Point& point) {

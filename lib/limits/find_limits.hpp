@@ -19,6 +19,7 @@ enum class Shown {
   answer,    ///< yes, but, no
   engine,    ///< the answer, and the engine of the first choice
   category,  ///< the answer, and whose reason it is where it is not yes
+  all,       ///< all of them
 };
 
 }  // namespace attnprobe::limits
@@ -26,10 +27,11 @@ enum class Shown {
 namespace attnprobe {
 template <>
 struct EnumNames<limits::Shown> {
-  static constexpr std::array<std::pair<limits::Shown, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<limits::Shown, std::string_view>, 4> table{{
       {limits::Shown::answer, "answer"},
       {limits::Shown::engine, "engine"},
       {limits::Shown::category, "category"},
+      {limits::Shown::all, "all"},
   }};
 };
 }  // namespace attnprobe

@@ -49,7 +49,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
   // RFC 4180: the name has a comma and quotes.
   CHECK_THAT(folder.text("out/report.csv"), ContainsSubstring("\r\n\"odd, \"\"head\"\"\",sdpa fprop b1 h8 s256 d60"));
   CHECK(lines_in(folder.text("out/report.csv")) == 7);
-  CHECK_THAT(folder.text("out/report.md"), ContainsSubstring("| plain | 9.19.0 | 4 | – |"));
+  CHECK_THAT(folder.text("out/report.md"), ContainsSubstring("| plain | yes | no |"));
   CHECK_THAT(folder.text("out/index.html"), ContainsSubstring("\"v\":\"yes\"") && ContainsSubstring("\"v\":\"no\""));
 }
 

@@ -132,8 +132,27 @@ TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
   const Run no_map = run_attnprobe("limits head_dim --format svg" + problem);
   CHECK(no_map.exit_code == 2);
   CHECK_THAT(no_map.err, ContainsSubstring("--format svg draws a map"));
+  CHECK_THAT(run_attnprobe("limits head_dim --format html" + problem).err,
+             ContainsSubstring("--format html draws a map"));
   CHECK_THAT(run_attnprobe("limits head_dim,seqlen,batch" + problem).err,
              ContainsSubstring("takes one field, or two for a map"));
+}
+
+TEST_CASE("A map's page has each point, and works in a browser", "[limits][page][browser]") {
+  const TemporaryFolder folder;
+  const std::string page = (folder.path() / "map.html").string();
+  const std::string map = "limits head_dim=8:320:8,seqlen_kv=64:1024:64 --heads 4 --seqlen-q 256 --pass bprop ";
+  REQUIRE(run_attnprobe(map + "--target a100,t4 --format html -o " + page).exit_code == 0);
+  CHECK_THAT(read_text(page), ContainsSubstring("\"by\":[\"answer\",\"engine\",\"category\"]"));
+  CHECK_THAT(run_attnprobe(map + "--target t4 --by category --format html").out,
+             ContainsSubstring("\"by\":[\"answer\",\"category\"]"));
+  const Run run = shell("tests/report/check_map.py " + page);
+  INFO(run.out << run.err);
+  if (run.exit_code == 77) {
+    WARN("SKIPPED: no Chromium on this machine (Debian: chromium)");
+    return;
+  }
+  CHECK(run.exit_code == 0);
 }
 
 }  // namespace attnprobe::test::find_limits_test

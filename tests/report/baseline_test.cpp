@@ -204,7 +204,7 @@ TEST_CASE("reports tell what got worse with its line in the lock and cuDNN's rea
         "attention.lock: 1 cell compared: 1 worse\n\nworse (1)\n  bert on h200, cuDNN 9.19.0\n"
         "      was: yes, engine 10 (attention.lock:7)\n      is: no: head_dim: too | large\n");
   CHECK_THAT(baseline_markdown(report),
-             ContainsSubstring("### Got worse (1)\n\n| config | GPU | cuDNN | was | is | reason |\n") &&
+             ContainsSubstring("### Got worse (1)\n\n| config | GPU | cuDNN | was | is | reason | what helps |\n") &&
                  ContainsSubstring(
                      "| bert | h200 | 9.19.0 | yes, engine 10 (attention.lock:7) | no: head_dim | too \\| large |"));
   CHECK_THAT(baseline_junit(report),

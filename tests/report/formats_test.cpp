@@ -1,9 +1,12 @@
 // The list of formats, the rows of measurements, and the schema that stands beside its writer.
 #include "report/formats/format.hpp"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "catch.hpp"
+#include "matrix_folder.hpp"
 #include "report/formats/run_text.hpp"
 #include "support.hpp"
 
@@ -92,6 +95,92 @@ TEST_CASE("The schema names every member that a result has, and none that it has
         std::pair("engine_config", json["engine_configs"][0])})
     CHECK(keys(part) == keys(definitions[what]["properties"]));
   CHECK(definitions["run"]["properties"]["status"]["enum"] == names_of<probe::RunStatus>());
+}
+
+namespace {
+
+// Cells with everything that a person has to be told.
+CellTable told_table() {
+  CellTable table;
+  table.axes.configs = {"plain", "odd"};
+  table.axes.targets = {{"h200", "an H200", "simulated", "Hopper", 90}, {"t4", "a T4", "simulated", "Turing", 75}};
+  table.axes.cudnns = {"9.14.0", "9.19.0"};
+  for (const char* name : {"plain", "odd"})
+    table.configs.push_back({name, "summary", "sdpa", "fprop", "f16", "", "attnprobe", Json::object()});
+  CellAnswer yes, but, no;
+  for (CellAnswer* answer : {&yes, &but, &no}) answer->met = true;
+  yes.verdict = but.verdict = "supported";
+  no.verdict = "unsupported";
+  yes.word = "yes";
+  but.word = "but";
+  no.word = "no";
+  yes.viable = 7;
+  yes.notes = {{"known_bug", "wrong gradients. Take 9.21", "release notes"}};
+  but.but = {{"framework", "PyTorch refuses dropout", "sdp_utils.cpp"}};
+  but.frameworks = {{"PyTorch", "refused", "PyTorch refuses dropout", "flash runs", {"set dropout to 0"}, {}}};
+  no.category = "head_dim";
+  no.reason = "not a multiple of 8";
+  no.advice = {"head_dim 104: supported here, by engine 8\nattnprobe --head-dim 104", "second", "third"};
+  table.answers = {yes, but, no};
+  // plain: no, no; yes on the H200 from 9.19. odd: but on the H200, no on the T4.
+  table.cells = {{{0, 0, 0}, 2}, {{0, 0, 1}, 0}, {{0, 1, 0}, 2}, {{0, 1, 1}, 2},
+                 {{1, 0, 0}, 1}, {{1, 0, 1}, 1}, {{1, 1, 0}, 2}, {{1, 1, 1}, 2}};
+  table.target_words = {"h200", "t4"};
+  table.cudnn_words = table.axes.cudnns;
+  return table;
+}
+
+}  // namespace
+
+TEST_CASE("Markdown says answers, warnings, gates, since when, and what helps", "[formats]") {
+  const std::string report = find_format("md")->of_cells(told_table());
+  INFO(report);
+  CHECK_THAT(report, ContainsSubstring("| plain | 9.19.0: h200 | yes ⚠ | no |"));
+  CHECK_THAT(report, ContainsSubstring("| odd | never | but | no |"));
+  CHECK_THAT(report, ContainsSubstring("| PyTorch refuses dropout | sdp_utils.cpp | 2 |"));
+  CHECK_THAT(report, ContainsSubstring("| wrong gradients. Take 9.21 | release notes | 1 |"));
+  CHECK_THAT(report, ContainsSubstring("| PyTorch refuses dropout | flash runs | set dropout to 0 | 2 |"));
+  CHECK_THAT(report, ContainsSubstring("| odd | h200 | 9.19.0 | but | PyTorch refuses dropout | set dropout to 0 |"));
+  CHECK_THAT(report, ContainsSubstring("| plain | t4 | 9.19.0 | no | head_dim: not a multiple of 8 | head_dim 104: "
+                                       "supported here, by engine 8; second |"));
+  CHECK_FALSE(contains(report, "third"));
+  CHECK_FALSE(contains(report, "7"));  // engine counts are for the page
+  CHECK_FALSE(contains(report, "left out"));
+}
+
+TEST_CASE("Markdown of a large matrix says what it leaves out", "[formats]") {
+  CellTable table = told_table();
+  table.cells.clear();
+  table.configs.clear();
+  table.axes.configs.clear();
+  for (size_t c = 0; c < 150; ++c) {
+    table.axes.configs.push_back(fmt::format("config {}", c));
+    table.configs.push_back({table.axes.configs.back(), "", "sdpa", "fprop", "f16", "", "", Json::object()});
+    table.cells.push_back({{c, 0, 1}, 2});
+  }
+  const std::string report = find_format("md")->of_cells(table);
+  CHECK_THAT(report, ContainsSubstring("… 50 more rows are left out; the page of this matrix has what helps"));
+  CHECK(report.size() < (1 << 20));
+}
+
+TEST_CASE("A page opens the same view by its address, counts, turns, saves and says what helps", "[page][browser]") {
+  const MatrixFolder folder(R"({
+    "targets": ["h200", "l40s", "t4"], "framework": "torch==2.15.0",
+    "defaults": {"heads": 8, "seqlen": 256, "expect": "any"},
+    "configs": [{"name": "plain", "head_dim": [64, 100], "pass": ["fprop", "bprop"]},
+                {"name": "dropout", "head_dim": 64, "dropout": 0.1, "mask": "causal"}]})");
+  REQUIRE(folder.run("out", "--no-cache --suggest").exit_code == 0);
+  const std::string invented = folder.path("invented.html");
+  const Run run =
+      shell(fmt::format("tests/report/check_page.py {} && tests/report/make_matrix_data.py {} --configs 100 "
+                        "--targets 12 --versions 3 && tests/report/check_page.py {}",
+                        folder.path("out/index.html"), invented, invented));
+  INFO(run.out << run.err);
+  if (run.exit_code == 77) {
+    WARN("SKIPPED: no Chromium on this machine (Debian: chromium)");
+    return;
+  }
+  CHECK(run.exit_code == 0);
 }
 
 }  // namespace attnprobe::test::formats_test

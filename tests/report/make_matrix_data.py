@@ -12,7 +12,7 @@ import json
 import pathlib
 import random
 
-SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "lib" / "report"
+SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "lib" / "report" / "page"
 
 GPUS = [
     ("t4", "NVIDIA T4", 75, "Turing"),
@@ -111,6 +111,13 @@ REFUSALS = {
     ),
 }
 FAILURES = ["error", "crashed", "timeout", "wrong_result", "invalid_graph"]
+GATE = (
+    "framework",
+    "PyTorch 2.15.0 refuses dropout 0.1 on sm_90 with cuDNN 9.19.0, since 2.14.0",
+    "PyTorch 2.15.0, sdp_utils.cpp, check_cudnn_tensor_shapes",
+)
+BUG = ("known_bug", "bias gradients are computed wrongly by the backward of engine 6. Take cuDNN 9.21", "cuDNN 9.21 release notes")
+RULE = ("requirement", "fp8 needs cuDNN 9.13 on this GPU", "cuDNN 9.13 release notes")
 
 
 class Interned:
@@ -205,6 +212,10 @@ def advice_on(config, target, version, texts):
     return [texts.index(f"{padded}\n{command}"), texts.index("the same config is supported on h200, b200")]
 
 
+def told(notes, texts):
+    return [[kind, texts.index(text), texts.index(source)] for kind, text, source in notes]
+
+
 def make_answer(config, target, version, rng, texts, engines):
     refusal = refusal_of(config, target["sm"], version)
     failure = rng.choice(FAILURES) if rng.random() < 0.002 else ""
@@ -213,15 +224,17 @@ def make_answer(config, target, version, rng, texts, engines):
     rows = [viable_row(engine, noise, texts) for engine in range(viable)]
     rows += [refused_row(engine, refusal or "pattern", target["sm"], texts) for engine in range(viable, 9)]
     status, category, reason, explanation = REFUSALS[refusal] if refusal else ("", "", "", "")
-    verdict = failure or ("unsupported" if refusal else "supported")
+    stands = [GATE] if viable and config["pass"] == "bprop" and target["sm"] == 90 else []
+    verdict = failure or ("no" if refusal else "but" if stands else "yes")
     has_advice = refusal not in ("", "arch")
-    note = "bias gradients are computed wrongly by the backward of engine 6 (known bug, fixed in 9.21)"
+    known = [BUG] if config["pass"] == "bprop" and version < 2 else [RULE] if config["dtype"].startswith("fp8") else []
     choice = "composite: the unified SDPA operation takes diagonal masks only from cuDNN 9.21"
     expected = ("unsupported" if refusal else "supported") if rng.random() > 0.004 else "unsupported"
-    met = verdict == expected
+    met = (expected == "supported") == (verdict in ("yes", "but"))
     digest = hashlib.md5(f"{config['name']}{version > 6}".encode()).hexdigest()
     return {
         "v": verdict,
+        "but": told(stands, texts),
         "met": met,
         "expect": expected,
         "n": viable,
@@ -240,7 +253,9 @@ def make_answer(config, target, version, rng, texts, engines):
             ["FALLBACK", 9, viable, "CUDNN_STATUS_SUCCESS"],
         ],
         "engines": [engines.index(row) for row in rows],
-        "notes": [texts.index(note)] if has_advice else [],
+        "notes": told(known, texts),
+        "frameworks": [],
+        "from": texts.index("from cuDNN 9.9.0 by rule") if viable else -1,
         "frontend": texts.index("SDPA FP16/BF16 requires SM80 (Ampere) or newer architecture") if refusal == "arch" else -1,
     }
 
@@ -285,12 +300,16 @@ def make_payload(configs, targets, versions):
 def assemble(payload):
     """The page. Every "<" of the data is written as \\u003c: JSON reads it back, HTML takes it for no tag or comment."""
     data = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
-    scripts = "".join(path.read_text() for path in sorted(SOURCES.glob("matrix_page*.js")))
+
+    def joined(ending):
+        files = sorted(SOURCES.glob(f"common_*{ending}")) + sorted(SOURCES.glob(f"matrix_page*{ending}"))
+        return "".join(path.read_text() for path in files)
+
     page = (SOURCES / "matrix_page.html").read_text()
     before, page = page.split("/*STYLE*/")
     between, page = page.split("/*DATA*/")
     rest, after = page.split("/*SCRIPT*/")
-    return "".join([before, (SOURCES / "matrix_page.css").read_text(), between, data, rest, scripts, after])
+    return "".join([before, joined(".css"), between, data, rest, joined(".js"), after])
 
 
 def main():

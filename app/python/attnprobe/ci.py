@@ -175,7 +175,7 @@ def _headline(report: str) -> str:
 def _comment(report: str, changes: str) -> str:
     """What a person wants to know below a pull request: the count, what is not as expected, what changed, and where the page is."""
     # A report against a lock says the same in a few lines; its tables come first.
-    told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected).*?(?=^### |^A number is|^No failure|\Z)", report, re.S | re.M)]
+    told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected).*?(?=^### |^\*yes\*: |^No failure|\Z)", report, re.S | re.M)]
     parts = [MARKER, f"**{_headline(report)}**", *told, changes.strip()]
     run = _run_address(os.environ)
     if run:

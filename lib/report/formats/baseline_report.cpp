@@ -62,11 +62,11 @@ std::string change_text(const BaselineReport& report, const LockChange& change, 
 
 std::string table_head(std::string_view title, size_t count, std::string_view third) {
   return fmt::format(
-      "\n### {} ({})\n\n| config | GPU | cuDNN | {} | is | reason |\n| --- | --- | --- | --- | --- | --- |\n", title,
-      count, third);
+      "\n### {} ({})\n\n| config | GPU | cuDNN | {} | is | reason | what helps |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+      title, count, third);
 }
 
-std::string row(const std::array<std::string, 6>& cells) {
+std::string row(const std::array<std::string, 7>& cells) {
   std::string text = "|";
   for (const std::string& cell : cells) text += fmt::format(" {} |", markdown_text(cell));
   return text + "\n";
@@ -122,9 +122,9 @@ std::string baseline_markdown(const BaselineReport& report) {
     size_t shown = 0;
     for (const LockChange& change : report.comparison.changes)
       if (change.step == LockStep::worse && shown++ < most_failures)
-        text +=
-            row({change.after->config, change.after->target, versions_text(change), was_text(report, *change.before),
-                 answer_text(*change.after), reason_of(*report.table, *change.cell)});
+        text += row({change.after->config, change.after->target, versions_text(change),
+                     was_text(report, *change.before), answer_text(*change.after),
+                     reason_of(*report.table, *change.cell), helps_text(report.table->answer(*change.cell))});
     text += and_more(count, most_failures);
   }
   if (!report.missed.empty()) {
@@ -133,7 +133,7 @@ std::string baseline_markdown(const BaselineReport& report) {
       const Cell& cell = *report.missed[i];
       const CellAnswer& answer = report.table->answer(cell);
       text += row({report.table->config(cell), report.table->target(cell).id, report.table->cudnn(cell), answer.expect,
-                   outcome_word(answer), reason_of(*report.table, cell)});
+                   outcome_word(answer), reason_of(*report.table, cell), helps_text(answer)});
     }
     text += and_more(report.missed.size(), most_failures);
   }

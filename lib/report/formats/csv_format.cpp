@@ -52,7 +52,7 @@ std::string csv(const CellTable& table) {
                                 "reason", "graph",   "graph_pattern", "engine",     "knobs",    "from"};
   for (const Measurement& measured : measurements())
     if (measured.in_csv) head.emplace_back(measured.key);
-  head.insert(head.end(), {"frontend_refuses", "notes", "frameworks"});
+  head.insert(head.end(), {"frontend_refuses", "notes", "frameworks", "what_helps"});
   std::string text = csv_line(head);
   for (const Cell& cell : table.cells) {
     const CellAnswer& answer = table.answer(cell);
@@ -89,8 +89,11 @@ std::string csv(const CellTable& table) {
                                   answer.from};
     for (const Measurement& measured : measurements())
       if (measured.in_csv) line.push_back(best == nullptr ? "" : figure_text(*best, measured.key));
-    line.insert(line.end(), {answer.frontend, fmt::format("{}", fmt::join(answer.notes, " ; ")),
-                             fmt::format("{}", fmt::join(framework_lines(answer), " ; "))});
+    std::vector<std::string> notes;
+    for (const CellObstacle& note : answer.notes) notes.push_back(note_text(note));
+    line.insert(line.end(), {answer.frontend, fmt::format("{}", fmt::join(notes, " ; ")),
+                             fmt::format("{}", fmt::join(framework_lines(answer), " ; ")),
+                             fmt::format("{}", fmt::join(answer.advice, " ; "))});
     text += csv_line(line);
   }
   return text;

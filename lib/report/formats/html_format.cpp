@@ -1,44 +1,13 @@
 // A matrix as one HTML page: the page's own files are built in, the cells go in as JSON.
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "base/embedded.hpp"
 #include "base/text.hpp"
 #include "report/formats/format.hpp"
+#include "report/formats/html_page.hpp"
 #include "report/model/measurements.hpp"
-
-namespace attnprobe {
-extern const EmbeddedFiles embedded_page;  // matrix_page*
-}
 
 namespace attnprobe::report {
 namespace {
-
-// The files whose names end so, one after the other.
-std::string page_file(std::string_view ending) {
-  std::string text;
-  for (const auto& [name, content] : embedded_page)
-    if (name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending) text += content;
-  return text;
-}
-
-// Values that many answers share, each once.
-class Interned {
- public:
-  int64_t index(const Json& value) {
-    const auto [known, is_new] = known_.try_emplace(json_text(value), static_cast<int64_t>(values_.size()));
-    if (is_new) values_.push_back(value);
-    return known->second;
-  }
-  /// -1 for "".
-  int64_t text(const std::string& value) { return value.empty() ? -1 : index(value); }
-  Json take() { return std::move(values_); }
-
- private:
-  Json values_ = Json::array();
-  std::map<std::string, int64_t> known_;
-};
 
 Json value_or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -137,22 +106,29 @@ class Payload {
     return list;
   }
 
+  // [kind, text, source] each.
+  Json all_of(const std::vector<CellObstacle>& list) {
+    Json rows = Json::array();
+    for (const CellObstacle& one : list)
+      rows.push_back(Json::array({one.kind, texts_.text(one.text), texts_.text(one.source)}));
+    return rows;
+  }
+
   Json answer_json(const CellAnswer& answer) {
     Json modes = Json::array(), engines = Json::array();
     for (const auto& mode : answer.modes)
       modes.push_back(Json::array({mode.mode, mode.candidates, mode.viable, mode.status}));
     for (const auto& engine : answer.engines) engines.push_back(engines_.index(engine_json(engine)));
-    Json obstacles = Json::array();
-    for (const CellObstacle& obstacle : answer.but)
-      obstacles.push_back(Json::array({texts_.text(obstacle.text), texts_.text(obstacle.source)}));
     Json frameworks = Json::array();
     for (const CellFramework& framework : answer.frameworks)
-      frameworks.push_back({{"text", texts_.text(framework.text)},
+      frameworks.push_back({{"title", framework.title},
+                            {"takes", framework.takes},
+                            {"text", texts_.text(framework.text)},
                             {"instead", texts_.text(framework.instead)},
                             {"changes", all_texts(framework.changes)},
                             {"notes", all_texts(framework.notes)}});
     return {{"v", outcome_word(answer)},
-            {"but", obstacles},
+            {"but", all_of(answer.but)},
             {"met", answer.met},
             {"expect", answer.expect},
             {"n", answer.viable},
@@ -167,7 +143,7 @@ class Payload {
             {"choice", texts_.text(answer.choice)},
             {"modes", modes},
             {"engines", engines},
-            {"notes", all_texts(answer.notes)},
+            {"notes", all_of(answer.notes)},
             {"frameworks", frameworks},
             {"frontend", texts_.text(answer.frontend)},
             {"from", texts_.text(answer.from)}};
@@ -186,28 +162,8 @@ class Payload {
   Interned texts_, engines_;
 };
 
-// No HTML parser takes it for a tag or a comment, and JSON reads it back.
-std::string safe_in_html(const std::string& json) {
-  std::string out;
-  out.reserve(json.size());
-  for (const char c : json) {
-    const bool is_raw = c == '<' || c == '\x7f';
-    out += is_raw ? fmt::format("\\u{:04x}", static_cast<unsigned char>(c)) : std::string(1, c);
-  }
-  return out;
-}
-
-void fill(std::string& page, const std::string& placeholder, const std::string& text) {
-  page.replace(page.find(placeholder), placeholder.size(), text);
-}
-
 std::string page_of(const CellTable& table) {
-  std::string page = page_file(".html");
-  // The data last: what it holds is not looked through for placeholders.
-  fill(page, "/*STYLE*/", page_file(".css"));
-  fill(page, "/*SCRIPT*/", page_file(".js"));
-  fill(page, "/*DATA*/", safe_in_html(json_text(Payload(table).make())));
-  return page;
+  return html_page("matrix", Payload(table).make());
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
     text += fmt::format("cuDNN says: {}{}{}\n", answer.status,
                         answer.status.empty() || answer.reason.empty() ? "" : ": ", answer.reason);
   if (!answer.explanation.empty()) text += answer.explanation + "\n";
-  for (const auto& note : answer.notes) text += note + "\n";
+  for (const auto& note : answer.notes) text += note_text(note) + "\n";
   if (!answer.from.empty()) text += answer.from + "\n";
   for (const CellFramework& framework : answer.frameworks)
     for (const auto& change : framework.changes)

@@ -6,20 +6,12 @@
 #include <map>
 
 #include "base/printable.hpp"
-#include "report/formats/limits_text.hpp"
+#include "report/formats/limits_map.hpp"
 
 namespace attnprobe::report {
-namespace {
 
 using limits::Limits;
 using limits::Question;
-using limits::Row;
-
-// The rows of one map, from the first value of the vertical axis on.
-struct Map {
-  std::string title;
-  std::vector<const Row*> rows;
-};
 
 std::vector<Map> maps_of(const Question& question, const Limits& limits) {
   std::vector<Map> maps;
@@ -35,6 +27,8 @@ std::vector<Map> maps_of(const Question& question, const Limits& limits) {
   }
   return maps;
 }
+
+namespace {
 
 // What a label looks like, in the order in which labels were met.
 class Palette {

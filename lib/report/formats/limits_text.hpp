@@ -24,5 +24,7 @@ Json limits_json(const limits::Question& question, const limits::Limits& limits,
 /// Two fields over a plane: the last of Question::vary from bottom to top, the axis from left to right. One map a line of the other fields.
 std::string map_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
 std::string map_svg(const limits::Question& question, const limits::Limits& limits);
+/// As a page: coloured by answer, engine or category, as far as Question::shown asked for them. `command` asks it again.
+std::string map_html(const limits::Question& question, const limits::Limits& limits, const std::string& command);
 
 }  // namespace attnprobe::report

@@ -9,13 +9,13 @@
 namespace attnprobe::report {
 namespace {
 
-std::string symbol(const CellAnswer* answer) {
+std::string cell_text(const CellAnswer* answer) {
   if (answer == nullptr) return "";
-  const std::string text = answer->word == "yes"              ? std::to_string(answer->viable)
-                           : answer->word == "but"            ? "but " + std::to_string(answer->viable)
-                           : answer->verdict == "unsupported" ? "–"
-                                                              : "**" + answer->verdict + "**";
-  return answer->met ? text : text + " ❗";
+  const std::string& word = outcome_word(*answer);
+  const bool is_answer = word == "yes" || word == "but" || word == "no";
+  const std::string text = is_answer ? word : "**" + markdown_text(word) + "**";
+  const std::string mark = answer->notes.empty() || answer->word != "yes" ? "" : " ⚠";
+  return text + mark + (answer->met ? "" : " ❗");
 }
 
 // By place, for tables.
@@ -25,15 +25,33 @@ std::map<campaign::CellPlace, const CellAnswer*> by_place(const CellTable& table
   return answers;
 }
 
-// The first cuDNN that supports a config on any of these GPUs; "" if none does.
+// The first cuDNN here that says yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Before the first that was asked nobody knows.
 std::string since(const CellTable& table, size_t config,
                   const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
-  for (size_t v = 0; v < table.axes.cudnns.size(); ++v)
-    for (size_t t = 0; t < table.axes.targets.size(); ++t)
-      if (const auto found = answers.find({config, t, v});
-          found != answers.end() && found->second->verdict == "supported")
-        return table.axes.cudnns[v];
-  return "";
+  std::map<size_t, std::vector<std::string>> targets;  // by the version's place; the last: never
+  const size_t never = table.axes.cudnns.size();
+  for (size_t t = 0; t < table.axes.targets.size(); ++t) {
+    size_t first = never;
+    for (size_t v = never; v-- > 0;)
+      if (const auto found = answers.find({config, t, v}); found != answers.end() && found->second->word == "yes")
+        first = v;
+    targets[first].push_back(markdown_text(table.axes.targets[t].id));
+  }
+  std::string text;
+  for (const auto& [version, ids] : targets) {
+    if (version == never && targets.size() > 1) continue;
+    const std::string words =
+        version == never ? "never" : (version == 0 ? "≤ " : "") + markdown_text(table.axes.cudnns[version]);
+    text += (text.empty() ? "" : "; ") + words;
+    if (targets.size() > 1) text += fmt::format(": {}", fmt::join(ids, ", "));
+  }
+  return text;
+}
+
+std::string why_of(const CellAnswer& answer) {
+  if (answer.word == "but") return obstacles_text(answer);
+  const std::string& reason = answer.reason.empty() ? answer.explanation : answer.reason;
+  return answer.category.empty() ? reason : answer.category + ": " + reason;
 }
 
 std::string unmet_table(const CellTable& table) {
@@ -46,75 +64,126 @@ std::string unmet_table(const CellTable& table) {
     if (++count > most) continue;
     text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_text(table.config(cell)),
                         markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), outcome_word(answer),
-                        answer.expect, markdown_text(answer.category), markdown_text(answer.reason));
+                        answer.expect, markdown_text(why_of(answer)), markdown_text(helps_text(answer)));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
-      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | category | "
-      "cuDNN's reason |\n| --- | --- | --- | --- | --- | --- |\n",
+      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | why | "
+      "what helps |\n| --- | --- | --- | --- | --- | --- |\n",
       count);
   return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
 }
 
-// What stands in the way, each once, with the cells that it concerns.
-std::string obstacles_table(const CellTable& table) {
-  constexpr size_t most = 100;
-  std::vector<std::pair<const CellObstacle*, size_t>> rows;
-  for (const Cell& cell : table.cells)
-    for (const CellObstacle& obstacle : table.answer(cell).but) {
-      const auto same =
-          std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.first->text == obstacle.text; });
-      if (same == rows.end())
-        rows.emplace_back(&obstacle, 1);
-      else
-        ++same->second;
-    }
-  if (rows.empty()) return "";
-  std::string text =
-      "\n<details><summary>What stands in the way</summary>\n\n| but | cells | source |\n| --- | --- | --- |\n";
-  for (size_t i = 0; i < rows.size() && i < most; ++i)
-    text += fmt::format("| {} | {} | {} |\n", markdown_text(rows[i].first->text), rows[i].second,
-                        markdown_text(rows[i].first->source));
-  if (rows.size() > most) text += fmt::format("\n… and {} more\n", rows.size() - most);
-  return text + "\n</details>\n";
+constexpr size_t most_rows = 100;
+
+// Rows that many cells share, each once with how many.
+class Counted {
+ public:
+  void add(std::string row) {
+    const auto [known, is_new] = places_.try_emplace(row, rows_.size());
+    if (is_new) rows_.emplace_back(std::move(row), 0);
+    ++rows_[known->second].second;
+  }
+  // A table that is folded, `head` being its columns but for the last; "" without rows.
+  std::string text(const std::string& title, const std::vector<std::string>& head) const {
+    if (rows_.empty()) return "";
+    std::string text =
+        fmt::format("\n<details><summary>{}</summary>\n\n| {} | cells |\n|", title, fmt::join(head, " | "));
+    for (size_t i = 0; i <= head.size(); ++i) text += " --- |";
+    text += "\n";
+    for (size_t i = 0; i < rows_.size() && i < most_rows; ++i)
+      text += fmt::format("{} {} |\n", rows_[i].first, rows_[i].second);
+    if (rows_.size() > most_rows) text += fmt::format("\n… and {} more\n", rows_.size() - most_rows);
+    return text + "\n</details>\n";
+  }
+
+ private:
+  std::vector<std::pair<std::string, size_t>> rows_;
+  std::map<std::string, size_t> places_;
+};
+
+std::string note_row(const CellObstacle& one) {
+  return fmt::format("| {} | {} |", markdown_text(one.text), markdown_text(one.source));
 }
 
-// What the frameworks do, each once, with the cells that it concerns and what gets around it.
-std::string frameworks_table(const CellTable& table) {
-  constexpr size_t most = 100;
-  std::vector<std::pair<std::string, size_t>> rows;  // a line of the table, cells
+std::string obstacles_table(const CellTable& table) {
+  Counted rows;
   for (const Cell& cell : table.cells)
-    for (const CellFramework& framework : table.answer(cell).frameworks) {
-      std::string row = fmt::format("| {} | {} | {} |", markdown_text(framework.text), markdown_text(framework.instead),
-                                    markdown_text(fmt::format("{}", fmt::join(framework.changes, "; "))));
-      const auto same = std::find_if(rows.begin(), rows.end(), [&](const auto& known) { return known.first == row; });
-      if (same == rows.end())
-        rows.emplace_back(std::move(row), 1);
-      else
-        ++same->second;
+    for (const CellObstacle& obstacle : table.answer(cell).but) rows.add(note_row(obstacle));
+  return rows.text("What stands in the way", {"but", "source"});
+}
+
+std::string notes_table(const CellTable& table) {
+  Counted rows;
+  for (const Cell& cell : table.cells)
+    for (const CellObstacle& note : table.answer(cell).notes) rows.add(note_row(note));
+  return rows.text("Known bugs and version rules", {"what", "source"});
+}
+
+// What the frameworks do, and what gets around it.
+std::string frameworks_table(const CellTable& table) {
+  Counted rows;
+  for (const Cell& cell : table.cells)
+    for (const CellFramework& framework : table.answer(cell).frameworks)
+      rows.add(fmt::format("| {} | {} | {} |", markdown_text(framework.text), markdown_text(framework.instead),
+                           markdown_text(fmt::format("{}", fmt::join(framework.changes, "; ")))));
+  return rows.text("What the frameworks do", {"framework", "instead", "what to change"});
+}
+
+// Each refused cell with what helps; GPUs with the same answer share a row.
+std::string refusals_table(const CellTable& table) {
+  struct RefusedRow {
+    std::string config, rest;
+    std::vector<std::string> targets;
+  };
+  std::vector<RefusedRow> rows;
+  std::map<std::string, size_t> places;
+  bool is_unknown = false;
+  // Newer versions first: what is left out is older.
+  for (size_t v = table.axes.cudnns.size(); v-- > 0;)
+    for (const Cell& cell : table.cells) {
+      const CellAnswer& answer = table.answer(cell);
+      if (cell.place.cudnn != v || (answer.word != "no" && answer.word != "but")) continue;
+      const std::string helps = helps_text(answer);
+      is_unknown |= helps.empty();
+      const std::string config = markdown_text(table.config(cell));
+      std::string rest = fmt::format("{} | {} | {} | {} |", markdown_text(table.cudnn(cell)), outcome_word(answer),
+                                     markdown_text(why_of(answer)), helps.empty() ? "–" : markdown_text(helps));
+      const auto [known, is_new] = places.try_emplace(fmt::format("{}\n{}", config, rest), rows.size());
+      if (is_new) rows.push_back({config, std::move(rest), {}});
+      rows[known->second].targets.push_back(markdown_text(table.target(cell).id));
     }
   if (rows.empty()) return "";
   std::string text =
-      "\n<details><summary>What the frameworks do</summary>\n\n| framework | instead | what to change | cells |\n| --- | --- | --- | "
-      "--- |\n";
-  for (size_t i = 0; i < rows.size() && i < most; ++i) text += fmt::format("{} {} |\n", rows[i].first, rows[i].second);
-  if (rows.size() > most) text += fmt::format("\n… and {} more\n", rows.size() - most);
+      "\n<details><summary>What helps</summary>\n\n| config | GPU | cuDNN | answer | why | what helps |\n"
+      "| --- | --- | --- | --- | --- | --- |\n";
+  for (size_t i = 0; i < rows.size() && i < most_rows; ++i)
+    text += fmt::format("| {} | {} | {}\n", rows[i].config, fmt::join(rows[i].targets, ", "), rows[i].rest);
+  if (rows.size() > most_rows)
+    text += fmt::format("\n… {} more rows are left out; the page of this matrix has what helps in every cell.\n",
+                        rows.size() - most_rows);
+  if (is_unknown)
+    text += "\n– is where nothing is known: `attnprobe matrix … --suggest` looks for changes after which it works.\n";
   return text + "\n</details>\n";
 }
 
 std::string version_table(const CellTable& table, size_t version,
                           const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
-  std::string text = "| config | since |", line = "| --- | --- |";
+  // Of one version alone nobody knows since when.
+  const bool has_since = table.axes.cudnns.size() > 1;
+  std::string text = has_since ? "| config | yes since |" : "| config |",
+              line = has_since ? "| --- | --- |" : "| --- |";
   for (const auto& target : table.axes.targets) {
     text += " " + markdown_text(target.id) + " |";
     line += " --- |";
   }
   text += "\n" + line + "\n";
   for (size_t c = 0; c < table.configs.size(); ++c) {
-    text += fmt::format("| {} | {} |", markdown_text(table.axes.configs[c]), markdown_text(since(table, c, answers)));
+    text += fmt::format("| {} |", markdown_text(table.axes.configs[c]));
+    if (has_since) text += fmt::format(" {} |", since(table, c, answers));
     for (size_t t = 0; t < table.axes.targets.size(); ++t) {
       const auto found = answers.find({c, t, version});
-      text += fmt::format(" {} |", symbol(found == answers.end() ? nullptr : found->second));
+      text += fmt::format(" {} |", cell_text(found == answers.end() ? nullptr : found->second));
     }
     text += "\n";
   }
@@ -123,26 +192,40 @@ std::string version_table(const CellTable& table, size_t version,
                      text);
 }
 
+// What the words and marks of the tables mean, those that are there.
+std::string legend_of(const CellTable& table) {
+  const auto any = [&](const auto& test) {
+    return std::any_of(table.cells.begin(), table.cells.end(),
+                       [&](const Cell& cell) { return test(table.answer(cell)); });
+  };
+  std::string text =
+      "\n*yes*: a program gets it; *but*: cuDNN takes it and something stands in the way; *no*: cuDNN refuses it";
+  if (any([](const CellAnswer& answer) { return answer.word == "yes" && !answer.notes.empty(); }))
+    text += "; ⚠ a known bug or a version's rule concerns it";
+  if (any([](const CellAnswer& answer) { return !answer.met; })) text += "; ❗ not as expected";
+  if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first cuDNN here that says yes, by GPU";
+  return text + ".\n";
+}
+
 std::string markdown(const CellTable& table) {
   const auto answers = by_place(table);
   std::string text = fmt::format("## attnprobe: {}\n\n{}\n", cells_summary(table), markdown_code(table.axes.command));
   text += unmet_table(table);
-  text +=
-      "\nA number is a yes, and how many engine configs work; *but*: something stands in the way; – is a no, ❗ not as expected; "
-      "*since* is the first cuDNN here that takes it on any of these GPUs.\n";
-  text += obstacles_table(table) + frameworks_table(table);
+  text += legend_of(table);
+  const std::string folded =
+      refusals_table(table) + obstacles_table(table) + notes_table(table) + frameworks_table(table);
   // GitHub takes 1 MiB; newer versions first, and what does not fit is named.
   constexpr size_t most = 900'000;
   std::string left_out;
   for (size_t v = table.axes.cudnns.size(); v-- > 0;) {
     const std::string part = version_table(table, v, answers);
-    if (text.size() + part.size() < most)
+    if (text.size() + part.size() + folded.size() < most)
       text += part;
     else
       left_out += (left_out.empty() ? "" : ", ") + markdown_text(table.axes.cudnns[v]);
   }
   if (!left_out.empty()) text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
-  return text;
+  return text + folded;
 }
 
 }  // namespace

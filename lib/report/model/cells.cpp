@@ -1,6 +1,7 @@
 #include "report/model/cells.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <fstream>
@@ -15,142 +16,13 @@
 #include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
-#include "probe/findings.hpp"
-#include "probe/walk_difference.hpp"
+#include "report/model/cell_answer.hpp"
 
 namespace attnprobe::report {
 namespace {
 
 namespace fs = std::filesystem;
 using campaign::CellPlace;
-
-// Results are read strictly, but for keys that nobody asks for: null and what is not there have a usual value, and a
-// value of another type is an Error at its place.
-
-// cuDNN's innermost word on it.
-void add_reason(CellEngine& engine, const std::string& status, const std::vector<JsonView>& reasons) {
-  engine.status = status;
-  if (reasons.empty()) return;
-  engine.status = reasons.front().text_or("status", "");
-  engine.reason = reasons.front().text_or("reason", "");
-}
-
-// "A0 B1"
-std::string modes_of(const JsonView& config) {
-  const auto ranks = config.find_set("rank");
-  std::string text;
-  for (const JsonView& mode : config.elements_or_none("modes")) {
-    const std::string name = mode.text();
-    text += (text.empty() ? "" : " ") + name;
-    if (!ranks) continue;
-    if (const auto rank = ranks->optional_integer(name)) text += std::to_string(*rank);
-  }
-  return text;
-}
-
-CellEngine engine_of(const JsonView& config) {
-  CellEngine engine;
-  engine.engine = config.optional_integer("engine").value_or(-1);
-  if (const auto knobs = config.find_set("knobs"))
-    for (const auto& [knob, value] : knobs->members())
-      engine.knobs += fmt::format("{}{}={}", engine.knobs.empty() ? "" : " ", knob, value.integer());
-  engine.modes = modes_of(config);
-  const auto check = config.find_set("check"), plan = config.find_set("plan"), run = config.find_set("run"),
-             time = config.find_set("time");
-  engine.viable = check && check->boolean_or("supported", false);
-  if (!engine.viable) add_reason(engine, check ? check->text_or("status", "") : "", config.elements_or_none("reasons"));
-  if (plan) {
-    probe::PlanFindings findings;
-    findings.status = plan->text_or("status", "");
-    const auto reasons = plan->elements_or_none("reasons");
-    for (const JsonView& reason : reasons)
-      findings.reasons.push_back({reason.text_or("status", ""), reason.text_or("reason", "")});
-    const probe::PlanOutcome outcome = outcome_of(findings);
-    // One that nobody could build here is as good as one that nobody asked for.
-    if (outcome != probe::PlanOutcome::needs_driver)
-      engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
-    if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
-  }
-  if (run) engine.run = run->text_or("status", "");
-  if (time) {
-    for (const Measurement& measured : measurements())
-      if (const auto value = time->optional_number(std::string(measured.key)))
-        engine.figures.emplace(measured.key, *value);
-  }
-  engine.workspace_bytes = config.optional_integer("workspace_bytes");
-  return engine;
-}
-
-bool is_working(const CellEngine& engine) {
-  return engine.viable && engine.plan != "failed" && (!engine.modes.empty() || engine.plan == "built") &&
-         (engine.run.empty() || engine.run == "ok" || engine.run == "not_verified");
-}
-
-// An older attnprobe did not weigh: what was supported is a yes.
-std::string word_of(const JsonView& result, const CellAnswer& answer) {
-  if (std::string usable = result.text_or("usable", ""); !usable.empty()) return usable;
-  if (answer.environment_broken) return "environment";
-  if (answer.verdict == "error") return answer.verdict;
-  return answer.verdict == "supported" ? "yes" : "no";
-}
-
-CellFramework framework_of(const JsonView& place) {
-  CellFramework framework{place.text_or("title", ""),
-                          place.text_or("takes", ""),
-                          place.text_or("text", ""),
-                          place.text_or("instead", ""),
-                          {},
-                          {}};
-  for (const JsonView& refusal : place.elements_or_none("refusals"))
-    framework.changes.push_back(refusal.text_or("change", ""));
-  for (const JsonView& note : place.elements_or_none("notes")) framework.notes.push_back(note.text());
-  return framework;
-}
-
-CellAnswer answer_of(const JsonView& result) {
-  CellAnswer answer;
-  answer.verdict = result.text_or("verdict", "");
-  answer.expect = result.text_or("expect", "");
-  answer.met = result.boolean_or("met", false);
-  answer.environment_broken = result.boolean_or("environment_broken", false);
-  answer.word = word_of(result, answer);
-  for (const JsonView& obstacle : result.elements_or_none("but"))
-    answer.but.push_back({obstacle.text_or("kind", ""), obstacle.text_or("text", ""), obstacle.text_or("source", "")});
-  if (const auto cause = result.find_set("root_cause")) {
-    answer.category = cause->text_or("category", "");
-    answer.status = cause->text_or("status", "");
-    answer.reason = cause->text_or("reason", "");
-    answer.explanation = cause->text_or("explanation", "");
-    if (const auto advice = cause->find_set("advice")) answer.advice = advice->texts();
-  }
-  if (const auto graph = result.find_set("graph")) {
-    answer.pattern = graph->text_or("pattern", "");
-    answer.hash = graph->text_or("hash", "");
-    answer.choice = graph->text_or("choice", "");
-  }
-  for (const JsonView& mode : result.elements_or_none("modes"))
-    answer.modes.push_back({mode.text_or("mode", ""), mode.optional_integer("candidates").value_or(0),
-                            mode.optional_integer("viable").value_or(0), mode.text_or("status", "")});
-  for (const JsonView& config : result.elements_or_none("engine_configs")) {
-    answer.engines.push_back(engine_of(config));
-    ++answer.candidates;
-    answer.viable += is_working(answer.engines.back()) ? 1 : 0;
-  }
-  if (result.boolean_or("by_rule", false)) answer.notes.emplace_back("By rule: cuDNN was not asked.");
-  for (const JsonView& requirement : result.elements_or_none("requirements"))
-    answer.notes.push_back(requirement.text_or("text", ""));
-  for (const JsonView& bug : result.elements_or_none("warnings")) {
-    const auto source = bug.find_set("source");
-    answer.notes.push_back(fmt::format("{} {} ({})", bug.text_or("what", ""), bug.text_or("advice", ""),
-                                       source ? source->text_or("text", "") : ""));
-  }
-  for (const JsonView& framework : result.elements_or_none("frameworks"))
-    answer.frameworks.push_back(framework_of(framework));
-  if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
-    answer.frontend = frontend->text_or("message", "");
-  if (const auto from = result.find_set("from")) answer.from = from->text_or("text", "");
-  return answer;
-}
 
 std::string summary_of(const Json& fields) {
   try {
@@ -359,6 +231,20 @@ std::string obstacles_text(const CellAnswer& answer) {
   std::string text;
   for (const CellObstacle& obstacle : answer.but) text += (text.empty() ? "" : "; ") + obstacle.text;
   return text;
+}
+
+std::string note_text(const CellObstacle& note) {
+  return note.text + (note.source.empty() ? "" : fmt::format(" ({})", note.source));
+}
+
+std::string helps_text(const CellAnswer& answer) {
+  constexpr size_t most = 2;
+  std::vector<std::string> words;
+  for (const auto& advice : answer.advice) words.push_back(advice.substr(0, advice.find('\n')));
+  for (const CellFramework& framework : answer.frameworks)
+    words.insert(words.end(), framework.changes.begin(), framework.changes.end());
+  if (words.size() > most) words.resize(most);
+  return fmt::format("{}", fmt::join(words, "; "));
 }
 
 std::vector<std::string> framework_lines(const CellAnswer& answer) {

@@ -39,7 +39,7 @@ struct CellMode {
 };
 ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 
-/// What stands in the way of a supported answer.
+/// What stands in the way of a supported answer, or is to be known of any: "framework", "known_bug", "requirement", …
 struct CellObstacle {
   std::string kind, text, source;
 };
@@ -61,11 +61,11 @@ struct CellAnswer {
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
   std::string category, status, reason, explanation;  ///< of the root cause; "" where it is supported
-  std::vector<std::string> advice;
+  std::vector<std::string> advice;    ///< what was probed has the command that asks it on lines of its own
   std::string pattern, hash, choice;  ///< of the graph that was built
   std::vector<CellMode> modes;
   std::vector<CellEngine> engines;
-  std::vector<std::string> notes;  ///< unmet requirements and known bugs
+  std::vector<CellObstacle> notes;  ///< known bugs, unmet requirements, engines of cudnn-frontend's own
   std::vector<CellFramework> frameworks;
   std::string frontend;  ///< cudnn-frontend's refusal, or ""
   std::string from;      ///< "from cuDNN 9.0.0 by rule", or ""
@@ -78,6 +78,12 @@ const std::string& outcome_word(const CellAnswer& answer);
 
 /// What stands in the way, in a line; "" for nothing.
 std::string obstacles_text(const CellAnswer& answer);
+
+/// A note with its source: "9.19 computes a wrong gradient. Take 9.21 (release notes)".
+std::string note_text(const CellObstacle& note);
+
+/// What helps, in short: the first two changes, without the commands that ask again; "" where none is known.
+std::string helps_text(const CellAnswer& answer);
 
 /// What the frameworks do, each in a line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
 std::vector<std::string> framework_lines(const CellAnswer& answer);

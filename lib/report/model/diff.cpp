@@ -34,7 +34,7 @@ std::string account(const CellAnswer& answer) {
   if (answer.verdict == "supported") {
     std::string text = fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
     if (!answer.frontend.empty()) text += fmt::format("; cudnn-frontend refuses it: {}", answer.frontend);
-    for (const auto& note : answer.notes) text += "; known: " + note;
+    for (const auto& note : answer.notes) text += "; known: " + note_text(note);
     return text;
   }
   std::string text = answer.verdict;

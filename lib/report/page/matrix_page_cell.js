@@ -1,51 +1,61 @@
 // One cell, opened: what cuDNN answered, why, with which engine configs, and how to ask again.
 
-/** Fills and shows the dialog. `open(config, target, version)` opens another cell. */
-function showCell(place, open) {
+/** Fills and shows the dialog. `open(cell)` opens another cell. */
+function showCell(page, cell, open) {
   const dialog = byId('cell');
   const isFromStrip = document.activeElement.closest('.strip') !== null;
+  const place = placeOfCell(cell);
   const view = {
     ...place,
+    cell,
+    at: place.config,
     config: data.configs[place.config],
     target: data.targets[place.target],
-    answer: answerAt(place.version, place.config, place.target)
+    answer: answerOf(cell)
   };
   dialog.replaceChildren(
-      cellHeader(view, dialog), element('div', {class: 'cell-body'}, cellSections(view, place, open)));
-  if (!dialog.open) dialog.showModal();
-  dialog.scrollTop = 0;
-  (isFromStrip ? dialog.querySelector('.strip [aria-current]') : byId('cell-title')).focus();
+      cellHeader(view, dialog), element('div', {class: 'cell-body'}, cellSections(page, view, place, open)));
+  openDialog(dialog);
+  if (isFromStrip) dialog.querySelector('.strip [aria-current]')?.focus();
 }
 
-function cellSections(view, place, open) {
+function openDialog(dialog) {
+  if (!dialog.open) dialog.showModal();
+  dialog.scrollTop = 0;
+  byId('cell-title').focus();
+}
+
+function cellSections(page, view, place, open) {
   const {answer} = view;
-  const byVersion = data.cudnns.length > 1 ? versionsSection(place, open) : null;
+  const byVersion = data.cudnns.length > 1 ? versionsSection(page, place, open) : null;
   if (!answer)
     return [
       element('p', {}, 'This cell was not asked.'), byVersion, reproduceSection(view), configSection(view)
     ];
   return [
-    obstacleSection(answer), frameworkSection(answer), causeSection(answer), adviceSection(answer), notesSection(answer), reproduceSection(view), byVersion,
-    enginesSection(answer), modesSection(answer), graphSection(answer), configSection(view)
+    obstacleSection(answer), causeSection(answer), helpSection(view), frameworkSection(answer),
+    notesSection(answer), reproduceSection(view), byVersion, enginesSection(answer), modesSection(answer),
+    graphSection(answer), configSection(view)
   ];
 }
 
 function section(title, ...content) { return element('section', {}, element('h3', {}, title), content); }
 
-function cellHeader(view, dialog) {
-  const {config, target, answer, version} = view;
-  const milliseconds =
-      data.milliseconds?.[cellIndex(version, data.configs.indexOf(config), data.targets.indexOf(target))];
+function cellHeader({cell, config, target, answer, version}, dialog) {
+  const milliseconds = data.milliseconds?.[cell];
   const facts = [
     target.name, `sm_${target.sm}`, target.kind === 'device' ? 'real GPU' : 'simulated',
     `cuDNN ${data.cudnns[version].version}`
   ];
   if (Number.isFinite(milliseconds)) facts.push(`answered in ${shortNumber(milliseconds)} ms`);
+  const about = element('p', {class: 'muted'}, facts.join(' · '));
+  return dialogHeader(config.name, [about, answer ? verdictLine(answer) : null], dialog);
+}
+
+function dialogHeader(title, content, dialog) {
   return element(
       'header', {class: 'cell-header'},
-      element(
-          'div', {}, element('h2', {id: 'cell-title', tabindex: '-1'}, config.name),
-          element('p', {class: 'muted'}, facts.join(' · ')), answer ? verdictLine(answer) : null),
+      element('div', {}, element('h2', {id: 'cell-title', tabindex: '-1'}, title), content),
       element(
           'button', {
             type: 'button',
@@ -57,16 +67,17 @@ function cellHeader(view, dialog) {
           '×'));
 }
 
+/** The answer as a word, what was expected, and how many engine configs are behind it. */
 function verdictLine(answer) {
-  const words = isTaken(answer) ?
-      `${wordsOf(answer.v)}: ${answer.n} of ${counted(answer.c, 'candidate engine config')}` :
-      wordsOf(answer.v);
   const expected = answer.expect ? ` (expected: ${answer.expect})` : '';
+  const engines =
+      `${answer.n} of ${counted(answer.c, 'candidate engine config')} ${answer.n === 1 ? 'works' : 'work'}`;
   return element(
-      'p', {class: 'verdict-line'}, element('span', {class: `badge ${classesOf(answer)}`}, words),
+      'p', {class: 'verdict-line'}, element('span', {class: `badge ${classesOf(answer)}`}, wordsOf(answer.v)),
       element(
           'span', {class: isMet(answer) ? 'muted' : 'unexpected'},
-          `${isMet(answer) ? 'As expected' : 'Not as expected'}${expected}`));
+          `${isMet(answer) ? 'As expected' : 'Not as expected'}${expected}`),
+      isTaken(answer) ? element('span', {class: 'muted'}, engines) : null);
 }
 
 function causeSection(answer) {
@@ -83,10 +94,15 @@ function causeSection(answer) {
       explanation ? [element('h4', {}, 'In plain words'), element('p', {}, explanation)] : null);
 }
 
+function noteItems(list) {
+  return list.map(
+      ([kind, text, source]) => element(
+          'li', {}, element('b', {}, `${kindWords(kind)}: `), textAt(text), ' ',
+          element('small', {class: 'muted'}, textAt(source))));
+}
+
 function obstacleSection({but = []}) {
-  if (!but.length) return null;
-  const items = but.map(([text, source]) => element('li', {}, textAt(text), ' ', element('small', {class: 'muted'}, textAt(source))));
-  return section('What stands in the way', element('ul', {}, items));
+  return but.length ? section('What stands in the way', element('ul', {}, noteItems(but))) : null;
 }
 
 /** What frameworks do before cuDNN sees it, with what gets around it, by their rules. */
@@ -102,10 +118,29 @@ function frameworkSection({frameworks = []}) {
   return section('Frameworks', element('ul', {}, items));
 }
 
-function adviceSection({advice = []}) {
-  return advice.length ?
-      section('What helps', element('ul', {}, advice.map((index) => adviceItem(textAt(index))))) :
-      null;
+/**
+ * Of what is not yes: what was probed or is known by rule, what else of this page is yes, and the command
+ * that looks for more.
+ */
+function helpSection(view) {
+  const {answer} = view;
+  if (answer.v === 'yes' || answer.v === 'environment') return null;
+  const advice = (answer.advice ?? []).map((index) => adviceItem(textAt(index)));
+  const items = [...advice, ...helpInMatrix(view).map((words) => element('li', {}, words))];
+  const isLookedFor = (answer.advice ?? []).some((index) => textAt(index).includes('\n'));
+  const look = isLookedFor ? null : lookSection(view, items.length > 0);
+  return section('What helps', items.length ? element('ul', {}, items) : null, look);
+}
+
+/** Without --quick, attnprobe looks for changes after which it works. */
+function lookSection({config, target, version}, isMore) {
+  const quick = reproduceCommand(config, target, data.cudnns[version]);
+  const command = quick.replace(/ --quick\b/, '');
+  if (!command) return null;
+  const what = isMore ? 'Changes of the config after which it works are looked for by' :
+                        'Nothing is known here; what helps is looked for by';
+  if (command === quick) return element('p', {class: 'muted'}, `${what} the command below.`);
+  return [element('p', {class: 'muted'}, what), commandBox(command)];
 }
 
 /** The lines after the first of an advice are the command that it was probed with. */
@@ -114,69 +149,72 @@ function adviceItem(advice) {
   return element('li', {}, words, command.length ? commandBox(command.join('\n')) : null);
 }
 
+/** Other versions on this GPU, and other GPUs with this version, that say yes to the same config. */
+function helpInMatrix({at, version, target, answer}) {
+  const gpu = data.targets.indexOf(target);
+  const isYes = (one, other) => answerAt(one, at, other)?.v === 'yes';
+  const versions = data.cudnns.flatMap((one, index) => (isYes(index, gpu) ? [one.version] : []));
+  const gpus =
+      columnOrder().filter((other) => isYes(version, other)).map((other) => shortName(data.targets[other]));
+  const isSaid =
+      (answer.advice ?? []).some((index) => textAt(index).includes('the same config is supported on'));
+  const lines = [];
+  if (versions.length) lines.push(`The same config on this GPU is yes with cuDNN ${listed(versions)}.`);
+  if (gpus.length && !isSaid) lines.push(`The same config with this cuDNN is yes on ${listed(gpus)}.`);
+  return lines;
+}
+
+function listed(words, most = 8) {
+  return words.length <= most ? words.join(', ') :
+                                `${words.slice(0, most).join(', ')} and ${words.length - most} more`;
+}
+
 function notesSection({notes = [], frontend = NEVER, from = NEVER}) {
   const refusal = textAt(frontend), first = textAt(from);
   if (!notes.length && !refusal && !first) return null;
-  const items = notes.map((index) => [textAt(index)]);
-  if (first) items.push([`It works ${first}.`]);
+  const items = noteItems(notes);
+  if (first) items.push(element('li', {}, `It works ${first}.`));
   if (refusal)
-    items.unshift(
-        ['cudnn-frontend refuses it before it asks cuDNN: ', element('q', {class: 'words'}, refusal)]);
-  return section(
-      'Versions and known bugs', element('ul', {}, items.map((item) => element('li', {}, item))));
+    items.unshift(element(
+        'li', {},
+        'cudnn-frontend refuses it before it asks cuDNN: ', element('q', {class: 'words'}, refusal)));
+  return section('Versions and known bugs', element('ul', {}, items));
 }
 
-/** No command: a graph was asked about that no config builds. */
+/** "": a graph was asked about that no config builds. */
+function reproduceCommand(config, target, cudnn) {
+  return config.command ?
+      `${config.command} --target ${target.word || target.id} --cudnn ${cudnn.word || cudnn.version}` :
+      '';
+}
+
 function reproduceSection({config, target, version}) {
-  if (!config.command) return null;
-  const cudnn = data.cudnns[version];
-  return section(
-      'Reproduce',
-      commandBox(
-          `${config.command} --target ${target.word || target.id} --cudnn ${cudnn.word || cudnn.version}`));
+  const command = reproduceCommand(config, target, data.cudnns[version]);
+  return command ? section('Reproduce', commandBox(command)) : null;
 }
 
-/** Its words stay whole: a line does not end inside of "--target". */
-function commandBox(command) {
-  const words = command.split(' ').flatMap((word) => [' ', element('span', {}, word)]);
-  const code = element('code', {}, words.slice(1));
-  const button =
-      element('button', {type: 'button', class: 'copy', click: () => copyText(code, button)}, 'Copy');
-  return element('div', {class: 'command'}, code, button);
-}
-
-/** Where the clipboard may not be written, the text is selected instead. */
-async function copyText(code, button) {
-  try {
-    await navigator.clipboard.writeText(code.textContent);
-    button.textContent = 'Copied';
-  } catch {
-    getSelection().selectAllChildren(code);
-    button.textContent = 'Selected: press Ctrl+C';
-  }
-  setTimeout(() => {
-    button.textContent = 'Copy';
-  }, 2000);
-}
-
-/** The verdict by version: on this GPU, and behind a fold on the others. */
-function versionsSection(place, open) {
+/** The answer by version and since when it is yes: on this GPU, and behind a fold on the others. */
+function versionsSection(page, place, open) {
   const others = columnOrder().filter((target) => target !== place.target);
   return section(
-      'By cuDNN version', versionsTable(place, [place.target], open),
+      'By cuDNN version', versionsTable(page, place, [place.target], open),
       others.length ?
           element(
               'details', {}, element('summary', {}, `On the other ${counted(others.length, 'GPU')}`),
-              versionsTable(place, others, open)) :
+              versionsTable(page, place, others, open)) :
           null);
 }
 
-function versionsTable(place, targets, open) {
-  const heads = data.cudnns.map(({version}) => element('th', {scope: 'col'}, version));
+function versionsTable(page, place, targets, open) {
+  const heads = [...data.cudnns.map(({version}) => version), 'yes since'].map(
+      (words) => element('th', {scope: 'col'}, words));
   const rows = targets.map(
       (target) => element(
           'tr', {}, element('th', {scope: 'row'}, data.targets[target].name),
-          data.cudnns.map((_, version) => element('td', {}, stripButton(place, target, version, open)))));
+          data.cudnns.map((_, version) => element('td', {}, stripButton(place, target, version, open))),
+          element(
+              'td', {class: 'strip-since'},
+              sinceWords(page.past.first[place.config * data.targets.length + target]))));
   return element(
       'div', {class: 'scroll'},
       element(
@@ -185,7 +223,8 @@ function versionsTable(place, targets, open) {
 }
 
 function stripButton(place, target, version, open) {
-  const answer = answerAt(version, place.config, target);
+  const cell = cellIndex(version, place.config, target);
+  const answer = answerOf(cell);
   const isHere = target === place.target && version === place.version;
   const label =
       `${data.targets[target].name}, cuDNN ${data.cudnns[version].version}: ${describeAnswer(answer)}`;
@@ -196,110 +235,9 @@ function stripButton(place, target, version, open) {
         'aria-label': label,
         title: label,
         'aria-current': isHere ? 'true' : null,
-        click: () => open(place.config, target, version)
+        click: () => open(cell)
       },
-      symbolOf(answer));
-}
-
-// Columns of the engine table; one that no row has anything for is left out.
-const ENGINE_COLUMNS = [
-  {title: 'Engine', of: (row) => String(row.e)},
-  {title: 'Knobs', of: (row) => row.k, className: 'knobs'},
-  {title: 'Proposed by', of: (row) => row.m},
-  {title: 'Support check', of: checkWords, className: 'check'},
-  {
-    title: 'Workspace',
-    of: (row) => (row.ws === null || row.ws === undefined ? '' : bytes(row.ws)),
-    className: 'number'
-  },
-  {title: 'Plan', of: planWords},
-  {
-    title: 'Run',
-    of: (row) => (row.run && row.run !== 'ok' ? element('b', {class: 'unexpected'}, row.run) : row.run ?? '')
-  },
-  {
-    title: 'Time',
-    of: (row, slowest) => (Number.isFinite(row.ms) ? timeBar(row, slowest) : ''),
-    className: 'time'
-  },
-];
-
-function enginesSection(answer) {
-  const rows = (answer.engines ?? []).map((index) => data.engines[index]);
-  if (!rows.length) return null;
-  const slowest = Math.max(0, ...rows.map((row) => row.ms ?? 0));
-  const contents = rows.map((row) => ENGINE_COLUMNS.map((column) => column.of(row, slowest)));
-  const used =
-      ENGINE_COLUMNS.flatMap((_, at) => (contents.some((content) => content[at] !== '') ? [at] : []));
-  const heads = used.map((at) => element('th', {scope: 'col'}, ENGINE_COLUMNS[at].title));
-  const lines = rows.map(
-      (row, at) => element('tr', {class: row.ok ? 'viable' : 'refused'}, engineCells(contents[at], used)));
-  return section('Engine configs', plainTable(heads, lines));
-}
-
-/** The last cell with something in it takes the room of the empty ones after it. */
-function engineCells(content, used) {
-  const last = used.findLastIndex((at) => content[at] !== '');
-  return used.slice(0, last + 1)
-      .map(
-          (at, place) => element(
-              'td', {
-                class: ENGINE_COLUMNS[at].className ?? null,
-                colspan: place === last ? used.length - last : null
-              },
-              content[at]));
-}
-
-function plainTable(heads, lines) {
-  return element(
-      'div', {class: 'scroll'},
-      element(
-          'table', {class: 'plain'}, element('thead', {}, element('tr', {}, heads)),
-          element('tbody', {}, lines)));
-}
-
-function checkWords(row) { return row.ok ? '✓ passes' : ['× ', breakable(row.s), reasonWords(row)]; }
-
-/** What passes the check and does not compile has its status and reason here. */
-function planWords(row) {
-  if (row.plan !== 'failed') return row.plan ?? '';
-  return [element('b', {class: 'unexpected'}, 'failed: '), breakable(row.s), reasonWords(row)];
-}
-
-function reasonWords(row) {
-  const reason = textAt(row.r);
-  return reason ? element('q', {class: 'words'}, reason) : '';
-}
-
-/** A long name of cuDNN's that may go on in another line after an underscore. */
-function breakable(name) { return name.split(/(?<=_)/).flatMap((part) => [part, element('wbr')]); }
-
-function timeBar(row, slowest) {
-  const bar = element('span', {class: 'bar'});
-  bar.style.setProperty('--share', row.ms / slowest);
-  const facts = [];
-  for (const {key, unit} of data.measurements)
-    if (key !== 'ms' && Number.isFinite(row[key])) facts.push(`${shortNumber(row[key])} ${unit}`);
-  return [bar, element('b', {}, `${shortNumber(row.ms)} ms`), element('small', {}, facts.join(' · '))];
-}
-
-function shortNumber(value) { return value.toLocaleString('en', {maximumSignificantDigits: 3}); }
-
-function bytes(count) {
-  if (count < 1024) return `${count} B`;
-  const steps = Math.min(3, Math.floor(Math.log2(count) / 10));
-  return `${shortNumber(count / 1024 ** steps)} ${['B', 'KiB', 'MiB', 'GiB'][steps]}`;
-}
-
-function modesSection({modes = []}) {
-  if (!modes.length) return null;
-  const heads =
-      ['Mode', 'Candidates', 'Viable', 'Status'].map((title) => element('th', {scope: 'col'}, title));
-  const lines = modes.map(
-      ([mode, candidates, viable, status]) => element(
-          'tr', {}, element('td', {}, mode), element('td', {class: 'number'}, String(candidates)),
-          element('td', {class: 'number'}, String(viable)), element('td', {}, element('code', {}, status))));
-  return section('Heuristic modes', plainTable(heads, lines));
+      answer ? shortOf(answer.v) : '');
 }
 
 function graphSection(answer) {

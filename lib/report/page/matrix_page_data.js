@@ -2,39 +2,32 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
+// `short` fits into a cell.
 const VERDICTS = {
-  yes: {words: 'Yes', symbol: ''},
-  but: {words: 'But', symbol: 'but'},
-  no: {words: 'No', symbol: '×'},
-  invalid_graph: {words: 'Invalid graph', symbol: '∅'},
-  error: {words: 'Error', symbol: '!'},
-  crashed: {words: 'Crashed', symbol: '†'},
-  timeout: {words: 'Timed out', symbol: '∞'},
-  wrong_result: {words: 'Wrong result', symbol: '≠'},
-  environment: {words: 'Environment', symbol: '?'},
+  yes: {words: 'Yes', short: 'yes', means: 'a program gets it'},
+  but: {words: 'But', short: 'but', means: 'cuDNN takes it, and something stands in the way'},
+  no: {words: 'No', short: 'no', means: 'cuDNN refuses it'},
+  invalid_graph: {words: 'Invalid graph', short: 'invalid', means: 'cuDNN calls the graph malformed'},
+  error: {words: 'Error', short: 'error', means: 'cuDNN failed otherwise'},
+  crashed: {words: 'Crashed', short: 'crash', means: 'cuDNN took its process down'},
+  timeout: {words: 'Timed out', short: 'hang', means: 'cuDNN did not come back'},
+  wrong_result: {words: 'Wrong result', short: 'wrong', means: 'what was computed is wrong'},
+  environment: {words: 'Environment', short: 'env', means: 'the machine lacks something: no answer'},
+};
+
+// What stands in the way, and what is to be known, in words for many.
+const KINDS = {
+  framework: 'framework gate',
+  frontend: 'cudnn-frontend refuses it',
+  known_bug: 'known bug',
+  requirement: 'version or GPU rule',
+  outside_heuristics: 'no heuristic proposes it',
+  first_choice_fails: 'the first choice fails',
+  by_rule: 'by rule, not asked',
+  frontend_engine: 'engine of cudnn-frontend\'s own, by rule',
 };
 
 const NEVER = -1;
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function')
-      node.addEventListener(name, value);
-    else if (value === true)
-      node.setAttribute(name, '');
-    else if (value !== false && value !== null)
-      node.setAttribute(name, value);
-  }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== ''));
-  return node;
-}
-
-function byId(id) { return document.getElementById(id); }
-
-function counted(number, one, many = `${one}s`) {
-  return `${number.toLocaleString('en')} ${number === 1 ? one : many}`;
-}
 
 function textAt(index) { return data.texts[index] ?? ''; }
 
@@ -42,10 +35,16 @@ function cellIndex(version, config, target) {
   return (version * data.configs.length + config) * data.targets.length + target;
 }
 
-/** null: not asked. */
-function answerAt(version, config, target) {
-  return data.answers[data.cells[cellIndex(version, config, target)]] ?? null;
+function placeOfCell(cell) {
+  const targets = data.targets.length, configs = data.configs.length;
+  const row = Math.floor(cell / targets);
+  return {version: Math.floor(row / configs), config: row % configs, target: cell % targets};
 }
+
+/** null: not asked. */
+function answerOf(cell) { return data.answers[data.cells[cell]] ?? null; }
+
+function answerAt(version, config, target) { return answerOf(cellIndex(version, config, target)); }
 
 /** cuDNN takes it, whatever stands in the way. */
 function isTaken(answer) { return answer?.v === 'yes' || answer?.v === 'but'; }
@@ -54,34 +53,53 @@ function isMet(answer) { return answer.met !== false; }
 
 function wordsOf(verdict) { return VERDICTS[verdict]?.words ?? verdict; }
 
-function symbolOf(answer) {
-  if (!answer) return '';
-  return answer.v === 'yes' ? String(answer.n) : (VERDICTS[answer.v]?.symbol ?? '!');
+function shortOf(verdict) { return VERDICTS[verdict]?.short ?? verdict; }
+
+function kindWords(kind) { return KINDS[kind] ?? kind.replaceAll('_', ' '); }
+
+/** Why it is no or but: the categories of its root cause and of what stands in the way. */
+function reasonsOf(answer) {
+  return [...new Set([answer.category, ...(answer.but ?? []).map(([kind]) => kind)].filter(Boolean))];
+}
+
+/**
+ * What is told of it beside the answer: [kind, text, source] of bugs, rules and gates, each with its text.
+ */
+function notesOf(answer) {
+  const told = [...(answer.but ?? []), ...(answer.notes ?? [])].map(
+      ([kind, text, source]) => ({kind, text: textAt(text), source: textAt(source)}));
+  const frontend = textAt(answer.frontend);
+  if (frontend) told.push({kind: 'frontend', text: frontend, source: ''});
+  for (const framework of answer.frameworks ?? [])
+    if (framework.takes !== 'yes') told.push({kind: 'framework', text: textAt(framework.text), source: ''});
+  return told.filter(({text}, at) => text && told.findIndex((other) => other.text === text) === at);
 }
 
 /** The CSS classes of a cell in the matrix and in the strips by version. */
 function classesOf(answer) {
   if (!answer) return 'not-asked';
   const verdict = answer.v in VERDICTS ? answer.v : 'error';
-  return `tile ${verdict}${isMet(answer) ? '' : ' unmet'}`;
+  const isNoted = answer.v === 'yes' && (answer.notes ?? []).length > 0;
+  return `tile ${verdict}${isMet(answer) ? '' : ' unmet'}${isNoted ? ' noted' : ''}`;
 }
 
-/** "yes, 4 engine configs"; "no, shared_memory, not as expected". */
+/** "yes"; "but, PyTorch refuses dropout"; "no, shared_memory, not as expected". */
 function describeAnswer(answer) {
   if (!answer) return 'not asked';
   const parts = [wordsOf(answer.v).toLowerCase()];
-  for (const [text] of answer.but ?? []) parts.push(textAt(text));
-  if (isTaken(answer))
-    parts.push(counted(answer.n, 'engine config'));
-  else if (answer.category)
-    parts.push(answer.category);
+  for (const [, text] of answer.but ?? []) parts.push(textAt(text));
+  if (!isTaken(answer) && answer.category) parts.push(answer.category);
+  if (answer.v === 'yes')
+    for (const [kind] of answer.notes ?? []) parts.push(kindWords(kind));
   if (!isMet(answer)) parts.push('not as expected');
-  return parts.join(', ');
+  return [...new Set(parts)].join(', ');
 }
 
-function describeCell(version, config, target) {
-  const place = `${data.configs[config].name} on ${data.targets[target].name}`;
-  return `${place}: ${describeAnswer(answerAt(version, config, target))}`;
+function describeCell(cell, withVersion = false) {
+  const {version, config, target} = placeOfCell(cell);
+  const where = `${data.configs[config].name} on ${data.targets[target].name}`;
+  const cudnn = withVersion ? `, cuDNN ${data.cudnns[version].version}` : '';
+  return `${where}${cudnn}: ${describeAnswer(answerOf(cell))}`;
 }
 
 /** Targets as columns: families from old to new, their GPUs by compute capability. */
@@ -96,7 +114,7 @@ function columnOrder() {
 }
 
 /**
- * For each config and target: the first version that supports it, and whether its verdict differs between
+ * For each config and target: the first version here that says yes, and whether its answer differs between
  * versions.
  */
 function readPast() {
@@ -109,23 +127,30 @@ function readPast() {
       const answer = data.answers[data.cells[version * size + at]];
       if (!answer) continue;
       if (earlier !== null && earlier !== answer.v) differs[at] = 1;
-      if (isTaken(answer) && first[at] === NEVER) first[at] = version;
+      if (answer.v === 'yes' && first[at] === NEVER) first[at] = version;
       earlier = answer.v;
     }
   }
   return {first, differs};
 }
 
-/** Asked, supported and unexpected cells of a version, and how many have each verdict. */
-function countVersion(version) {
-  const size = data.configs.length * data.targets.length;
-  const counts = {asked: 0, unmet: 0, verdicts: new Map()};
-  for (let at = version * size; at < (version + 1) * size; at++) {
-    const answer = data.answers[data.cells[at]];
-    if (!answer) continue;
-    counts.asked++;
-    if (!isMet(answer)) counts.unmet++;
-    counts.verdicts.set(answer.v, (counts.verdicts.get(answer.v) ?? 0) + 1);
-  }
-  return counts;
+/** Of the oldest version here nobody knows whether it was the first. */
+function sinceWords(version, never = 'never') {
+  if (version === NEVER) return never;
+  return `${version === 0 ? '≤ ' : ''}${data.cudnns[version].version}`;
 }
+
+/** "≤ 9.8.0: H200, B200; 9.14.0: L40S": by GPU, the first version here that says yes. */
+function sinceByGpu(past, configs, targets) {
+  const groups = new Map();
+  for (const target of targets) {
+    const firsts = configs.map((config) => past.first[config * data.targets.length + target]);
+    const known = firsts.filter((version) => version !== NEVER);
+    const first = known.length ? Math.min(...known) : NEVER;
+    groups.set(first, [...(groups.get(first) ?? []), shortName(data.targets[target])]);
+  }
+  const order = [...groups].sort(([a], [b]) => (a === NEVER) - (b === NEVER) || a - b);
+  return order.map(([first, names]) => ({first, names}));
+}
+
+function shortName(target) { return target.name.replace(/^NVIDIA (GeForce )?/, ''); }

@@ -8,12 +8,11 @@ const filters = {
     dtype: new Set(),
     verdict: new Set(),
     category: new Set(),
-    gpu: new Set()
+    gpu: new Set(),
+    note: new Set()
   },
   switches: {unexpected: false, differs: false},
 };
-
-const CONFIG_FIELDS = ['pattern', 'pass', 'dtype'];
 
 function resetFilters() {
   filters.text = '';
@@ -29,45 +28,8 @@ function anySwitch() { return Object.values(filters.switches).some(Boolean); }
 
 /** Whether a filter looks at answers, not only at configs and GPUs. */
 function filtersAnswers() {
-  return filters.sets.verdict.size > 0 || filters.sets.category.size > 0 || anySwitch();
-}
-
-function allows(set, value) { return set.size === 0 || set.has(value); }
-
-function haystackOf(config) { return `${config.name} ${config.summary}`.toLowerCase(); }
-
-/** A test of a config, whose `haystack` is its name and summary. */
-function configTest() {
-  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-  return (config, haystack) => words.every((word) => haystack.includes(word)) &&
-      CONFIG_FIELDS.every((field) => allows(filters.sets[field], config[field]));
-}
-
-/** A test of an asked cell. */
-function answerTest(past) {
-  const {verdict, category} = filters.sets;
-  const {unexpected, differs} = filters.switches;
-  return (answer, config, target) => allows(verdict, answer.v) && allows(category, answer.category) &&
-      (!unexpected || !isMet(answer)) &&
-      (!differs || past.differs[config * data.targets.length + target] === 1);
-}
-
-/** The page's address holds lists of names: "dtype=bf16,f16&cell=gpt2,h200,9.19.0". */
-function readFragment() {
-  const lists = {};
-  for (const part of location.hash.slice(1).split('&')) {
-    const [key, value = ''] = part.split(/=(.*)/s);
-    lists[key] = value.split(',').map(decoded);
-  }
-  return lists;
-}
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  const {verdict, category, note} = filters.sets;
+  return verdict.size > 0 || category.size > 0 || note.size > 0 || anySwitch();
 }
 
 function takeFilters(lists) {
@@ -88,33 +50,33 @@ function filterLists() {
   return lists;
 }
 
-function writeFragment(lists) {
-  const parts =
-      Object.entries(lists).map(([key, values]) => `${key}=${values.map(encodeURIComponent).join(',')}`);
-  history.replaceState(null, '', parts.length ? `#${parts.join('&')}` : location.pathname + location.search);
-}
-
-/** The controls. `changed` is called after every change of `filters`; the result shows their state again. */
+/**
+ * The controls. `changed(isStep)` is called after every change of `filters`; the result shows their state
+ * again, with counts.
+ */
 function buildFilters(form, columns, changed) {
   const search = buildSearch(changed);
+  const step = () => changed(true);
   const choices =
       menuChoices(columns).filter(({groups}) => groups.flatMap((group) => group.values).length > 1);
-  const menus = choices.map((choice) => buildMenu(choice, changed));
-  const switches = [buildSwitch('unexpected', 'Not as expected', changed)];
-  if (data.cudnns.length > 1) switches.push(buildSwitch('differs', 'Differs between versions', changed));
+  const menus = choices.map((choice) => buildMenu(choice, step));
+  const switches = [];
+  if (data.answers.some((answer) => !isMet(answer)))
+    switches.push(buildSwitch('unexpected', 'Not as expected', step));
+  if (data.cudnns.length > 1) switches.push(buildSwitch('differs', 'Differs between versions', step));
   const reset = element('button', {type: 'button', id: 'reset'}, 'Reset');
   reset.addEventListener('click', () => {
     resetFilters();
-    changed();
+    step();
     search.focus();
   });
   const labels = [...menus.map((menu) => menu.button), ...switches.map((one) => one.label)];
   form.append(search, element('div', {class: 'controls'}, labels, reset));
   form.addEventListener('submit', (event) => event.preventDefault());
   document.body.append(...menus.map((menu) => menu.panel));
-  return () => {
+  return (counts) => {
     if (search.value.trim() !== filters.text) search.value = filters.text;
-    for (const control of [...menus, ...switches]) control.refresh();
+    for (const control of [...menus, ...switches]) control.refresh(counts);
     reset.disabled = !anyFilter();
   };
 }
@@ -123,28 +85,37 @@ function buildSearch(changed) {
   const search = element('input', {
     type: 'search',
     id: 'search',
-    placeholder: 'Filter configs',
-    'aria-label': 'Filter configs by name or summary',
+    placeholder: 'Filter configs, or mask=causal',
+    'aria-label': 'Filter configs by name, summary or field',
     autocomplete: 'off',
     spellcheck: 'false'
   });
   search.addEventListener('input', () => {
     filters.text = search.value.trim();
-    changed();
+    changed(false);
   });
   return search;
 }
 
 function menuChoices(columns) {
   const ofConfigs = (field) => [{values: distinct(data.configs.map((config) => config[field]))}];
-  const ofAnswers = (field) => [{values: distinct(data.answers.map((answer) => answer[field]))}];
+  const known = Object.keys(VERDICTS);
+  const verdicts = distinct(data.answers.map(({v}) => v)).sort((a, b) => known.indexOf(a) - known.indexOf(b));
   return [
-    ...CONFIG_FIELDS.map(
+    ...OF_CONFIGS.map(
         (field) => ({name: field, title: field[0].toUpperCase() + field.slice(1), groups: ofConfigs(field)})),
-    {name: 'verdict', title: 'Verdict', groups: ofAnswers('v'), label: wordsOf},
-    {name: 'category', title: 'Category', groups: ofAnswers('category')},
+    {name: 'verdict', title: 'Answer', groups: [{values: verdicts}], label: wordsOf},
+    {name: 'category', title: 'Why not', groups: reasonGroups(), label: kindWords},
     {name: 'gpu', title: 'GPUs', groups: familyGroups(columns), label: targetName},
   ];
+}
+
+function reasonGroups() {
+  const kinds = distinct(data.answers.flatMap(({but}) => (but ?? []).map(([kind]) => kind)));
+  const categories =
+      distinct(data.answers.map(({category}) => category)).filter((one) => !kinds.includes(one));
+  return [{title: 'stands in the way', values: kinds}, {title: 'refused', values: categories}].filter(
+      ({values}) => values.length);
 }
 
 function distinct(values) { return [...new Set(values.filter(Boolean))].sort(); }
@@ -160,7 +131,8 @@ function targetName(id) { return data.targets.find((target) => target.id === id)
 
 function buildCheckbox(words, changed, attributes = {}) {
   const input = element('input', {type: 'checkbox', ...attributes, change: () => changed(input.checked)});
-  return {input, label: element('label', {}, input, words)};
+  const count = element('small', {class: 'choice-count'});
+  return {input, count, label: element('label', {}, input, element('span', {}, words), count)};
 }
 
 function buildSwitch(name, title, changed) {
@@ -184,11 +156,11 @@ function buildMenu({name, title, groups, label = (value) => value}, changed) {
       boxes.map((box) => box.node));
   const button = element('button', {type: 'button', popovertarget: panel.id, class: 'menu-button'});
   panel.addEventListener('beforetoggle', () => placeUnder(panel, button));
-  const refresh = () => {
+  const refresh = (counts) => {
     button.textContent =
         set.size === 0 ? title : `${title}: ${set.size === 1 ? label([...set][0]) : set.size}`;
     button.classList.toggle('active', set.size > 0);
-    for (const box of boxes) box.refresh();
+    for (const box of boxes) box.refresh(counts[name]);
   };
   return {button, panel, refresh};
 }
@@ -200,7 +172,10 @@ function placeUnder(panel, button) {
   panel.style.top = `${place.bottom + 4 + scrollY}px`;
 }
 
-/** Checkboxes of values, under one for all of them where the group has a title. */
+/**
+ * Checkboxes of values with how many cells each would show, under one for all of them where the group has a
+ * title.
+ */
 function buildGroup(set, {title, values}, label, changed) {
   const change = (chosen, on) => {
     for (const value of chosen) on ? set.add(value) : set.delete(value);
@@ -211,8 +186,11 @@ function buildGroup(set, {title, values}, label, changed) {
   whole.label.className = 'menu-title';
   const node = element('div', {class: 'menu-group', role: 'group', 'aria-label': title ?? null});
   node.append(...(title ? [whole.label] : []), ...boxes.map((box) => box.label));
-  const refresh = () => {
-    for (const {input} of boxes) input.checked = set.has(input.value);
+  const refresh = (counts) => {
+    for (const {input, count} of boxes) {
+      input.checked = set.has(input.value);
+      count.textContent = (counts.get(input.value) ?? 0).toLocaleString('en');
+    }
     const chosen = values.filter((value) => set.has(value)).length;
     whole.input.checked = chosen === values.length;
     whole.input.indeterminate = chosen > 0 && chosen < values.length;

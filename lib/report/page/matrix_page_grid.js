@@ -1,110 +1,186 @@
-// The matrix as a picture: configs × GPUs of one cuDNN version, a grid that the keyboard walks.
+// The matrix as a picture: rows × columns, a grid that the keyboard walks.
 
-const FIXED_COLUMNS = 2;  // the config and the version that it is supported since
+const FIXED_COLUMNS = 2;  // the row's name, and how many of its cells are yes
 
-/** All cells are made once and painted for each version. `open(config, target)` is called to see one. */
-function buildGrid(columns, past, open) {
+/** Makes the table anew for other rows or columns. */
+function drawGrid(page) {
+  const {rows, columns} = page;
   const table = byId('grid');
-  const body = table.tBodies[0];
-  const gpuCells = columns.map((target) => gpuHeader(data.targets[target]));
+  const heads = columns.values.map(columnHead);
   const familyRow = element('tr', {class: 'families'});
-  const since = element('th', {scope: 'col', class: 'since'}, 'Since');
-  since.title = 'The first cuDNN version here that supports it on any of the shown GPUs';
-  const config = element('th', {scope: 'col', class: 'config'}, 'Config');
-  table.tHead.append(familyRow, element('tr', {class: 'gpus'}, config, since, gpuCells));
-  const rows = data.configs.map((config) => configRow(config, columns.length));
-  body.append(...rows);
-  const haystacks = data.configs.map(haystackOf);
-  const state = {version: 0, shown: [], current: null};
-  const grid = {body, rows, haystacks, columns, past, familyRow, gpuCells, ...state};
-  showColumns(grid, () => true);
-  listenToGrid(grid, open);
-  return grid;
+  const name = element('th', {scope: 'col', class: 'config'}, rows.title);
+  const head = element('thead', {}, familyRow, element('tr', {class: 'gpus'}, name, sinceHead(page), heads));
+  const lines = rows.values.map((value) => gridRow(value, columns.values.length));
+  table.tHead.replaceWith(head);
+  table.tBodies[0].replaceChildren(...lines);
+  byId('box').classList.toggle('families-shown', columns.of === 'target');
+  page.grid = {
+    rows: lines,
+    heads,
+    familyRow,
+    shown: [],
+    current: null,
+    groups: groupCells(page),
+    painted: [],
+    matching: []
+  };
 }
 
-function gpuHeader(target) {
-  const name = target.name.replace(/^NVIDIA (GeForce )?/, '');
+/** Beside each row: since when, where one version is shown of several. */
+function hasSince(page) { return data.cudnns.length > 1 && versionsShown(page).length === 1; }
+
+function sinceHead(page) {
+  const about = hasSince(page) ?
+      'The first cuDNN here that says yes to any of the shown cells of the row; below, how many are yes now' :
+      'How many of the shown cells are yes';
+  return element('th', {scope: 'col', class: 'since', title: about}, hasSince(page) ? 'Yes since' : 'Yes');
+}
+
+function columnHead({name, detail, about}) {
   return element(
-      'th', {scope: 'col', class: 'gpu', title: `${target.name}, sm_${target.sm}, ${target.kind}`},
-      element(
-          'span', {class: 'gpu-name'}, element('b', {}, name),
-          element('small', {}, `sm_${target.sm}${target.kind === 'device' ? ', real' : ''}`)));
+      'th', {scope: 'col', class: 'gpu', title: about},
+      element('span', {class: 'gpu-name'}, element('b', {}, name), element('small', {}, detail)));
 }
 
-function configRow(config, width) {
+function gridRow({name, detail, about}, width) {
   const row = element(
       'tr', {},
       element(
-          'th', {scope: 'row', class: 'config', title: `${config.name}\n${config.summary}`},
-          element('b', {}, config.name), element('small', {}, config.summary)),
+          'th', {scope: 'row', class: 'config', title: about}, element('b', {}, name),
+          element('small', {}, detail)),
       element('td', {class: 'since'}));
   for (let column = 0; column < width; column++) row.append(document.createElement('td'));
   return row;
 }
 
-function cellOf(grid, config, column) { return grid.rows[config].cells[FIXED_COLUMNS + column]; }
+function cellOf(grid, row, column) { return grid.rows[row].cells[FIXED_COLUMNS + column]; }
 
-function paintVersion(grid, version) {
-  grid.version = version;
-  grid.rows.forEach((row, config) => {
-    grid.columns.forEach((target, column) => {
-      const answer = answerAt(version, config, target);
-      const cell = row.cells[FIXED_COLUMNS + column];
-      cell.className = classesOf(answer);
-      cell.textContent = symbolOf(answer);
-      cell.ariaLabel = describeCell(version, config, target);
-    });
+/**
+ * Another version, or other filters: rows with a match are shown, and what does not match is faded in them.
+ */
+function paintGrid(page) {
+  const {grid} = page;
+  const width = page.columns.values.length;
+  const keepUnasked = !filtersAnswers();
+  const columns = new Array(width).fill(false);
+  grid.matching = grid.groups.map((cells, at) => {
+    const matches = [];
+    for (const cell of cells) {
+      const bits = refusedBy(page.selection, cell, placeOfCell(cell));
+      if ((bits & ~ABOUT_ANSWERS) === 0) columns[at % width] = true;
+      if (bits === 0 && data.cells[cell] !== NEVER) matches.push(cell);
+    }
+    return matches;
   });
-  paintSince(grid);
-}
-
-/** Beside each config: the first version that supports it on any shown GPU; on how many this one does. */
-function paintSince(grid) {
-  grid.rows.forEach((row, config) => {
-    const targets = grid.shown.map((column) => grid.columns[column]);
-    const now = targets.filter((target) => isTaken(answerAt(grid.version, config, target))).length;
-    row.cells[1].replaceChildren(
-        element('b', {}, sinceWords(firstSupport(grid.past, config, targets))),
-        element('small', {}, `${now}/${counted(targets.length, 'GPU')}`));
+  showColumns(page, columns);
+  grid.rows.forEach((row, at) => {
+    let kept = false;
+    for (const column of grid.shown) {
+      const group = at * width + column;
+      const keep =
+          grid.matching[group].length > 0 || (keepUnasked && isShownUnasked(page, grid.groups[group]));
+      if (keep) kept = true;
+      paintCell(page, at, column, keep);
+    }
+    row.hidden = !kept;
+    if (kept) paintSince(page, row, at);
   });
+  keepCurrent(grid);
 }
 
-/** Index of a version, or NEVER. */
-function firstSupport(past, config, targets) {
-  const versions = targets.map((target) => past.first[config * data.targets.length + target])
-                       .filter((version) => version !== NEVER);
-  return versions.length ? Math.min(...versions) : NEVER;
+/** A place whose cells were not asked stays where configs and GPUs match. */
+function isShownUnasked(page, cells) {
+  return cells.some((cell) => refusedBy(page.selection, cell, placeOfCell(cell)) === 0);
 }
 
-/** Of the oldest version here nobody knows whether it was the first. */
-function sinceWords(version) {
-  if (version === NEVER) return 'none';
-  return `${version === 0 ? '≤ ' : ''}${data.cudnns[version].version}`;
+function paintCell(page, row, column, keep) {
+  const {grid} = page;
+  const group = row * page.columns.values.length + column;
+  const asked = grid.groups[group].filter((cell) => data.cells[cell] !== NEVER);
+  const cells = grid.matching[group].length ? grid.matching[group] : asked;
+  const key = `${keep} ${page.shows} ${cells.join()}`;
+  if (grid.painted[group] === key) return;
+  grid.painted[group] = key;
+  const node = cellOf(grid, row, column);
+  const verdicts = new Set(cells.map((cell) => answerOf(cell).v));
+  const isMixed = verdicts.size > 1;
+  node.className = `${isMixed ? mixClasses(cells) : classesOf(cells.length ? answerOf(cells[0]) : null)}${
+      keep ? '' : ' faded'}`;
+  if (isMixed)
+    for (const word of ['yes', 'but'])
+      node.style.setProperty(
+          `--${word}-share`, cells.filter((cell) => answerOf(cell).v === word).length / cells.length);
+  node.textContent = cells.length ? SHOWN[page.shows].words(cells, page) : '';
+  node.ariaLabel = describeGroup(page, row, column, cells);
 }
 
-function showColumns(grid, isWanted) {
-  const shown = grid.columns.flatMap((target, column) => (isWanted(data.targets[target]) ? [column] : []));
+function mixClasses(cells) {
+  return `tile mix${cells.every((cell) => isMet(answerOf(cell))) ? '' : ' unmet'}`;
+}
+
+/** "gpt2 on NVIDIA H200: yes" of a cell; "causal, H200: 7 of 9 yes, 2 no" of several. */
+function describeGroup(page, row, column, cells) {
+  const {groups} = page.grid;
+  const all = groups[row * page.columns.values.length + column];
+  if (all.length === 1) return describeCell(all[0], versionsShown(page).length > 1);
+  const where = `${page.rows.values[row].name}, ${page.columns.values[column].name}`;
+  return `${where}: ${cells.length ? countsText(cells) : 'not asked'}`;
+}
+
+/** "9 cells: 7 yes, 2 no" */
+function countsText(cells) {
+  const counts = new Map();
+  for (const cell of cells) addTo(counts, answerOf(cell).v);
+  const order = Object.keys(VERDICTS).filter((verdict) => counts.has(verdict));
+  return `${counted(cells.length, 'cell')}: ${
+      order.map((verdict) => `${counts.get(verdict)} ${wordsOf(verdict).toLowerCase()}`).join(', ')}`;
+}
+
+function paintSince(page, row, at) {
+  const width = page.columns.values.length;
+  const cells = page.grid.shown.flatMap((column) => page.grid.matching[at * width + column]);
+  const yes = cells.filter((cell) => answerOf(cell).v === 'yes').length;
+  const share = `${yes.toLocaleString('en')}/${cells.length.toLocaleString('en')}`;
+  const since = row.cells[1];
+  if (!hasSince(page)) {
+    since.replaceChildren(element('b', {}, share));
+    return;
+  }
+  const places = cells.map(placeOfCell);
+  const firsts = places.map(({config, target}) => page.past.first[config * data.targets.length + target]);
+  const known = firsts.filter((version) => version !== NEVER);
+  since.replaceChildren(
+      element('b', {}, sinceWords(known.length ? Math.min(...known) : NEVER)),
+      element('small', {}, `${share} yes`));
+  const configs = [...new Set(places.map(({config}) => config))],
+        targets = [...new Set(places.map(({target}) => target))];
+  since.title = sinceByGpu(page.past, configs, targets)
+                    .map(({first, names}) => `${sinceWords(first)}: ${names.join(', ')}`)
+                    .join('\n');
+}
+
+function showColumns(page, wanted) {
+  const {grid, columns} = page;
+  const shown = columns.values.flatMap((_, column) => (wanted[column] ? [column] : []));
   if (shown.join() === grid.shown.join()) return;
-  grid.shown = shown;
   const visible = new Set(shown);
-  grid.gpuCells.forEach((cell, column) => {
-    cell.hidden = !visible.has(column);
-  });
-  for (const row of grid.rows)
-    grid.columns.forEach((_, column) => {
-      row.cells[FIXED_COLUMNS + column].hidden = !visible.has(column);
-    });
+  const changed = columns.values.flatMap(
+      (_, column) => (grid.heads[column].hidden === visible.has(column) ? [column] : []));
+  grid.shown = shown;
+  for (const column of changed) {
+    grid.heads[column].hidden = !visible.has(column);
+    for (const row of grid.rows) row.cells[FIXED_COLUMNS + column].hidden = !visible.has(column);
+  }
   byId('box').style.setProperty('--columns', shown.length);
   byId('box').classList.toggle('wide', shown.length <= 8);
   grid.familyRow.replaceChildren(
-      element('td', {class: 'config'}), element('td', {class: 'since'}), ...familyHeaders(grid));
-  paintSince(grid);
+      element('td', {class: 'config'}), element('td', {class: 'since'}), ...familyHeads(page));
 }
 
-function familyHeaders(grid) {
+function familyHeads({grid, columns}) {
   const spans = [];
   for (const column of grid.shown) {
-    const {family} = data.targets[grid.columns[column]];
+    const family = columns.values[column].family ?? '';
     if (spans.at(-1)?.family === family)
       spans.at(-1).width++;
     else
@@ -114,87 +190,44 @@ function familyHeaders(grid) {
       ({family, width}) => element('th', {scope: 'colgroup', colspan: width, title: family}, family));
 }
 
-/** Shows the rows with a match and fades what does not match in them; returns the number of each. */
-function filterGrid(grid) {
-  showColumns(grid, (target) => allows(filters.sets.gpu, target.id));
-  const isConfig = configTest();
-  const isAnswer = answerTest(grid.past);
-  const keepUnasked = !filtersAnswers();
-  const shown = {configs: 0, cells: 0};
-  grid.rows.forEach((row, config) => {
-    const matches = isConfig(data.configs[config], grid.haystacks[config]) ?
-        fadeCells(grid, row, config, isAnswer, keepUnasked) :
-        null;
-    row.hidden = !matches || matches.kept === 0;
-    if (row.hidden) return;
-    shown.configs++;
-    shown.cells += matches.asked;
-  });
-  keepCurrent(grid);
-  return shown;
-}
-
-function fadeCells(grid, row, config, isAnswer, keepUnasked) {
-  const matches = {kept: 0, asked: 0};
-  for (const column of grid.shown) {
-    const target = grid.columns[column];
-    const answer = answerAt(grid.version, config, target);
-    const keep = answer ? isAnswer(answer, config, target) : keepUnasked;
-    row.cells[FIXED_COLUMNS + column].classList.toggle('faded', !keep);
-    if (keep) matches.kept++;
-    if (keep && answer) matches.asked++;
-  }
-  return matches;
-}
-
-/** How many cells a version has that match the filters. */
-function countMatches(grid, version) {
-  const isConfig = configTest();
-  const isAnswer = answerTest(grid.past);
-  let matches = 0;
-  data.configs.forEach((config, at) => {
-    if (!isConfig(config, grid.haystacks[at])) return;
-    for (const column of grid.shown) {
-      const target = grid.columns[column];
-      const answer = answerAt(version, at, target);
-      if (answer && isAnswer(answer, at, target)) matches++;
-    }
-  });
-  return matches;
-}
-
 /** One cell can be reached by Tab, the one that the arrow keys walk from. */
 function makeCurrent(grid, place) {
-  if (grid.current) cellOf(grid, grid.current.config, grid.current.column).removeAttribute('tabindex');
+  if (grid.current) cellOf(grid, grid.current.row, grid.current.column).removeAttribute('tabindex');
   grid.current = place;
-  if (place) cellOf(grid, place.config, place.column).tabIndex = 0;
+  if (place) cellOf(grid, place.row, place.column).tabIndex = 0;
 }
 
-function isShown(grid, {config, column}) { return !grid.rows[config].hidden && grid.shown.includes(column); }
+function isShown(grid, {row, column}) { return !grid.rows[row].hidden && grid.shown.includes(column); }
 
 function keepCurrent(grid) {
   if (grid.current && isShown(grid, grid.current)) return;
-  const config = grid.rows.findIndex((row) => !row.hidden);
-  makeCurrent(grid, config >= 0 && grid.shown.length ? {config, column: grid.shown[0]} : null);
+  const row = grid.rows.findIndex((one) => !one.hidden);
+  makeCurrent(grid, row >= 0 && grid.shown.length ? {row, column: grid.shown[0]} : null);
 }
 
 function focusCell(grid, place) {
   makeCurrent(grid, place);
-  cellOf(grid, place.config, place.column).focus();
+  cellOf(grid, place.row, place.column).focus();
 }
 
-function placeOf(grid, node) {
+/** The place of a cell in the grid. */
+function placeInGrid({rows, columns}, cell) {
+  const place = placeOfCell(cell);
+  return {row: rows.indices[place[rows.of]], column: columns.indices[place[columns.of]]};
+}
+
+function placeOfNode(grid, node) {
   const cell = node.closest?.('td');
-  const config = cell ? grid.rows.indexOf(cell.parentNode) : -1;
-  const column = config >= 0 ? cell.cellIndex - FIXED_COLUMNS : -1;
-  return column >= 0 ? {config, column} : null;
+  const row = cell ? grid.rows.indexOf(cell.parentNode) : -1;
+  const column = row >= 0 ? cell.cellIndex - FIXED_COLUMNS : -1;
+  return column >= 0 ? {row, column} : null;
 }
 
 /** Where a key leads from a cell; null: nowhere. */
 function placeAfter(grid, {key, ctrlKey}) {
   const {rows, shown, current} = grid;
-  const visible = rows.flatMap((row, config) => (row.hidden ? [] : [config]));
-  const page = Math.max(1, Math.floor(byId('box').clientHeight / rows[current.config].offsetHeight) - 3);
+  const visible = rows.flatMap((row, at) => (row.hidden ? [] : [at]));
+  const page = Math.max(1, Math.floor(byId('box').clientHeight / rows[current.row].offsetHeight) - 3);
   const steps = {
     ArrowUp: [-1, 0],
     ArrowDown: [1, 0],
@@ -208,31 +241,32 @@ function placeAfter(grid, {key, ctrlKey}) {
   if (!(key in steps)) return null;
   const [down, right] = steps[key];
   const move = (list, from, step) => list[Math.min(list.length - 1, Math.max(0, list.indexOf(from) + step))];
-  return {config: move(visible, current.config, down), column: move(shown, current.column, right)};
+  return {row: move(visible, current.row, down), column: move(shown, current.column, right)};
 }
 
-function listenToGrid(grid, open) {
-  const openAt = ({config, column}) => open(config, grid.columns[column]);
-  grid.body.addEventListener('click', ({target}) => {
-    const place = placeOf(grid, target);
+/** `open(place)` is called to see what is in a cell of the grid. */
+function listenToGrid(page, open) {
+  const body = byId('grid').tBodies[0];
+  body.addEventListener('click', ({target}) => {
+    const place = placeOfNode(page.grid, target);
     if (!place) return;
-    focusCell(grid, place);
-    openAt(place);
+    focusCell(page.grid, place);
+    open(place);
   });
-  grid.body.addEventListener('keydown', (event) => {
-    if (!placeOf(grid, event.target) || event.altKey || event.metaKey) return;
+  body.addEventListener('keydown', (event) => {
+    const {grid} = page;
+    if (!placeOfNode(grid, event.target) || event.altKey || event.metaKey) return;
     const isOpening = event.key === 'Enter' || event.key === ' ';
     const place = isOpening ? grid.current : placeAfter(grid, event);
     if (!place) return;
     event.preventDefault();
-    isOpening ? openAt(place) : focusCell(grid, place);
+    isOpening ? open(place) : focusCell(grid, place);
   });
   for (const type of ['mouseover', 'focusin'])
-    grid.body.addEventListener(type, ({target}) => readOut(grid, placeOf(grid, target)));
+    body.addEventListener(type, ({target}) => readOut(page.grid, placeOfNode(page.grid, target)));
 }
 
 function readOut(grid, place) {
-  grid.gpuCells.forEach((cell, column) => cell.classList.toggle('pointed', column === place?.column));
-  byId('readout').textContent =
-      place ? describeCell(grid.version, place.config, grid.columns[place.column]) : '';
+  grid.heads.forEach((head, column) => head.classList.toggle('pointed', column === place?.column));
+  byId('readout').textContent = place ? cellOf(grid, place.row, place.column).ariaLabel : '';
 }

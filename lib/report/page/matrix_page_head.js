@@ -13,60 +13,72 @@ function describePage() {
   byId('about').append(`${sizes.join(' × ')}, by ${data.tool}`, ...command);
 }
 
-/** Storage may be forbidden; then the choice lasts as long as the page. */
-function buildTheme() {
-  const button = byId('theme');
-  const system = matchMedia('(prefers-color-scheme: dark)');
-  const isDark = () =>
-      (document.documentElement.dataset.theme ?? (system.matches ? 'dark' : 'light')) === 'dark';
-  const show = () => {
-    button.textContent = isDark() ? 'Light theme' : 'Dark theme';
-  };
-  const stored = withStorage((storage) => storage.getItem('attnprobe-theme'));
-  if (stored) document.documentElement.dataset.theme = stored;
-  button.addEventListener('click', () => {
-    const theme = isDark() ? 'light' : 'dark';
-    document.documentElement.dataset.theme = theme;
-    withStorage((storage) => storage.setItem('attnprobe-theme', theme));
-    show();
-  });
-  system.addEventListener('change', show);
-  show();
-}
-
-function withStorage(use) {
-  try {
-    return use(localStorage);
-  } catch {
-    return null;
-  }
-}
-
-const LEGEND = {
-  yes: 'yes: n engine configs work',
-  but: 'but: cuDNN takes it, and something stands in the way',
-};
-
 /** A sample of every kind of cell that the page has. */
 function buildLegend() {
   const asked = new Set(data.cells);
   const answers = data.answers.filter((_, index) => asked.has(index));
   const verdicts = Object.keys(VERDICTS).filter((verdict) => answers.some((answer) => answer.v === verdict));
-  const entries = verdicts.map((verdict) => legendItem({v: verdict, n: 'n'}, null, LEGEND[verdict] ?? wordsOf(verdict).toLowerCase()));
+  const entries = verdicts.map(
+      (verdict) => legendItem(classesOf({v: verdict}), shortOf(verdict), VERDICTS[verdict].means));
+  if (answers.some((answer) => answer.v === 'yes' && answer.notes?.length))
+    entries.push(legendItem('tile yes noted', '', 'a known bug or a version rule concerns it'));
   if (answers.some((answer) => !isMet(answer)))
-    entries.push(legendItem({v: 'no', met: false}, '', 'not as expected'));
-  if (asked.has(NEVER)) entries.push(legendItem(null, null, 'not asked'));
-  entries.push(element('span', {class: 'legend-item'}, '≤: or older'));
-  byId('legend').append(...entries);
+    entries.push(legendItem('tile no unmet', '', 'not as expected'));
+  if (asked.has(NEVER)) entries.push(legendItem('not-asked', '', 'not asked'));
+  const mixed = legendItem('tile mix', '2/3', '2 of 3 cells are yes');
+  mixed.id = 'legend-mix';
+  byId('legend').append(...entries, mixed);
 }
 
-function legendItem(answer, symbol, words) {
-  const tile = element('span', {class: `${classesOf(answer)} sample`}, symbol ?? symbolOf(answer));
-  return words ? element('span', {class: 'legend-item'}, tile, words) : tile;
+function legendItem(classes, symbol, words) {
+  return element(
+      'span', {class: 'legend-item'}, element('span', {class: `${classes} sample`}, symbol), words);
 }
 
-function takenShare({asked, verdicts}) {
-  return asked ? ((verdicts.get('yes') ?? 0) + (verdicts.get('but') ?? 0)) / asked : 0;
+/** What rows, columns and cells are, and what is saved of them. */
+function buildView(page) {
+  const choice = (id, title, options, change) => {
+    const list = options.map(([value, words]) => element('option', {value}, words));
+    return element(
+        'label', {class: 'choice'}, title,
+        element('select', {id, change: ({target}) => change(target.value)}, list));
+  };
+  const axes = page.axes.map(({name, title}) => [name, title]);
+  const shows = shownChoices().map((name) => [name, SHOWN[name].title]);
+  const save = (words, form) => element(
+      'button', {
+        type: 'button',
+        id: `save-${form}`,
+        title: `Saves the cells that are shown as ${words}`,
+        click: () => saveShown(page, form)
+      },
+      words);
+  byId('view').append(
+      choice(
+          'rows', 'Rows', axes,
+          (name) => showAxes(page, name, page.columns.name === name ? page.rows.name : page.columns.name)),
+      choice(
+          'columns', 'Columns', axes,
+          (name) => showAxes(page, page.rows.name === name ? page.columns.name : page.rows.name, name)),
+      choice('shows', 'Cells say', shows, (name) => showIn(page, name)),
+      element(
+          'span', {class: 'saves'}, element('span', {class: 'muted'}, 'Save what is shown:'),
+          save('CSV', 'csv'), save('JSON', 'json')));
+}
+
+/** On a phone the matrix comes before the tools, which are folded unless the address has used them. */
+function foldTools() { byId('tools').open = !matchMedia('(max-width: 40rem)').matches || anyFilter(); }
+
+function markView(page) {
+  byId('rows').value = page.rows.name;
+  byId('columns').value = page.columns.name;
+  byId('shows').value = page.shows;
+  byId('box').dataset.shows = page.shows;
+  // Where rows or columns are versions, there is none to choose.
+  byId('versions').hidden = versionsShown(page).length > 1;
+  const isGrouped = page.grid.groups.some((cells) => cells.length > 1);
+  byId('legend-mix').hidden = !isGrouped;
+  byId('box').classList.toggle('grouped', isGrouped);
 }
 
 function percent(share) { return `${Math.floor(share * 100)} %`; }
@@ -80,9 +92,7 @@ function buildVersions(page) {
 }
 
 function buildVersionSelect(page, box) {
-  const options = data.cudnns.map(
-      ({version}, at) => element(
-          'option', {value: at}, `${version}: ${percent(takenShare(page.counts[at]))} yes or but`));
+  const options = data.cudnns.map((_, at) => element('option', {value: at}));
   const select = element(
       'select', {
         id: 'version',
@@ -92,36 +102,47 @@ function buildVersionSelect(page, box) {
       options);
   box.append(select);
   return () => {
+    options.forEach((option, at) => {
+      option.textContent = versionWords(page, at);
+    });
     select.value = page.version;
   };
 }
 
+/** "9.19.0: 80 % of 120 cells are yes", of those that match the filters. */
+function versionWords(page, at) {
+  const {matching, yes} = countMatches(page.selection, at);
+  return `${data.cudnns[at].version}: ${matching ? percent(yes / matching) : 'none'} of ${
+      counted(matching, 'cell')} yes`;
+}
+
 function buildVersionTabs(page, box) {
-  const tabs = data.cudnns.map(
-      ({version}, at) => versionTab(version, takenShare(page.counts[at]), () => showVersion(page, at)));
+  const tabs = data.cudnns.map(({version}, at) => versionTab(version, () => showVersion(page, at)));
   const list = element('div', {role: 'tablist', 'aria-labelledby': 'versions-label', class: 'tabs'}, tabs);
   list.addEventListener('keydown', (event) => walkTabs(page, tabs, event));
   box.append(list);
   byId('panel').role = 'tabpanel';
   byId('panel').ariaLabel = 'Matrix of this version';
-  return () => tabs.forEach((tab, at) => markTab(tab, at === page.version));
+  return () => tabs.forEach((tab, at) => markTab(page, tab, at));
 }
 
-function markTab(tab, isShown) {
+function markTab(page, tab, at) {
+  const isShown = at === page.version;
+  const {matching, yes} = countMatches(page.selection, at);
+  const share = matching ? yes / matching : 0;
+  tab.querySelector('small').textContent = matching ? percent(share) : '–';
+  tab.querySelector('.meter').style.setProperty('--share', share);
+  tab.ariaLabel = tab.title = `cuDNN ${versionWords(page, at)}`;
   tab.ariaSelected = String(isShown);
   tab.tabIndex = isShown ? 0 : -1;
   if (isShown) requestAnimationFrame(() => tab.scrollIntoView({block: 'nearest', inline: 'nearest'}));
 }
 
-function versionTab(version, share, show) {
-  const meter = element('span', {class: 'meter'});
-  meter.style.setProperty('--share', share);
-  const label = `cuDNN ${version}, ${percent(share)} of its cells are yes or but`;
-  const attributes =
-      {type: 'button', role: 'tab', 'aria-controls': 'panel', 'aria-label': label, title: label};
+function versionTab(version, show) {
+  const attributes = {type: 'button', role: 'tab', 'aria-controls': 'panel', click: show};
   return element(
-      'button', {...attributes, click: show}, element('b', {}, version), element('small', {}, percent(share)),
-      meter);
+      'button', attributes, element('b', {}, version), element('small', {}),
+      element('span', {class: 'meter'}));
 }
 
 function walkTabs(page, tabs, event) {
@@ -138,47 +159,50 @@ function walkTabs(page, tabs, event) {
   tabs[to].focus();
 }
 
-/** How many cells of this version have each verdict: a bar, and buttons that show only those. */
+/** How many of the cells that match have each answer: a bar, and buttons that show only those. */
 function showSummary(page) {
-  const {asked, unmet, verdicts} = page.counts[page.version];
-  const known =
-      [...new Set([...Object.keys(VERDICTS), ...verdicts.keys()])].filter((verdict) => verdicts.has(verdict));
-  const toggle = (set, name) => {
-    if (!set.delete(name)) set.add(name);
-    showMatches(page);
+  const {asked, matching, shown, verdict, unmet} = page.counts;
+  const {sets, switches} = filters;
+  const known = Object.keys(VERDICTS).filter((one) => verdict.has(one) || sets.verdict.has(one));
+  const toggle = (name) => {
+    if (!sets.verdict.delete(name)) sets.verdict.add(name);
+    showMatches(page, true);
   };
   const buttons = known.map(
-      (verdict) => summaryButton(
-          verdicts.get(verdict), wordsOf(verdict).toLowerCase(),
-          {'data-verdict': verdict, click: () => toggle(filters.sets.verdict, verdict)}));
-  const unexpected = summaryButton(unmet, 'not as expected', {
-    'data-switch': 'unexpected',
-    click: () => {
-      filters.switches.unexpected = !filters.switches.unexpected;
-      showMatches(page);
-    }
-  });
-  byId('shares').replaceChildren(...known.map((verdict) => sharePart(verdict, verdicts.get(verdict))));
-  byId('summary').replaceChildren(
-      element('span', {}, `cuDNN ${data.cudnns[page.version].version}: ${counted(asked, 'cell')} asked`),
-      ...buttons, unexpected);
+      (one) => summaryButton(
+          verdict.get(one) ?? 0, wordsOf(one).toLowerCase(), sets.verdict.has(one),
+          {'data-verdict': one, click: () => toggle(one)}));
+  if (unmet || switches.unexpected)
+    buttons.push(summaryButton(unmet, 'not as expected', switches.unexpected, {
+      'data-switch': 'unexpected',
+      click: () => {
+        switches.unexpected = !switches.unexpected;
+        showMatches(page, true);
+      }
+    }));
+  byId('shares').replaceChildren(...[...shown].map(([one, count]) => sharePart(one, count)));
+  const versions = versionsShown(page);
+  const which = versions.length > 1 ? counted(versions.length, 'cuDNN version') :
+                                      `cuDNN ${data.cudnns[page.version].version}`;
+  const cells = matching === asked ? counted(asked, 'cell') :
+                                     `${matching.toLocaleString('en')} of ${counted(asked, 'cell')}`;
+  byId('summary').replaceChildren(element('span', {}, `${which}: ${cells}`), ...buttons);
 }
 
 function sharePart(verdict, count) {
-  const part = element('span', {class: classesOf({v: verdict, n: 3})});
+  const part = element('span', {class: `tile ${verdict in VERDICTS ? verdict : 'error'}`});
   part.style.flexGrow = count;
   return part;
 }
 
-function summaryButton(count, words, attributes) {
+function summaryButton(count, words, isOn, attributes) {
   return element(
-      'button', {type: 'button', class: 'summary-button', title: `Show only these: ${words}`, ...attributes},
+      'button', {
+        type: 'button',
+        class: 'summary-button',
+        title: `Show only these: ${words}`,
+        'aria-pressed': String(isOn),
+        ...attributes
+      },
       element('b', {}, count.toLocaleString('en')), ` ${words}`);
-}
-
-function markSummary() {
-  for (const button of byId('summary').querySelectorAll('button')) {
-    const {verdict} = button.dataset;
-    button.ariaPressed = String(verdict ? filters.sets.verdict.has(verdict) : filters.switches.unexpected);
-  }
 }

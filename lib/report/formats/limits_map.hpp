@@ -1,0 +1,17 @@
+// Maps as their writers need them. Not installed.
+#pragma once
+
+#include "report/formats/limits_text.hpp"
+
+namespace attnprobe::report {
+
+/// One map: its rows from the first value of the vertical axis on, which is the last of Question::vary.
+struct Map {
+  std::string title;
+  std::vector<const limits::Row*> rows;
+};
+
+/// A map for each combination of the other fields, GPUs and cuDNNs.
+std::vector<Map> maps_of(const limits::Question& question, const limits::Limits& limits);
+
+}  // namespace attnprobe::report

@@ -1,0 +1,105 @@
+// Maps as a page to look at: each point with its answer and whether it was asked.
+#include "report/formats/html_page.hpp"
+#include "report/formats/limits_map.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using limits::Limits;
+using limits::Point;
+using limits::Question;
+using limits::Row;
+
+// A point of a page: by place in the list of points, and whether it was asked.
+struct Told {
+  int64_t point = 0;
+  bool asked = true;
+  bool operator==(const Told&) const = default;
+};
+
+class MapPayload {
+ public:
+  MapPayload(const Question& question, const Limits& limits) : question_(question), limits_(limits) {}
+
+  Json make(const std::string& command) {
+    Json maps = Json::array();
+    for (const Map& map : maps_of(question_, limits_)) maps.push_back(map_json(map));
+    const limits::Axis &across = question_.axis, &up = question_.vary.back();
+    return {{"title", fmt::format("{} by {}", up.name, across.name)},
+            {"tool", "attnprobe " + tool_version()},
+            {"command", command},
+            {"asked", limits_.asked},
+            {"cells", limits_.cells},
+            {"by", choices()},
+            {"across", axis_json(across)},
+            {"up", axis_json(up)},
+            {"maps", std::move(maps)},
+            {"points", points_.take()}};
+  }
+
+ private:
+  // Whether the answers of a run are alike in that, too.
+  bool has(limits::Shown one) const { return question_.shown == one || question_.shown == limits::Shown::all; }
+
+  Json choices() const {
+    Json list = Json::array({"answer"});
+    if (has(limits::Shown::engine)) list.push_back("engine");
+    if (has(limits::Shown::category)) list.push_back("category");
+    return list;
+  }
+
+  static Json axis_json(const limits::Axis& axis) {
+    Json values = Json::array();
+    for (size_t i = 0; i < count_of(axis); ++i) values.push_back(limits::text_of(limits::value_at(axis, i)));
+    return {{"name", axis.name}, {"values", std::move(values)}};
+  }
+
+  // Rows from below to above, each as runs of [point, whether it was asked, how many].
+  Json map_json(const Map& map) {
+    Json rows = Json::array();
+    for (const Row* row : map.rows) {
+      Json runs = Json::array();
+      Told last;
+      for (size_t x = 0; x < count_of(question_.axis); ++x) {
+        const Told told = told_at(*row, x);
+        if (!runs.empty() && told == last)
+          runs.back()[2] = runs.back()[2].get<int64_t>() + 1;
+        else
+          runs.push_back(Json::array({told.point, told.asked, 1}));
+        last = told;
+      }
+      rows.push_back(std::move(runs));
+    }
+    return {{"title", map.title}, {"rows", std::move(rows)}};
+  }
+
+  Told told_at(const Row& row, size_t x) {
+    const limits::Axis& axis = question_.axis;
+    const Point& point = point_at(limits_, row, axis, x);
+    const Json value = limits::value_at(axis, x);
+    const bool asked = !axis.range || row.asked.contains(value.get<int64_t>());
+    return {points_.index(point_json(point, asked)), asked};
+  }
+
+  // Of a point that was not asked its answer is known, and no reason in anybody's words.
+  Json point_json(const Point& point, bool asked) const {
+    Json json = {{"answer", point.word}};
+    if (point.engine && (asked || has(limits::Shown::engine))) json["engine"] = *point.engine;
+    if (!point.category.empty() && (asked || has(limits::Shown::category))) json["category"] = point.category;
+    if (asked && !point.reason.empty()) json["reason"] = point.reason;
+    if (asked && !point.source.empty()) json["source"] = point.source;
+    return json;
+  }
+
+  const Question& question_;
+  const Limits& limits_;
+  Interned points_;
+};
+
+}  // namespace
+
+std::string map_html(const Question& question, const Limits& limits, const std::string& command) {
+  return html_page("map", MapPayload(question, limits).make(command));
+}
+
+}  // namespace attnprobe::report

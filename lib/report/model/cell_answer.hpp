@@ -1,0 +1,14 @@
+// An answer read from a result of a report. Not installed.
+#pragma once
+
+#include "report/model/cells.hpp"
+
+namespace attnprobe::report {
+
+/// `result`: an entry of a report's "results". Throws Error at the place of a member of another type than attnprobe writes.
+CellAnswer answer_of(const JsonView& result);
+
+/// Whether a program that takes it gets a right result, as far as it was asked.
+bool is_working(const CellEngine& engine);
+
+}  // namespace attnprobe::report
