@@ -1,7 +1,7 @@
 """What documentation states about limits, as questions that `attnprobe limits` can look for. Data of scripts/dev/findings.
 
-A claim: what is stated, where, along which axis, for which config and GPUs, and the values that it takes. "8-128 step 8, 256" are numbers,
-anything else words; a list of (cuDNN version, values) where that changes with the version, the oldest first, which begins at "".
+A claim: what is stated, where, which values of which field are asked, for which config and GPUs, and which it takes. "8-128 step 8, 256" are
+those of the numbers asked that are multiples of 8 up to 128, and 256; anything else is words; a list of (cuDNN version, values) where that changes with the version, the oldest first, which begins at "".
 """
 import json
 
@@ -19,7 +19,11 @@ PREFILL, DECODE, BACK = "--heads 4 --seqlen 512", "--heads 4 --seqlen-q 1 --seql
 D64 = " --head-dim 64"
 FP8 = " --dtype fp8_e4m3"
 MHA = "--pattern mha --mask padding --heads 4"
-HEAD_DIMS = "head_dim=1:1024"
+# Numbers on both sides of each end that anybody names, and some between.
+HEAD_DIMS = "head_dim=4,8,12,16,20,32,40,64,72,80,96,100,120,128,132,136,160,192,200,248,256,260,264,320,512,520,1024"
+FP8_DIMS = "head_dim=8,16,24,32,48,64,72,80,96,112,120,128,136,144,160,176,192,208,240,256,272,288"
+LENGTHS = "seqlen=1,2,8,32,63,64,65,96,100,127,128,192,200,256,320,384,448,480,500,511,512,513,576,640,1000,1024"
+WINDOWS = "window=1,2,15,16,63,64,127,128,129,255,256,511,512"
 
 
 # Of batch 1, 4 heads, length 256, head dimension 64: the tokens beside each other.
@@ -28,26 +32,28 @@ STRIDED = {"all": "", "all but O": f"--o-layout '{json.dumps(STRIDES)}'",
            **{f"all but {name.upper()}": f"--layout '{json.dumps({'q': 'bshd', 'k': 'bshd', 'v': 'bshd', name: STRIDES})}'" for name in "qkv"}}
 
 
-def claim(part, says, source, axis, config, targets, takes, cases=None):
+def claim(part, says, source, axis, config, targets, takes, cases=None, note=""):
     """`cases`: options of each word, where the axis is no field that `limits` knows; each is then a probe of its own."""
     return {"part": part, "says": says, "source": source, "axis": axis, "config": config, "targets": targets,
-            "takes": takes if isinstance(takes, list) else [("", takes)], "cases": cases}
+            "takes": takes if isinstance(takes, list) else [("", takes)], "cases": cases, "note": " " + note if note else ""}
 
 
 def backend():
     part = "cuDNN's backend documentation: fused attention for short sequences"
     for pass_, source, name in (("", FPROP, "Mha-fprop"), (" --pass bprop", BPROP, "Mha-bprop")):
-        yield claim(part, f"{name}: the head dimension is 64", source, "head_dim=1:256", MHA + pass_ + " --seqlen 256", SHORT, "64")
-    yield claim(part, "Mha-fprop, inference: any length up to 512", FPROP, "seqlen=1:1024", MHA + D64, SHORT, "1-512")
-    yield claim(part, "Mha-fprop, training: lengths are multiples of 64, up to 512", FPROP, "seqlen=1:1024", MHA + " --pass fprop_train" + D64,
+        yield claim(part, f"{name}: the head dimension is 64", source, "head_dim=8,16,32,48,56,60,64,68,72,80,96,120,128,192,256", MHA + pass_ + " --seqlen 256", SHORT, "64")
+    yield claim(part, "Mha-fprop, inference: any length up to 512", FPROP, LENGTHS, MHA + D64, SHORT, "1-512")
+    yield claim(part, "Mha-fprop, training: lengths are multiples of 64, up to 512", FPROP, LENGTHS, MHA + " --pass fprop_train" + D64,
                 SHORT, "64-512 step 64")
-    yield claim(part, "Mha-bprop: lengths are multiples of 64, up to 512", BPROP, "seqlen=1:1024", MHA + " --pass bprop" + D64, SHORT,
+    yield claim(part, "Mha-bprop: lengths are multiples of 64, up to 512", BPROP, LENGTHS, MHA + " --pass bprop" + D64, SHORT,
                 "64-512 step 64")
     for pass_, source, name in (("", FPROP, "Mha-fprop"), (" --pass bprop", BPROP, "Mha-bprop")):
         yield claim(part, f"{name}: the head dimension has stride 1 in Q, K, V and O", source, "contiguous in the head dimension=all,all but Q,"
                     "all but K,all but V,all but O", MHA + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "all", STRIDED)
         yield claim(part, f"{name} fuses in the padding and the causal mask", source, "mask=none,causal,padding,padding_causal",
-                    "--pattern mha --heads 4" + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "none, causal, padding, padding_causal")
+                    "--pattern mha --heads 4" + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "none, causal, padding, padding_causal",
+                    note="The documentation shows the masks' operations in drawings; asked was the graph of [graphs.md](graphs.md), and another "
+                    "wiring may be taken.")
 
 
 def matrix():
@@ -62,7 +68,7 @@ def matrix():
                         HEAD_DIMS, config, targets, f"8-{end} step 8{also}")
             if targets in ("h100", "b200"):
                 yield claim(part, f"{name}, {words}, fp8: head dimensions are multiples of 16 up to {end}" + (", and 256" if also else ""),
-                            MATRIX, "head_dim=1:288", config + FP8, targets, f"16-{end} step 16{also}")
+                            MATRIX, FP8_DIMS, config + FP8, targets, f"16-{end} step 16{also}")
     yield claim(part, "Blackwell, consumer: f16 and bf16, no fp8", MATRIX, "dtype=f16,bf16,fp8_e4m3", PREFILL + D64, "rtx5090", "f16, bf16")
     for words, config, targets in (("prefill", PREFILL, "h100,b200"), ("decode", DECODE, "h100,b200,rtx5090"),
                                    ("bprop", BACK, "h100,b200")):
@@ -71,7 +77,7 @@ def matrix():
     for words, config in (("prefill", PREFILL), ("bprop", BACK)):
         yield claim(part, f"{words}: padded and ragged sequences, on every GPU", MATRIX, "layout=bshd,bhsd,bs3hd,thd",
                     config + D64 + " --mask padding", EVERY, "bshd, bhsd, bs3hd, thd")
-        yield claim(part, f"{words}: no mask, causal, a causal sliding window, on every GPU", MATRIX, "window=1:512",
+        yield claim(part, f"{words}: no mask, causal, a causal sliding window, on every GPU", MATRIX, WINDOWS,
                     config + D64 + " --mask causal", EVERY, "1-512")
         yield claim(part, f"{words}: softcap, on every GPU", MATRIX, "softcap=30", config + D64, EVERY, "30")
         yield claim(part, f"{words}: an additive bias, on every GPU", MATRIX, "bias=bhss,1hss,b1ss,11ss", config + D64 + " --batch 2", EVERY,
@@ -82,14 +88,14 @@ def matrix():
                     "16, 32, 64, 128")
     part = "cudnn-frontend's notes on the support surface"
     for words, config in (("fprop", "--heads 4"), ("bprop", "--pass bprop --heads 4")):
-        yield claim(part, f"{words}: lengths are arbitrary", NOTES, "seqlen=1:2048", config + D64, EVERY, "1-2048")
+        yield claim(part, f"{words}: lengths are arbitrary", NOTES, "seqlen=1,2,3,7,16,63,64,65,100,127,128,129,320,511,1000,1023,1024,1025,2047,2048", config + D64, EVERY, "1-2048")
         yield claim(part, f"{words}: MHA, GQA and MQA", NOTES, "heads_kv=1,2,4,8", config.replace("--heads 4", "--heads-q 8 --seqlen 512") + D64,
                     EVERY, "1, 2, 4, 8")
 
 
 def release_notes():
     part = "cuDNN's release notes"
-    yield claim(part, "known issue: bprop does not take keys and values of length 1", RELEASE.format("9.18.1, Known Issues"), "seqlen_kv=1:256",
+    yield claim(part, "known issue: bprop does not take keys and values of length 1", RELEASE.format("9.18.1, Known Issues"), "seqlen_kv=1,2,3,8,64,65,128,256",
                 "--pass bprop --heads 4 --seqlen-q 512" + D64, EVERY, "2-256")
     yield claim(part, "new in 9.18.1: bprop of ragged sequences (THD) on Ampere and RTX PRO 6000",
                 RELEASE.format("9.18.1, Key Features and Enhancements"), "layout=bshd,thd", BACK + D64 + " --mask padding",
@@ -106,15 +112,15 @@ def transformer_engine():
                     targets, [("", eights(before)), ("9.10.2", eights(1024))])
     for targets, takes, words in (("a100", eights(128), "up to 128"), ("h100", eights(256), "up to 256"),
                                   ("b200", [("", eights(128)), ("9.23.0", eights(128) + ", 256")], "up to 128, and 256 from cuDNN 9.23")):
-        yield claim(part, f"training, f16: head dimensions {words}", TE, "head_dim=1:320", BACK, targets, takes)
+        yield claim(part, f"training, f16: head dimensions {words}", TE, HEAD_DIMS, BACK, targets, takes)
     yield claim(part, "training, Blackwell: 192 of Q and K with 128 of V from cuDNN 9.11", TE, "head_dim_qk=192", BACK + " --head-dim-v 128", "b200",
                 [("", ""), ("9.11.0", "192")])
-    yield claim(part, "training, Hopper, from cuDNN 9.11: of head dimensions from 128 on that differ only 192 with 128", TE, "head_dim_v=1:256",
+    yield claim(part, "training, Hopper, from cuDNN 9.11: of head dimensions from 128 on that differ only 192 with 128", TE, "head_dim_v=8,32,64,96,112,120,124,128,136,144,160,184,192,200,248,256",
                 BACK + " --head-dim-qk 192", "h100", [("", eights(256)), ("9.11.0", eights(120) + ", 128, 192")])
     for targets, takes in (("a100", "bshd"), ("h100,b200", "bshd, thd")):
         yield claim(part, "inference: ragged sequences (THD) on Hopper and newer only", TE, "layout=bshd,thd", PREFILL + D64 + " --mask padding",
                     targets, takes)
-    yield claim(part, "a causal mask aligned to the bottom right takes no more queries than keys", TE, "seqlen_q=1:1024",
+    yield claim(part, "a causal mask aligned to the bottom right takes no more queries than keys", TE, "seqlen_q=1,2,63,64,128,256,448,511,512,513,576,640,1000,1024",
                 "--heads 4 --seqlen-kv 512" + D64 + " --mask causal_bottom_right", "a100,h100,b200", "1-512")
     for option in ("--bias 1hss", "--dropout 0.125 --pass fprop_train"):
         yield claim(part, f"no padding mask beside {'a bias' if 'bias' in option else 'dropout'}", TE, "mask=none,causal,padding,padding_causal",
@@ -125,10 +131,10 @@ def transformer_engine():
                 [("", ""), ("9.18.1", "false")])
     sixteens = "16-{} step 16".format
     for targets, end in (("h100", 256), ("b200", 128)):
-        yield claim(part, f"inference, fp8: head dimensions are multiples of 16 up to {end}", TE, "head_dim=1:288", PREFILL + FP8, targets,
+        yield claim(part, f"inference, fp8: head dimensions are multiples of 16 up to {end}", TE, FP8_DIMS, PREFILL + FP8, targets,
                     sixteens(end))
-    yield claim(part, "training, fp8: head dimension 128", TE, "head_dim=1:288", BACK + FP8, "h100", "128")
-    yield claim(part, "training, fp8: head dimensions are multiples of 16 up to 128", TE, "head_dim=1:288", BACK + FP8, "b200", sixteens(128))
+    yield claim(part, "training, fp8: head dimension 128", TE, FP8_DIMS, BACK + FP8, "h100", "128")
+    yield claim(part, "training, fp8: head dimensions are multiples of 16 up to 128", TE, FP8_DIMS, BACK + FP8, "b200", sixteens(128))
 
 
 CLAIMS = [*backend(), *matrix(), *release_notes(), *transformer_engine()]
