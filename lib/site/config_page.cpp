@@ -99,8 +99,7 @@ std::string config_page(const Axes& axes, const Answers& answers, size_t config,
     rows += fmt::format(
         "<tr data-gpu=\"{0}\"><th><a href=\"../gpu/{1}/index.html\" title=\"{2}\">{0}</a></th><td class=\"newest\">{3}</td>{4}</tr>\n",
         escaped_html(axes.targets[t].name), escaped_html(axes.targets[t].address), escaped_html(facts.name),
-        newest_text(answers, axes, config, t),
-        run_cells(answers.runs(config, t), axes, "#" + axes.targets[t].address, {}));
+        newest_text(answers, axes, config, t), run_cells(answers.runs(config, t), axes, "#" + axes.targets[t].address));
   }
   Json data = json;
   for (size_t t = 0; t < axes.targets.size(); ++t)

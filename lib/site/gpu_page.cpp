@@ -15,7 +15,7 @@ std::string gpu_page(const Axes& axes, const Answers& answers, size_t target) {
     const std::string cell = to_config + "#" + axes.targets[target].address;
     rows += fmt::format("<tr data-words=\"{}\"><th>{}</th><td class=\"newest\">{}</td>{}</tr>\n",
                         escaped_html(axes.summaries[c]), link(cell, axes.configs[c].name),
-                        newest_text(answers, axes, c, target), run_cells(answers.runs(c, target), axes, cell, {}));
+                        newest_text(answers, axes, c, target), run_cells(answers.runs(c, target), axes, cell));
   }
   const std::string body = fmt::format(
       "<main>\n<h1>{}</h1>\n<p class=\"lead\">{}{}, sm_{}{}</p>\n"

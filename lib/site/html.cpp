@@ -83,16 +83,13 @@ std::string version_heads(const Axes& axes, std::string_view root) {
   return heads;
 }
 
-std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address,
-                      const std::vector<std::string>& whys) {
+std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address) {
   std::string cells;
-  for (size_t i = 0; i < runs.size(); ++i) {
-    const Run& run = runs[i];
+  for (const Run& run : runs) {
     const std::string& first = axes.cudnns[run.first].name;
     const std::string& last = axes.cudnns[run.last].name;
     const std::string span = run.first == run.last ? first : first + " to " + last;
-    std::string title = fmt::format("{}: {}", span, words()[run.word]);
-    if (i < whys.size() && !whys[i].empty()) title += ", " + whys[i];
+    const std::string title = fmt::format("{}: {}", span, words()[run.word]);
     cells += fmt::format("<td class=\"{}\" colspan=\"{}\" title=\"{}\">", style_of(run.word), run.last - run.first + 1,
                          escaped_html(title));
     if (run.word != not_asked)

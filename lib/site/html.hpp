@@ -25,8 +25,7 @@ std::string page(const Axes& axes, std::string_view root, std::string_view title
 std::string version_heads(const Axes& axes, std::string_view root);
 
 /// The cells of a row: a field as wide as the run is long. `address`: of a version's answer, followed by the version.
-std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address,
-                      const std::vector<std::string>& whys);
+std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address);
 
 /// The word in its colour.
 std::string word_badge(Word word);

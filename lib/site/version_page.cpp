@@ -86,12 +86,12 @@ std::string version_page(const Axes& axes, const Answers& answers, size_t cudnn)
                 ? fmt::format("{} cell{} became {}", counts[word], counts[word] == 1 ? "" : "s", word_badge(word))
                 : fmt::format(", {} {}", counts[word], word_badge(word));
   }
-  const auto neighbour = [&](size_t v, const char* words) {
-    return link("../" + axes.cudnns[v].address + "/index.html", words + short_version(axes.cudnns[v].name));
+  const auto neighbour = [&](size_t v, const char* before, const char* behind) {
+    return link("../" + axes.cudnns[v].address + "/index.html", before + short_version(axes.cudnns[v].name) + behind);
   };
   std::string around;
-  if (cudnn > 0) around += neighbour(cudnn - 1, "← ");
-  if (cudnn + 1 < axes.cudnns.size()) around += " " + neighbour(cudnn + 1, "→ ");
+  if (cudnn > 0) around += neighbour(cudnn - 1, "← ", "");
+  if (cudnn + 1 < axes.cudnns.size()) around += " " + neighbour(cudnn + 1, "", " →");
   const std::string before = cudnn == 0 ? "" : escaped_html(short_version(axes.cudnns[cudnn - 1].name));
   const std::string says = cudnn == 0 ? "The oldest version here: there is nothing to hold it against."
                            : changes.empty()
