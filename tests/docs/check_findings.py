@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/dev"))
 from findings_claims import CLAIMS
 
-EVERY_NTH = 5  # of the commands: each takes a process
+EVERY_NTH = 9  # of the commands: each takes a process
 # A field with two values, what else is asked, the GPU, the answers, and words of the reason of what is refused.
 HOLDS = [
     ("head_dim=264,260", "--heads 4 --seqlen 512", "a100", ["yes", "no"], "not a multiple of 8"),
