@@ -88,8 +88,8 @@ std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std:
   for (const Run& run : runs) {
     const std::string& first = axes.cudnns[run.first].name;
     const std::string& last = axes.cudnns[run.last].name;
-    const std::string span = run.first == run.last ? first : first + " to " + last;
-    const std::string title = fmt::format("{}: {}", span, words()[run.word]);
+    const std::string title = run.first == run.last ? fmt::format("{}: {}", first, words()[run.word])
+                                                    : fmt::format("{} to {}: {}", first, last, words()[run.word]);
     cells += fmt::format("<td class=\"{}\" colspan=\"{}\" title=\"{}\">", style_of(run.word), run.last - run.first + 1,
                          escaped_html(title));
     if (run.word != not_asked)
