@@ -149,8 +149,8 @@ HIGHLIGHTS = [
      "less", "bprop: softcap, on every GPU", "a100", "9.28.1"),
     ("fp8 on Hopper: the backward pass takes head dimension 128 alone with every version, and decode is refused from 9.10.2 on; the support matrix "
      "says up to 256 for both.", "less", "Hopper, bprop, fp8: head dimensions are multiples of 16 up to 256", "h100", "9.28.1"),
-    ("Head dimensions of f16 inference have no end at 128 or 256 any more: from 9.10.2 on every multiple of 8 up to 1024, the largest asked, is "
-     "taken on every GPU from Ampere on.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
+    ("Head dimensions of f16 inference have no end at 128 or 256 any more: from 9.10.2 on every multiple of 8 that was asked, up to 1024, is "
+     "taken on A100, L40S, H100, B200 and RTX 5090.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
     ("Transformer Engine's table to 2.18 keeps inference in THD on Ampere, padding masks beside a bias or dropout, and deterministic training on sm_120 from "
      "cuDNN, which takes them.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
     ("Lengths that vary, in the backward pass as cudnn-frontend 1.26 and newer build it, crash cuDNN 9.8 and 9.9.", "crashes",
