@@ -16,6 +16,7 @@ void add_explain(CLI::App& app, Run& run);
 void add_matrix(CLI::App& app, Run& run);
 void add_merge(CLI::App& app, Run& run);
 void add_diff(CLI::App& app, Run& run);
+void add_site(CLI::App& app, Run& run);
 void add_cache(CLI::App& app, Run& run);
 void add_audit(CLI::App& app, Run& run);
 void add_limits(CLI::App& app, Run& run);

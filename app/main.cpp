@@ -99,6 +99,7 @@ int run_command_line(int argc, char** argv) {
   add_matrix(app, run);
   add_merge(app, run);
   add_diff(app, run);
+  add_site(app, run);
   add_cache(app, run);
   add_audit(app, run);
   add_limits(app, run);

@@ -1,10 +1,12 @@
 """The recipes of docs/ci for somebody else's repository."""
 
+import http.server
 import json
 import os
 import re
 import shutil
 import textwrap
+import threading
 import unittest
 import xml.etree.ElementTree
 import zipfile
@@ -83,6 +85,85 @@ class Recipes(test_ci.Job):
             shutil.rmtree(self.folder / "attnprobe-report", ignore_errors=True)
         self.assertIn("### Got worse (4)", self.read("summary.md"))
         self.assertEqual(self.read("attention/attention.lock"), lock)
+
+
+# What asks the package index, and brings cuDNN, is told by the test; the rest is this tree's program.
+PROGRAM_WITH_INDEX = """#!/bin/sh
+if [ "$1" = cudnn ]; then
+  shift; echo "$*" >>cudnn-calls.txt
+  if [ "$1" = list ]; then cat index-of-test.txt; fi
+else
+  exec "$PROGRAM" "$@"
+fi
+"""
+
+
+class Site(Recipes):
+    """docs/ci/site-github.yml, as written: the site is built where the index has a cuDNN that it lacks, and only there."""
+
+    test_each = None
+
+    def setUp(self):
+        super().setUp()
+        program = self.folder / ".attnprobe-venv" / "bin" / "attnprobe"
+        program.parent.mkdir(parents=True)
+        program.write_text(PROGRAM_WITH_INDEX.replace("$PROGRAM", os.environ["ATTNPROBE_PROGRAM"]))
+        program.chmod(0o755)
+        folder = str(self.folder)
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def __init__(self, *arguments):
+                super().__init__(*arguments, directory=f"{folder}/published")
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+
+    def steps(self, event):
+        """Runs those that are shell; what the second tells decides about the third, as its "if" says."""
+        text = (support.ROOT / "docs" / "ci" / "site-github.yml").read_text()
+        given = dict(re.findall(r"^  (\w+): (.*)$", re.search(r"^env:\n((?:  .*\n)+)", text, re.M).group(1), re.M))
+        given["SITE"] = f"http://127.0.0.1:{self.server.server_port}"
+        given["TARGETS"] = "h100,l40s"
+        steps = [textwrap.dedent(step) for step in re.findall(r"run: \|\n((?: {10}.*\n)+)", text)]
+        self.assertEqual(len(steps), 3)
+        (self.folder / "outputs").write_text("")
+        for step in steps[1:]:  # the first installs from the package index: Recipes does
+            run = self.recipe("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, GITHUB_OUTPUT="outputs",
+                              GITHUB_EVENT_NAME=event, no_proxy="*", **given)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            told = dict(line.split("=", 1) for line in self.read("outputs").splitlines())
+            if told["build"] == "no":
+                break
+            given["VERSIONS"] = told["versions"]
+        return told
+
+    def test_site(self):
+        self.write("index-of-test.txt", "cuDNN      CUDA  size    where\n8.9.7.29   12    704 MB  to be fetched\n9.7.1.26   12    707 MB  to be fetched\n"
+                   f"{support.CUDNN}.56  13    572 MB  to be fetched\n")
+        if not support.has_known_cudnn():
+            self.skipTest(f"SKIPPED: the cuDNN here is not {support.CUDNN}")
+        self.assertEqual(self.steps("schedule"), {"versions": f"{support.CUDNN}.56", "build": "yes"})
+        front = json.loads(self.read("attention-site/index.json"))
+        self.assertEqual(([one["version"] for one in front["cudnns"]], len(front["configs"])), ([support.CUDNN], 10))
+        self.assertEqual(self.read("cudnn-calls.txt").splitlines(), ["list --all", f"fetch {support.CUDNN}.56", f"remove {support.CUDNN}.56"])
+        (self.folder / "attention-site").rename(self.folder / "published")
+        self.assertEqual(self.steps("schedule")["build"], "no")
+        self.assertFalse((self.folder / "attention-site").exists())
+        # A push builds it of what was kept: nothing is fetched or asked.
+        self.assertEqual(self.steps("push")["build"], "yes")
+        self.assertTrue((self.folder / "attention-site" / "model-3" / "index.html").exists())
+        self.assertEqual(self.read("cudnn-calls.txt").splitlines()[3:], ["list --all"] * 2)
+        # A new one is told from an old one of the same minor version.
+        self.write("index-of-test.txt", f"{support.CUDNN}.56  13    572 MB  to be fetched\n9.99.0.1  13    572 MB  to be fetched\n")
+        (self.folder / "attention-matrices" / "9.99.0.1").mkdir()
+        shutil.copytree(self.folder / "attention-matrices" / f"{support.CUDNN}.56", self.folder / "attention-matrices" / "9.99.0.1", dirs_exist_ok=True)
+        told = self.steps("schedule")
+        self.assertEqual(told, {"versions": f"{support.CUDNN}.56 9.99.0.1", "build": "yes"})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,40 @@
+// attnprobe site: a matrix as a static site.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "ask.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "output.hpp"
+#include "site/site.hpp"
+
+namespace attnprobe::app {
+
+void add_site(CLI::App& app, Run& run) {
+  struct Options {
+    std::vector<std::string> inputs;
+    std::string output, title;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command =
+      app.add_subcommand("site", "A static site of a matrix: a page a config, GPU and version, JSON and badges beside");
+  command->add_option("MATRIX", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
+      ->required();
+  command->add_option("-o,--output", options->output, "folder for the site: a new one, or a site that is replaced")
+      ->required();
+  command->add_option("--title", options->title, "of the site; default: the matrix'");
+  command->footer("Exit codes: 0 written, 2 bad command line or matrix, 3 the disk takes no more.");
+  command->callback([options, &run] {
+    run = [options]() -> int {
+      const site::SiteFigures made =
+          site::write_site({options->inputs.begin(), options->inputs.end()}, options->title, options->output, warn);
+      print_text(fmt::format("{} cells: {} files, {:.1f} MB\n{}\n", made.cells, made.files,
+                             static_cast<double>(made.bytes) / 1e6,
+                             (std::filesystem::path(options->output) / "index.html").string()));
+      return all_met;
+    };
+  });
+}
+
+}  // namespace attnprobe::app

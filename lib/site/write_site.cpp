@@ -1,0 +1,140 @@
+// The site's folder, whole or not there.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <random>
+
+#include "base/error.hpp"
+#include "base/json_reader.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "site/site.hpp"
+
+namespace attnprobe::site {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& folder, const std::string& why, const std::string& what_to_do) {
+  throw Error(ErrorKind::usage, fmt::format("--output {}: {}; {}", folder.string(), why, what_to_do));
+}
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw Error(kind_of_output_error(error),
+              fmt::format("{} cannot be written: {}", path.string(), std::strerror(error)));
+}
+
+bool is_site(const fs::path& folder) {
+  std::ifstream in(folder / "index.json", std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  const Json json = parse_json_leniently(text);
+  return json.is_object() && json.value("schema", Json()) == schema_name && json.value("kind", Json()) == "site";
+}
+
+// A folder that is nobody's but a site's may be replaced.
+void check_place(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(folder, error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (status.type() != fs::file_type::directory)
+    refuse(folder, "it is no folder", "name a folder, or one that is not there yet");
+  if (!fs::is_empty(folder, error) && !is_site(folder))
+    refuse(folder, "there is something in it that is no site of attnprobe's",
+           "name another folder, or remove what is there");
+}
+
+// Beside the folder, so that it can be renamed; gone at the end of the scope unless it was put in place.
+class NewFolder {
+ public:
+  explicit NewFolder(const fs::path& place) : place_(place) {
+    std::random_device random;
+    const fs::path beside = place.parent_path().empty() ? fs::path(".") : place.parent_path();
+    std::error_code error;
+    fs::create_directories(beside, error);
+    if (error) fail(beside, error.value());
+    do path_ = beside / fmt::format(".attnprobe-{:08x}{:08x}.tmp", random(), random());
+    while (mkdir(path_.c_str(), 0777) != 0 && errno == EEXIST);
+    if (!fs::is_directory(path_, error)) fail(path_, errno);
+  }
+  ~NewFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  NewFolder(const NewFolder&) = delete;
+  NewFolder& operator=(const NewFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+  // What was there has this one's name afterwards, and goes with it.
+  void put_in_place() {
+    const bool is_there = fs::exists(fs::symlink_status(place_));
+    int result = 0;
+    if (!is_there) {
+      result = std::rename(path_.c_str(), place_.c_str());
+    } else {
+      // Older C libraries have no function for it.
+      constexpr unsigned exchange = 2;
+      result = static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), exchange));
+      // A file system that cannot exchange: there is no site for a moment.
+      if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
+        std::error_code error;
+        fs::remove_all(place_, error);
+        result = std::rename(path_.c_str(), place_.c_str());
+      }
+    }
+    if (result != 0) fail(place_, errno);
+  }
+
+ private:
+  fs::path place_, path_;
+};
+
+}  // namespace
+
+SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& title, const fs::path& folder,
+                       const std::function<void(const std::string& warning)>& warn) {
+  // "site/" has no last part.
+  const fs::path place = folder.has_filename() ? folder : folder.parent_path();
+  check_place(place);
+  NewFolder made(place);
+  // One log of cells is read where it lies; of several, and of reports, one is made.
+  std::optional<NewFolder> joined;
+  std::optional<fs::path> cells = inputs.size() == 1 ? report::cell_log_of(inputs.front()) : std::nullopt;
+  if (!cells) {
+    joined.emplace(place);
+    cells = joined->path() / "cells.jsonl";
+    const report::Merged merged = report::merge_cells(inputs, *cells, title);
+    if (merged.conflicts > 0)
+      warn(fmt::format("{} cells are in several of these and differ; the last was taken", merged.conflicts));
+    if (!merged.differing.empty())
+      warn(fmt::format("{}{} is not the same in all of these", merged.differing.front(),
+                       merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1)));
+  }
+  const report::CellLog log(*cells);
+  SiteFigures figures;
+  figures.cells = make_site(log, title, [&](const std::string& name, const std::string& text) {
+    const fs::path file = made.path() / name;
+    std::error_code error;
+    fs::create_directories(file.parent_path(), error);
+    errno = 0;
+    std::ofstream out(file, std::ios::binary);
+    out << text;
+    out.close();
+    if (error || !out) fail(folder / name, error ? error.value() : errno == 0 ? EIO : errno);
+    ++figures.files;
+    figures.bytes += text.size();
+  });
+  check_place(place);
+  made.put_in_place();
+  return figures;
+}
+
+}  // namespace attnprobe::site
