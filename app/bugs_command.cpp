@@ -189,9 +189,8 @@ int run_bugs(BugsOptions options) {
         for (const auto& result : campaign.results) {
           const std::string& id = result.config.spec.name;
           const auto known = rules::known_bugs(result.config.spec, result.cudnn_version, target.sm);
-          const bool applies = std::any_of(known.begin(), known.end(), [&](const auto& bug) { return bug.id == id; });
           const auto sighting = campaign::sighting_of(id, result, driver, date);
-          done.push_back({sighting, campaign::agreement_of(sighting, applies), result.reproduce});
+          done.push_back({sighting, campaign::agreement_of(sighting, known), result.reproduce});
         }
       }
     }

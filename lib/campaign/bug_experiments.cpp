@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
 
@@ -95,9 +97,10 @@ rules::BugSighting sighting_of(const std::string& bug, const Result& result, con
   return sighting;
 }
 
-Agreement agreement_of(const rules::BugSighting& sighting, bool applies) {
-  if (rules::is_seen(sighting.seen)) return applies ? Agreement::as_known : Agreement::also_here;
+Agreement agreement_of(const rules::BugSighting& sighting, const std::vector<rules::KnownBug>& known) {
+  if (rules::is_seen(sighting.seen)) return known.empty() ? Agreement::also_here : Agreement::as_known;
   if (sighting.seen != Seen::right) return Agreement::not_answered;
+  const bool applies = std::any_of(known.begin(), known.end(), [&](const auto& bug) { return bug.id == sighting.bug; });
   return applies ? Agreement::not_shown : Agreement::as_known;
 }
 

@@ -21,8 +21,9 @@ enum class Agreement {
   not_answered,  ///< refused, or not run
 };
 
-/// `applies`: whether the entry is among the result's warnings.
-Agreement agreement_of(const rules::BugSighting& sighting, bool applies);
+/// `known`: the bugs that concern the experiment's config on that cuDNN and GPU. One of another name explains what is
+/// seen, too.
+Agreement agreement_of(const rules::BugSighting& sighting, const std::vector<rules::KnownBug>& known);
 
 }  // namespace attnprobe::campaign
 
