@@ -28,7 +28,7 @@ std::string breach(const EngineConfigFindings& config, const Constraints& constr
   if (constraints.deterministic && has_note(config, "NONDETERMINISTIC"))
     return "cuDNN notes that it is NONDETERMINISTIC";
   for (const auto& note : constraints.notes)
-    if (!has_note(config, note)) return fmt::format("it has not the note {}", note);
+    if (!has_note(config, note)) return fmt::format("it does not have the note {}", note);
   return "";
 }
 

@@ -56,7 +56,8 @@ TEST_CASE("bugs of a framework's cuDNN on a GPU are those whose conditions may h
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
   std::set<std::string> ids;
-  for (const Json& bug : run.json()["bugs"]) ids.insert(bug["id"].get<std::string>());
+  const Json report = run.json();
+  for (const Json& bug : report["bugs"]) ids.insert(bug["id"].get<std::string>());
   CHECK(ids.contains("bprop_negative_lse_hopper"));
   CHECK_FALSE(ids.contains("decode_kv_heads_blackwell"));
   CHECK_FALSE(ids.contains("9_14_0_window"));
@@ -70,7 +71,8 @@ TEST_CASE("an experiment on a simulated GPU shows what crashes or does not compi
   const Run run = run_attnprobe("bugs run fp8_sink_hopper bprop_document --target h200 --format json");
   INFO(run.out << run.err);
   std::map<std::string, Json> seen;
-  for (const Json& experiment : run.json()["experiments"]) seen[experiment["bug"].get<std::string>()] = experiment;
+  const Json report = run.json();
+  for (const Json& experiment : report["experiments"]) seen[experiment["bug"].get<std::string>()] = experiment;
   REQUIRE(seen.size() == 2);
   CHECK(seen["bprop_document"]["seen"] == "not_run");  // that it is wrong shows where it runs
   CHECK(seen["bprop_document"]["agreement"] == "not_answered");

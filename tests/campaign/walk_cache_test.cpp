@@ -204,8 +204,8 @@ TEST_CASE("a plan that was compiled for one question is not compiled again for t
   const auto plans_of = [&](probe::Plans plans) {
     options.walk.plans = plans;
     std::vector<probe::PlanFindings> built;
-    for (const auto& config :
-         run_campaign(questions, {*gpu::find("h200")}, options).results.at(0).findings.engine_configs)
+    const auto campaign = run_campaign(questions, {*gpu::find("h200")}, options);
+    for (const auto& config : campaign.results.at(0).findings.engine_configs)
       if (config.plan) built.push_back(*config.plan);
     return built;
   };

@@ -42,7 +42,7 @@ TEST_CASE("each constraint leaves out what breaks it, with what it has and what 
   CHECK(probe::displaced_choice(findings) == &findings.engine_configs[0]);
   CHECK(left_out(deterministic) == Words{"", "", "cuDNN notes that it is NONDETERMINISTIC", ""});
   CHECK(probe::displaced_choice(findings) == nullptr);
-  CHECK(left_out(note)[0] == "it has not the note TENSOR_CORE");
+  CHECK(left_out(note)[0] == "it does not have the note TENSOR_CORE");
   CHECK(left_out(note)[3].empty());
 }
 
@@ -73,10 +73,10 @@ TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not b
   INFO(run.out << run.err);
   CHECK(run.exit_code == 1);
   CHECK(contains(run.out, "root cause: constraint (engine 6, proposed by mode A)"));
-  CHECK(contains(run.out,
-                 "cuDNN supports this graph, but no engine config keeps to what was demanded. The first choice "
-                 "would have been engine 6"));
-  CHECK(contains(run.out, "left out: it has not the note CUBLASLT_DEPENDENCY"));
+  CHECK(contains(run.out, "cuDNN supports this graph, but no engine config keeps to what was demanded."));
+  CHECK(contains(run.out, "been engine 6 KERNEL_CFG=26: it does not have the note CUBLASLT_DEPENDENCY."));
+  CHECK(contains(run.out, "left out: it does not have the note CUBLASLT_DEPENDENCY"));
+  CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // which is told already
 }
 
 TEST_CASE("constraints that mean nothing are refused by name", "[constraints]") {

@@ -87,7 +87,8 @@ TEST_CASE("The schema names every member that a result has, and none that it has
     return names;
   };
   auto expected = keys(definitions["result"]["properties"]);
-  for (const char* absent : {"given", "crash", "log", "by_rule", "from", "frameworks", "frontend_engines", "ways_out"})
+  for (const char* absent :
+       {"given", "crash", "gpu_ms", "log", "by_rule", "from", "frameworks", "frontend_engines", "ways_out"})
     expected.erase(absent);
   CHECK(keys(json) == expected);
   for (const auto& [what, part] :

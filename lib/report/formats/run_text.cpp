@@ -133,7 +133,8 @@ std::string run_notes(const campaign::Result& result, const TextStyle& style) {
   auto say = [&](const std::string& paragraph) {
     if (said.insert(paragraph).second) text += wrapped(paragraph, 2, style.width);
   };
-  if (const auto* choice = probe::displaced_choice(result.findings))
+  if (const auto* choice = probe::displaced_choice(result.findings);
+      choice != nullptr && result.verdict == campaign::Verdict::supported)
     say(fmt::format("the heuristics' first choice, {}, is left out: {}", engine_config_name(*choice),
                     *choice->left_out));
   for (const auto& config : result.findings.engine_configs) {
