@@ -22,7 +22,7 @@ class ReportFiles {
 
   /// How many results there will be.
   void expect(size_t total) { results_.resize(total); }
-  /// Rewrites the files that can be rewritten, at most once a second. One that fails is told once and tried again at the
+  /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. One that fails is told once and tried again at the
   /// end: what was found so far is worth more than the file.
   void add(const campaign::Result& result, size_t index);
   /// Each file once more, those that cannot be taken back last, after `before_streams`. What the first that failed threw,
@@ -38,7 +38,8 @@ class ReportFiles {
 
   std::vector<ReportFile> files_;
   report::Results results_;
-  std::chrono::steady_clock::time_point last_write_ = std::chrono::steady_clock::now();
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point next_write_ = Clock::now() + std::chrono::seconds(1);
 };
 
 }  // namespace attnprobe::app

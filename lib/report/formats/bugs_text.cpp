@@ -24,9 +24,13 @@ std::vector<const BugSighting*> sightings_of(const std::string& bug) {
 // "h200: wrong_result with 9.14.0, 9.19.0; right with 9.26.1"
 std::string seen_text(const std::string& bug) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> by_gpu;
-  for (const auto* sighting : sightings_of(bug))
-    by_gpu[sighting->gpu + (sighting->simulated ? " (simulated)" : "")][std::string(name_of(sighting->seen))].push_back(
-        sighting->cudnn);
+  for (const auto* sighting : sightings_of(bug)) {
+    // Where nothing runs, a plan that is not seen to fail compiles.
+    const bool compiles = sighting->simulated && sighting->seen == rules::Seen::not_run;
+    by_gpu[sighting->gpu + (sighting->simulated ? " (simulated)" : "")]
+          [compiles ? "compiles" : std::string(name_of(sighting->seen))]
+              .push_back(sighting->cudnn);
+  }
   std::vector<std::string> gpus;
   for (const auto& [gpu, by_seen] : by_gpu) {
     std::vector<std::string> words;
