@@ -4,8 +4,10 @@ import base64
 import fcntl
 import json
 import os
+import pathlib
 import select
 import shutil
+import sys
 import tempfile
 import time
 
@@ -236,3 +238,33 @@ class Page:
             elif method == "Network.requestWillBeSent" and params.get("type") != "Document":
                 found.append(f"it asks for {params['request']['url'][:200]}")
         return found
+
+
+class PageTester:
+    """Checks of a page, a line each."""
+
+    def __init__(self, page):
+        self.page, self.failed = page, 0
+
+    def expect(self, what, good, found=""):
+        print(f"  {'ok  ' if good else 'FAIL'} {what}" + ("" if good or found == "" else f": {str(found)[:600]}"))
+        self.failed += not good
+
+    def see(self, expression):
+        return self.page.evaluate(expression)
+
+
+def check_page_of(tester_of):
+    """The whole of a test of the page that is the first argument; `tester_of` makes its tester of (page, url). Gives the exit code: 0 all
+    good, 1 not, 77 no Chromium here."""
+    program = find_chromium()
+    if not program:
+        print(f"{pathlib.Path(sys.argv[0]).stem}: no Chromium here (Debian: apt-get install chromium)", file=sys.stderr)
+        return 77
+    with Browser(program) as browser:
+        page = Page(browser)
+        page.size(1440, 900)
+        tester = tester_of(page, pathlib.Path(sys.argv[1]).resolve().as_uri())
+        tester.run()
+    print(f"{tester.failed} failed" if tester.failed else "all good")
+    return 1 if tester.failed else 0

@@ -13,7 +13,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "dev"))
-from devtools import FAINT, Browser, Page, find_chromium  # noqa: E402
+from devtools import FAINT, PageTester, check_page_of  # noqa: E402
 
 DATA = 'JSON.parse(document.getElementById("data").textContent)'
 COLOUR = """(([map, x, y]) => {
@@ -22,9 +22,10 @@ COLOUR = """(([map, x, y]) => {
 })"""
 
 
-class Tester:
+class Tester(PageTester):
     def __init__(self, page, url):
-        self.page, self.url, self.failed = page, url, 0
+        super().__init__(page)
+        self.url = url
         page.open(url)
         self.data = page.evaluate(DATA)
         # Every point with its place, read by this test and not by the page's own code.
@@ -40,13 +41,6 @@ class Tester:
     def expect_quietly(self, what, good, found=""):
         if not good:
             self.expect(what, good, found)
-
-    def expect(self, what, good, found=""):
-        print(f"  {'ok  ' if good else 'FAIL'} {what}" + ("" if good or found == "" else f": {str(found)[:500]}"))
-        self.failed += not good
-
-    def see(self, expression):
-        return self.page.evaluate(expression)
 
     def colour(self, place):
         return self.see(f"{COLOUR}({json.dumps(place)})")
@@ -137,20 +131,5 @@ class Tester:
         self.expect("no errors on the console, no requests", not complaints, complaints)
 
 
-def main():
-    file = pathlib.Path(sys.argv[1])
-    program = find_chromium()
-    if not program:
-        print("check_map: no Chromium here (Debian: apt-get install chromium)", file=sys.stderr)
-        return 77
-    with Browser(program) as browser:
-        page = Page(browser)
-        page.size(1440, 900)
-        tester = Tester(page, file.resolve().as_uri())
-        tester.run()
-    print(f"{tester.failed} failed" if tester.failed else "all good")
-    return 1 if tester.failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_page_of(Tester))

@@ -14,7 +14,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "dev"))
-from devtools import Browser, Page, find_chromium  # noqa: E402
+from devtools import PageTester, check_page_of  # noqa: E402
 
 # The cells, read by this test and not by the page's own code.
 CELLS = """(() => {
@@ -48,26 +48,20 @@ VIEW = """(() => {
 })()"""
 
 
-class Tester:
+class Tester(PageTester):
     def __init__(self, page, url):
-        self.page, self.url, self.failed = page, url, 0
+        super().__init__(page)
+        self.url = url
         self.open("")
         facts = page.evaluate(CELLS)
         self.versions, self.cells = facts["versions"], facts["cells"]
         self.newest = [cell for cell in self.cells if cell["cudnn"] == self.versions[-1]]
-
-    def expect(self, what, good, found=""):
-        print(f"  {'ok  ' if good else 'FAIL'} {what}" + ("" if good or found == "" else f": {str(found)[:600]}"))
-        self.failed += not good
 
     def equal(self, what, found, wanted):
         self.expect(what, found == wanted, f"{found!r} instead of {wanted!r}")
 
     def open(self, fragment):
         self.page.open(self.url + fragment)
-
-    def see(self, expression):
-        return self.page.evaluate(expression)
 
     def view(self):
         return self.see(VIEW)
@@ -260,20 +254,5 @@ class Tester:
         self.expect("no errors on the console, no requests", not complaints, complaints)
 
 
-def main():
-    file = pathlib.Path(sys.argv[1])
-    program = find_chromium()
-    if not program:
-        print("check_page: no Chromium here (Debian: apt-get install chromium)", file=sys.stderr)
-        return 77
-    with Browser(program) as browser:
-        page = Page(browser)
-        page.size(1440, 900)
-        tester = Tester(page, file.resolve().as_uri())
-        tester.run()
-    print(f"{tester.failed} failed" if tester.failed else "all good")
-    return 1 if tester.failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_page_of(Tester))

@@ -16,7 +16,7 @@ import time
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the scripts
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/dev"))
-from devtools import FAINT, Browser, Page, find_chromium
+from devtools import FAINT, Browser, Page, PageTester, find_chromium
 
 DESKTOP, PHONE = (1280, 900), (390, 844)
 MATRIX = {"targets": ["h200", "t4"], "defaults": {"heads": 8, "seqlen": 256, "head_dim": 64, "expect": "any"},
@@ -44,16 +44,10 @@ def serve(folder):
     return server
 
 
-class Tester:
+class Tester(PageTester):
     def __init__(self, page, folder, pictures):
-        self.page, self.folder, self.pictures, self.failed = page, folder, pictures, 0
-
-    def expect(self, what, good, found=""):
-        print(f"  {'ok  ' if good else 'FAIL'} {what}" + (f": {str(found)[:500]}" if not good else ""))
-        self.failed += not good
-
-    def see(self, expression):
-        return self.page.evaluate(expression)
+        super().__init__(page)
+        self.folder, self.pictures = folder, pictures
 
     def open(self, name):
         self.page.open((self.folder / name.split("#")[0]).as_uri() + ("#" + name.split("#")[1] if "#" in name else ""))
