@@ -70,7 +70,15 @@ function found(query) {
     scored.push([has >= words.length - 0.5 ? score + 1000 : score + 20 * has, section]);
   }
   const all = scored.filter(([score]) => score >= 1000);
-  return (all.length ? all : words.length > 3 ? scored : []).sort((a, b) => b[0] - a[0]).slice(0, MOST);
+  const best = (all.length ? all : words.length > 3 ? scored : []).sort((a, b) => b[0] - a[0]);
+  // A page that says the same in thirty sections hides no other page: each further one of a page counts for less.
+  const before = new Map();
+  for (const one of best) {
+    const page = one[1][0], count = before.get(page) ?? 0;
+    one[0] -= 2 * count;
+    before.set(page, count + 1);
+  }
+  return best.sort((a, b) => b[0] - a[0]).slice(0, MOST);
 }
 
 function marked(text, words) {
