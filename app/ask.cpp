@@ -23,6 +23,7 @@
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
 #include "report_files.hpp"
+#include "unfinished.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::app {
@@ -160,6 +161,20 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
   return paths;
 }
 
+// Where a GPU of this machine is worked with, what is found is worth more than the file that keeps it.
+bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
+  if (walk.plans == probe::Plans::run) return true;
+  return walk.plans == probe::Plans::automatic &&
+         std::any_of(work.groups.begin(), work.groups.end(), [](const campaign::QuestionGroup& group) {
+           return std::any_of(group.targets.begin(), group.targets.end(),
+                              [](const gpu::Target& target) { return target.kind == gpu::Kind::device; });
+         });
+}
+
+bool is_file(const std::string& output) {
+  return !output.empty() && !OutputFile(output).is_stream();
+}
+
 }  // namespace
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
@@ -169,6 +184,10 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   const Work work = plan(options);
   const std::vector<std::string> cudnns = cudnns_of(options, work);
   const size_t total = campaign::cells_of(work.groups) * cudnns.size();
+  std::optional<Unfinished> unfinished;
+  if (options.resume || (runs_plans(options.campaign.walk, work) && is_file(options.output)))
+    unfinished.emplace(options.output, options.resume);
+  if (unfinished) options.campaign.finished = unfinished->findings();
   options.campaign.stop = stop_gently();
   Progress progress(total);
   reports.expect(total);
@@ -192,8 +211,11 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     print_data(render(format_called(options.format, "--format"), document));
   }
   if (failure) std::rethrow_exception(failure);
-  if (!stop_asked) return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
-  spdlog::warn("stopped: {} of {} results", results.size(), total);
+  if (!stop_asked) {
+    if (unfinished) unfinished->remove();
+    return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
+  }
+  spdlog::warn("stopped: {} of {} results{}", results.size(), total, unfinished ? "; --resume goes on" : "");
   return interrupted;
 }
 
@@ -260,6 +282,18 @@ void add_framework_option(CLI::App& command, std::vector<std::string>& words) {
       ->group("What is asked");
 }
 
+namespace {
+
+std::vector<run::Sanitizer> sanitizers_of(const std::vector<std::string>& words) {
+  std::vector<run::Sanitizer> tools;
+  for (const auto& word : words)
+    if (const auto tool = parse_enum<run::Sanitizer>(word)) tools.push_back(*tool);
+  if (tools.empty()) tools = {run::Sanitizer::memcheck, run::Sanitizer::racecheck, run::Sanitizer::initcheck};
+  return tools;
+}
+
+}  // namespace
+
 void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   add_enum_option(
@@ -275,6 +309,16 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")->group(running);
   command.add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
       ->check(CLI::Range(0, 1'000'000))
+      ->group(running);
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--sanitize",
+          [&run_options](const std::vector<std::string>& words) { run_options.sanitizers = sanitizers_of(words); },
+          "execute each plan under NVIDIA's compute-sanitizer, too: memcheck, racecheck, initcheck, synccheck; comma "
+          "list; alone: the first three")
+      ->delimiter(',')
+      ->expected(0, static_cast<int>(names_of<run::Sanitizer>().size()))
+      ->check(CLI::IsMember(names_of<run::Sanitizer>()))
       ->group(running);
 }
 
@@ -297,7 +341,15 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   command.add_option("--format", options.format, report::format_help())
       ->check(CLI::IsMember(report::format_names()))
       ->group(output);
-  command.add_option("-o,--output", options.output, "file for it; default: standard output")->group(output);
+  auto* file = command.add_option("-o,--output", options.output, "file for it; default: standard output");
+  file->group(output);
+  command
+      .add_flag(
+          "--resume", options.resume,
+          "go on with a run of plans that was stopped or killed and had the same -o: what it had found is not asked "
+          "again")
+      ->needs(file)
+      ->group(output);
   command.add_option("--report", options.reports, "further reports, FORMAT=FILE")->group(output);
   command
       .add_option("--errata", options.errata,

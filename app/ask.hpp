@@ -21,6 +21,7 @@ struct AskOptions {
   std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
   campaign::CampaignOptions campaign;
   bool verbose = false;
+  bool resume = false;  ///< with what an interrupted run with the same `output` had found
 };
 
 /// The options that these commands share. `default_target` says what is asked without --target.

@@ -55,7 +55,7 @@ Outcome outcome_of(const report::CellAnswer& answer) {
   outcome.lacks_memory = answer.environment_broken && answer.category == name_of(diagnose::Category::memory);
   outcome.met = answer.met;
   for (const auto& engine : answer.engines) {
-    outcome.has_wrong_plan = outcome.has_wrong_plan || engine.run == "wrong_result";
+    outcome.has_wrong_plan = outcome.has_wrong_plan || engine.is_wrong;
     outcome.has_lost_plan = outcome.has_lost_plan || engine.run == "crashed" || engine.run == "timeout" ||
                             engine.run == "cuda_error" ||
                             (engine.plan == "failed" && (engine.status == "crashed" || engine.status == "timeout"));

@@ -29,6 +29,7 @@ struct CampaignOptions {
   double timeout_seconds = 120;               ///< for one question on one target
   int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine
   WalkCache* cache = nullptr;                 ///< of answers for simulated targets; none: cuDNN is always asked
+  WalkCache* finished = nullptr;              ///< where whole findings are kept, so that a run can be gone on with
   const std::atomic<bool>* stop = nullptr;    ///< set by a signal handler: no further result is begun
   std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
   worker::Pool* pool = nullptr;  ///< where workers wait for the next campaign; none: they end with this one

@@ -9,6 +9,7 @@
 #include "campaign/other_versions.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "worker/pool.hpp"
+#include "worker/sanitize.hpp"
 #include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
@@ -16,10 +17,17 @@ namespace {
 
 // Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
 void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptions& options) {
-  if (options.walk.plans != probe::Plans::run || worker::test_plans_asked()) return;
+  const bool sanitizes = !options.run.sanitizers.empty();
+  if (sanitizes) worker::sanitizer_program();
+  bool runs = worker::test_plans_asked();
   for (const auto& group : groups)
-    for (const auto& t : group.targets)
-      if (t.kind == gpu::Kind::device) return;
+    for (const auto& t : group.targets) runs = runs || t.kind == gpu::Kind::device;
+  const auto plans = options.walk.plans;
+  if (sanitizes && (!runs || (plans != probe::Plans::run && plans != probe::Plans::automatic)))
+    throw Error(
+        ErrorKind::usage,
+        "--sanitize executes plans, and none is executed here; it needs a --target device:0 and no --plans but run");
+  if (runs || plans != probe::Plans::run) return;
   throw Error(ErrorKind::usage,
               "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
               "build, or a --target device:0");

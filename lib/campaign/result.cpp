@@ -200,7 +200,7 @@ std::string text_of(const FirstVersion& from) {
 bool has_wrong_plan(const Result& result) {
   const auto& configs = result.findings.engine_configs;
   return std::any_of(configs.begin(), configs.end(),
-                     [](const auto& config) { return config.run && config.run->status == RunStatus::wrong_result; });
+                     [](const auto& config) { return config.run && is_wrong(*config.run); });
 }
 
 bool has_lost_plan(const Result& result) {

@@ -9,7 +9,9 @@
 #include <system_error>
 #include <thread>
 
+#include "attention/fields.hpp"
 #include "attention/flop.hpp"
+#include "base/digest.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
 #include "campaign/reproduce.hpp"
@@ -136,8 +138,7 @@ Result TargetRun::run(const Question& question, const Question* next) {
     know_library();
     result.cudnn_version = library_->version;
     result.graph = build_graph(question);
-    walk(result);
-    if (runs_ && question.has_spec() && !result.findings.failure) run_plans(result);
+    find_out(result);
     judge(result);
   } catch (const worker::Stopped& stop) {
     client_.reset();
@@ -172,23 +173,32 @@ build::BuiltGraph TargetRun::build_graph(const Question& question) const {
 }
 
 void TargetRun::open() {
-  if (!client_) client_ = start();
+  if (!client_) client_ = start(&has_waited_);
 }
 
 // A half-open worker (cuDNN loaded, no device) is never taken
 // for one that is ready. Builders start theirs side by side.
-std::unique_ptr<worker::Client> TargetRun::start() {
+std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
   const worker::Client::Seconds timeout(options_.timeout_seconds);
+  if (waited != nullptr) *waited = false;
   if (options_.pool != nullptr)
     if (auto waiting = options_.pool->take(options_.cudnn, target_, timeout, options_.stop); waiting.client) {
       const std::lock_guard lock(mutex_);
       library_ = waiting.library;
+      if (waited != nullptr) *waited = true;
       return std::move(waiting.client);
     }
   auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop);
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;
+  return client;
+}
+
+std::unique_ptr<worker::Client> TargetRun::start_under(const std::vector<std::string>& under) const {
+  const worker::Client::Seconds timeout(options_.timeout_seconds);
+  auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop, under);
+  client->open(options_.cudnn, target_);
   return client;
 }
 
@@ -210,18 +220,29 @@ std::string TargetRun::command(const std::string& question) {
   return reproduce_command(question, target_, cudnn_word_);
 }
 
-probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+// A worker that was killed while it waited in the pool, and is only now seen to be gone, says nothing: the next one is
+// asked.
+probe::WalkFindings TargetRun::ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const auto next = [this] { return announcement(); };
-  if (cache_ == nullptr) {
+  while (true) {
     open();
-    return client_->walk(graph, options, next);
+    const bool has_waited = std::exchange(has_waited_, false);
+    try {
+      return client_->walk(graph, options, next);
+    } catch (const worker::WorkerLost& lost) {
+      if (!has_waited || !lost.is_from_outside() || stopped()) throw;
+      client_.reset();
+    }
   }
+}
+
+probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  if (cache_ == nullptr) return ask_worker(graph, options);
   const std::string key = cache_->key(graph, target_, options_.cudnn, options);
   // What the worker was told to walk already is its to answer, though another process may have stored it since.
   if (std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
-  open();
-  probe::WalkFindings findings = client_->walk(graph, options, next);
+  probe::WalkFindings findings = ask_worker(graph, options);
   cache_->store(key, findings);
   return findings;
 }
@@ -240,6 +261,29 @@ std::string TargetRun::announcement() try {
   return worker::Client::walk_request(built.graph, options);
 } catch (const Error&) {
   return "";  // its own turn will say so
+}
+
+// Everything that the findings depend on, but for the time and what else the GPU does. Lengths are in the config alone.
+std::string TargetRun::name_finished(const Result& result) const {
+  const auto& [workspace, notes, deterministic] = options_.constraints;
+  const std::string walk =
+      options_.finished->key(result.graph.graph, target_, options_.cudnn, walk_of(result.graph, walk_));
+  return digest(fmt::format("{}\n{}\n{}\n{}\n{} {} {}", walk, target_.uuid,
+                            result.has_spec() ? to_json(result.config.spec).dump() : "", Json(options_.run).dump(),
+                            workspace.value_or(-1), Json(notes).dump(), deterministic));
+}
+
+// What a run that was interrupted had finished is not asked again.
+void TargetRun::find_out(Result& result) {
+  const std::string name = options_.finished != nullptr ? name_finished(result) : "";
+  if (!name.empty())
+    if (auto known = options_.finished->find(name)) {
+      result.findings = std::move(*known);
+      return;
+    }
+  walk(result);
+  if (runs_ && result.has_spec() && !result.findings.failure) run_plans(result);
+  if (!name.empty() && !stopped()) options_.finished->store(name, result.findings);
 }
 
 void TargetRun::walk(Result& result) {
@@ -284,6 +328,7 @@ void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options
 worker::PlanWork TargetRun::plan_work(Result& result) {
   worker::PlanWork work{result.findings, result.graph.graph,          client_, [this] { return start(); }, share_.gpu,
                         share_.builders, [this] { return stopped(); }};
+  work.start_under = [this](const std::vector<std::string>& under) { return start_under(under); };
   if (cache_ == nullptr) return work;
   const std::string about = cache_->key(result.graph.graph, target_, options_.cudnn, {});
   work.look_up = [this, about](probe::EngineConfigFindings& config) {

@@ -36,13 +36,17 @@ class TargetRun {
 
  private:
   void open();
-  std::unique_ptr<worker::Client> start();
+  std::unique_ptr<worker::Client> start(bool* waited = nullptr);
+  std::unique_ptr<worker::Client> start_under(const std::vector<std::string>& under) const;
   void know_library();
   std::string command(const std::string& question);
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
   build::BuiltGraph build_graph(const Question& question) const;
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
+  probe::WalkFindings ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options);
   std::string announcement();
+  std::string name_finished(const Result& result) const;
+  void find_out(Result& result);
   void walk(Result& result);
   void walk_and_build(Result& result, const probe::WalkOptions& options);
   worker::PlanWork plan_work(Result& result);
@@ -61,6 +65,7 @@ class TargetRun {
   std::string announced_key_;   // in the cache, of the walk that the worker goes on with
   WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
   std::unique_ptr<worker::Client> client_;
+  bool has_waited_ = false;  // client_ comes from the pool, and was asked nothing since
   std::mutex mutex_;
   std::optional<cudnn::LibraryInfo> library_;
 };

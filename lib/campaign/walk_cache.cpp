@@ -12,6 +12,7 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
+#include "base/text.hpp"
 #include "base/trust.hpp"
 #include "campaign/cache_database.hpp"
 #include "campaign/library_files.hpp"
@@ -123,7 +124,7 @@ std::optional<Json> WalkCache::State::answer(const std::string& key) {
 }
 
 void WalkCache::State::put_answer(const std::string& key, const Json& answer) {
-  put("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, packed(answer.dump()));
+  put("INSERT OR REPLACE INTO answers VALUES (?, ?)", key, packed(json_text(answer)));
 }
 
 std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {

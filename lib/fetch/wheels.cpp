@@ -36,6 +36,7 @@ else:
     if have: request.add_header("Range", "bytes=%d-" % have)
     with urllib.request.urlopen(request, timeout=60) as answer, open(file, "ab" if answer.status == 206 else "wb") as out:
         while piece := answer.read(1 << 20): out.write(piece)
+        if answer.length: sys.exit("the connection ended early")  # which read() does not say
 )";
 
 // A program that brings an address, and how it is called: to its output, or into a file that is gone on with.
@@ -182,8 +183,9 @@ fs::path download(const Wheel& wheel, const fs::path& folder, const OnBytes& on_
       };
       const CommandEnd end = run_command(words_to_bring(wheel.url, part.string()), waiting);
       const bool has_all = wheel.bytes > 0 && size_of_file(part) == wheel.bytes;
-      if (end.status != 0 && !has_all) {
-        said = last_line(end.err);
+      const bool lacks_some = wheel.bytes > 0 && size_of_file(part) < wheel.bytes;
+      if (lacks_some || (end.status != 0 && !has_all)) {
+        said = end.status == 0 ? "the connection ended early" : last_line(end.err);
         // A server that goes on with nothing (curl's 33), or a part that is longer than the whole.
         if (end.status == 33 || (wheel.bytes > 0 && size_of_file(part) > wheel.bytes)) fs::remove(part);
         continue;

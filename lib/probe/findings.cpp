@@ -12,6 +12,12 @@ bool ran(const RunFindings& run) {
   return run.status == RunStatus::ok || run.status == RunStatus::not_verified;
 }
 
+bool is_wrong(const RunFindings& run) {
+  return run.status == RunStatus::wrong_result ||
+         std::any_of(run.sanitized.begin(), run.sanitized.end(),
+                     [](const auto& under) { return under.status == SanitizerStatus::errors; });
+}
+
 PlanOutcome outcome_of(const PlanFindings& plan) {
   if (plan.status == "CUDNN_STATUS_SUCCESS") return PlanOutcome::built;
   // What the null driver calls its errors (gpu/null_driver.c), in a reason of cuDNN.

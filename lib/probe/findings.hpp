@@ -151,6 +151,8 @@ bool has_working_config(const WalkFindings& findings);
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end and nothing is known to be wrong with what it computed.
 bool ran(const RunFindings& run);
+/// Whether it computed something wrong, or a sanitizer found errors.
+bool is_wrong(const RunFindings& run);
 /// By the first mode of the options, named ones before all, that proposes it and its rank there; what was found outside
 /// the heuristics comes last. A walk does this at its end; the findings of one that was lost are as they came.
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);

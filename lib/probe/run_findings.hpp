@@ -28,6 +28,13 @@ enum class TimeStatus {
   no_accepted_samples,
 };
 
+enum class SanitizerStatus {
+  clean,
+  errors,
+  timeout,  ///< not done within the time for one plan
+  failed,   ///< the tool told nothing of the plan: `message` says why
+};
+
 }  // namespace attnprobe::probe
 
 namespace attnprobe {
@@ -53,12 +60,22 @@ struct EnumNames<probe::TimeStatus> {
       {probe::TimeStatus::no_accepted_samples, "no_accepted_samples"},
   }};
 };
+template <>
+struct EnumNames<probe::SanitizerStatus> {
+  static constexpr std::array<std::pair<probe::SanitizerStatus, std::string_view>, 4> table{{
+      {probe::SanitizerStatus::clean, "clean"},
+      {probe::SanitizerStatus::errors, "errors"},
+      {probe::SanitizerStatus::timeout, "timeout"},
+      {probe::SanitizerStatus::failed, "failed"},
+  }};
+};
 }  // namespace attnprobe
 
 namespace attnprobe::probe {
 
 ATTNPROBE_JSON_ENUM(RunStatus)
 ATTNPROBE_JSON_ENUM(TimeStatus)
+ATTNPROBE_JSON_ENUM(SanitizerStatus)
 
 /// One output tensor against the reference.
 struct OutputFindings {
@@ -94,6 +111,24 @@ struct KernelLaunch {
 };
 ATTNPROBE_JSON(KernelLaunch, name, grid, block, dynamic_shared_memory_bytes, registers, median_ms)
 
+/// Reports of compute-sanitizer that are alike: the same words about the same kernel.
+struct SanitizerError {
+  std::string what;    ///< "Invalid __global__ read of size 16 bytes"
+  std::string kernel;  ///< "" where it names none
+  int64_t count = 0;   ///< of those that it printed
+};
+ATTNPROBE_JSON(SanitizerError, what, kernel, count)
+
+/// One plan executed under one tool of compute-sanitizer, in a process of its own.
+struct SanitizerFindings {
+  std::string tool;  ///< "memcheck"
+  SanitizerStatus status = SanitizerStatus::failed;
+  int64_t errors = 0, warnings = 0;   ///< as the tool counts them
+  std::vector<SanitizerError> found;  ///< the most frequent first
+  std::string message;                ///< what went wrong beside; "" for nothing
+};
+ATTNPROBE_JSON(SanitizerFindings, tool, status, errors, warnings, found, message)
+
 /// One plan executed.
 struct RunFindings {
   RunStatus status = RunStatus::not_run;  ///< a plan that differs from run to run is ok: see `deterministic`
@@ -101,14 +136,15 @@ struct RunFindings {
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest of the outputs
   std::string reference;                                        ///< what the outputs were compared with
   std::vector<OutputFindings> outputs;
-  int64_t repeats = 0;                 ///< further runs whose bits were compared with the first
-  std::optional<bool> deterministic;   ///< whether they were equal; null where nothing was repeated
-  std::string data;                    ///< regime of the input data
-  bool context_lost = false;           ///< a sticky CUDA error: this process can run nothing more
-  std::vector<KernelLaunch> launches;  ///< in order; empty where the plan cannot be captured into a CUDA graph
+  int64_t repeats = 0;                       ///< further runs whose bits were compared with the first
+  std::optional<bool> deterministic;         ///< whether they were equal; null where nothing was repeated
+  std::string data;                          ///< regime of the input data
+  bool context_lost = false;                 ///< a sticky CUDA error: this process can run nothing more
+  std::vector<KernelLaunch> launches;        ///< in order; empty where the plan cannot be captured into a CUDA graph
+  std::vector<SanitizerFindings> sanitized;  ///< where that was asked for
 };
 ATTNPROBE_JSON(RunFindings, status, message, max_abs_err, max_rel_err, relative_l2, reference, outputs, repeats,
-               deterministic, data, context_lost, launches)
+               deterministic, data, context_lost, launches, sanitized)
 
 /// How one plan was timed. Times of the GPU, by CUDA events, launch overhead excluded; milliseconds.
 struct TimeFindings {

@@ -20,6 +20,14 @@ enum class DataRegime {
 
 enum class Timing { none, fast, standard };
 
+/// What NVIDIA's compute-sanitizer looks for in a plan.
+enum class Sanitizer {
+  memcheck,   ///< addresses out of bounds or misaligned
+  racecheck,  ///< shared memory that is written and read without order
+  initcheck,  ///< global memory that is read and was never written
+  synccheck,  ///< barriers that some threads of a block do not reach
+};
+
 }  // namespace attnprobe::run
 
 namespace attnprobe {
@@ -42,12 +50,22 @@ struct EnumNames<run::Timing> {
       {run::Timing::standard, "standard"},
   }};
 };
+template <>
+struct EnumNames<run::Sanitizer> {
+  static constexpr std::array<std::pair<run::Sanitizer, std::string_view>, 4> table{{
+      {run::Sanitizer::memcheck, "memcheck"},
+      {run::Sanitizer::racecheck, "racecheck"},
+      {run::Sanitizer::initcheck, "initcheck"},
+      {run::Sanitizer::synccheck, "synccheck"},
+  }};
+};
 }  // namespace attnprobe
 
 namespace attnprobe::run {
 
 ATTNPROBE_JSON_ENUM(DataRegime)
 ATTNPROBE_JSON_ENUM(Timing)
+ATTNPROBE_JSON_ENUM(Sanitizer)
 
 struct RunOptions {
   DataRegime data = DataRegime::normal;
@@ -60,8 +78,9 @@ struct RunOptions {
   double flop = 0, bytes = 0;                  ///< of one run, for rates
   std::string data_type = "f16";               ///< of the matrix products, for the peak
   std::vector<int64_t> seqlens_q, seqlens_kv;  ///< where the config gives them
+  std::vector<Sanitizer> sanitizers;           ///< each plan is executed under these, too
 };
 ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type, seqlens_q,
-               seqlens_kv)
+               seqlens_kv, sanitizers)
 
 }  // namespace attnprobe::run

@@ -37,8 +37,11 @@ Environment environment_for(const gpu::Target& target) {
   return changes;
 }
 
-std::unique_ptr<Process> start(const std::string& program, const Environment& environment) {
-  return std::make_unique<Process>(std::vector<std::string>{worker_program(program), "worker"}, environment);
+std::unique_ptr<Process> start(const std::string& program, const Environment& environment,
+                               const std::vector<std::string>& under = {}) {
+  std::vector<std::string> words = under;
+  words.insert(words.end(), {worker_program(program), "worker"});
+  return std::make_unique<Process>(words, environment, !under.empty());
 }
 
 std::atomic<bool> this_program_serves{false};
@@ -112,8 +115,9 @@ WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std
       output(std::move(output_)),
       findings(std::move(findings_)) {}
 
-Client::Client(const gpu::Target& target, Seconds timeout, const std::string& program, const std::atomic<bool>* stop)
-    : timeout_(timeout), stop_(stop), process_(start(program, environment_for(target))) {}
+Client::Client(const gpu::Target& target, Seconds timeout, const std::string& program, const std::atomic<bool>* stop,
+               const std::vector<std::string>& under)
+    : timeout_(timeout), stop_(stop), process_(start(program, environment_for(target), under)) {}
 
 Client::Client(Seconds timeout, const std::string& program)
     : timeout_(timeout), process_(start(program, quiet_cudnn())) {}
@@ -215,6 +219,20 @@ void Client::prepare() {
 
 void Client::rest() {
   request({{"do", "rest"}}, "rest");
+}
+
+void Client::end() {
+  process_->end_messages();
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+  Message message;
+  const Process::Read read = process_->receive(message, deadline, stop_);
+  const bool timed_out = read != Process::Read::ended;
+  if (timed_out) process_->kill();
+  if (read == Process::Read::stopped) throw Stopped();
+  const ProcessEnd end = process_->wait();
+  if (timed_out || end.signalled || end.code != 0)
+    throw WorkerLost(timed_out, end, "its end", process_->output_tail(), std::nullopt);
 }
 
 std::string Client::device_properties() {

@@ -59,8 +59,9 @@ class Client {
   /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
   /// `program` as for worker_program().
   /// `stop`, if not nullptr, outlives it; once it is set, a worker that does not answer soon is killed.
+  /// `under`: a command that gets the worker's command line as its last arguments and starts it.
   Client(const gpu::Target& target, Seconds timeout, const std::string& program = "",
-         const std::atomic<bool>* stop = nullptr);
+         const std::atomic<bool>* stop = nullptr, const std::vector<std::string>& under = {});
   /// A worker that sees the machine as it is.
   explicit Client(Seconds timeout, const std::string& program = "");
 
@@ -86,6 +87,9 @@ class Client {
   void prepare();
   /// Gives the GPU's memory back, but for the plans that it built.
   void rest();
+  /// Ends it in order, and whatever it was started under, and waits for that. Nothing can be asked afterwards. Throws
+  /// WorkerLost where that does not end in time or fails, Stopped.
+  void end();
   std::string device_properties();
 
  private:

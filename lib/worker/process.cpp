@@ -109,6 +109,26 @@ class FileActions {
   posix_spawn_file_actions_t actions_{};
 };
 
+class SpawnAttributes {
+ public:
+  explicit SpawnAttributes(bool own_group) {
+    check(posix_spawnattr_init(&attributes_));
+    if (own_group) check(posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP));
+  }
+  ~SpawnAttributes() { posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  static void check(int error) {
+    if (error != 0) fail("posix_spawnattr", error);
+  }
+
+  posix_spawnattr_t attributes_{};
+};
+
 // Those that end a process; glibc's sigabbrev_np came with 2.32.
 const char* signal_name(int number) {
   constexpr std::pair<int, const char*> names[]{
@@ -132,7 +152,8 @@ bool ProcessEnd::is_from_outside() const {
 }
 
 Process::Process(const std::vector<std::string>& arguments,
-                 const std::vector<std::pair<std::string, std::optional<std::string>>>& environment) {
+                 const std::vector<std::pair<std::string, std::optional<std::string>>>& environment, bool is_tree)
+    : is_tree_(is_tree) {
   Pair sockets = socket_pair(), output = pipe_pair();
   socket_ = std::move(sockets.first);
   const FileDescriptor child_end = moved(sockets.second), child_output = moved(output.second);
@@ -150,8 +171,9 @@ Process::Process(const std::vector<std::string>& arguments,
 
   std::vector<std::string> words = arguments;
   std::vector<std::string> variables = changed_environment(environment);
-  const int error =
-      posix_spawn(&pid_, words[0].c_str(), actions.get(), nullptr, pointers(words).data(), pointers(variables).data());
+  const SpawnAttributes attributes(is_tree);
+  const int error = posix_spawn(&pid_, words[0].c_str(), actions.get(), attributes.get(), pointers(words).data(),
+                                pointers(variables).data());
   if (error != 0) {
     pid_ = -1;
     fail(arguments[0], error);
@@ -240,7 +262,11 @@ bool Process::is_there() const {
 }
 
 void Process::kill() {
-  if (pid_ > 0 && !end_) ::kill(pid_, SIGKILL);
+  if (pid_ > 0 && !end_) ::kill(is_tree_ ? -pid_ : pid_, SIGKILL);
+}
+
+void Process::end_messages() {
+  shutdown(socket_.get(), SHUT_WR);
 }
 
 ProcessEnd Process::wait() {

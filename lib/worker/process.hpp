@@ -36,9 +36,10 @@ class Process {
   static constexpr int child_socket = 3, child_notes = 4;
 
   /// Starts `arguments[0]`; `environment` changes the parent's:
-  /// a value sets, std::nullopt unsets. Throws Error(environment).
+  /// a value sets, std::nullopt unsets. `is_tree`: the program starts others, which kill() ends with it; a terminal's
+  /// signals do not reach them. Throws Error(environment).
   Process(const std::vector<std::string>& arguments,
-          const std::vector<std::pair<std::string, std::optional<std::string>>>& environment);
+          const std::vector<std::pair<std::string, std::optional<std::string>>>& environment, bool is_tree = false);
   /// Kills the child if it is still there.
   ~Process();
   Process(const Process&) = delete;
@@ -55,6 +56,8 @@ class Process {
   Read receive(Message& message, std::chrono::steady_clock::time_point deadline,
                const std::atomic<bool>* stop = nullptr);
 
+  /// No further message will be sent: a worker ends in order.
+  void end_messages();
   /// Whether the child still holds its end of the socket.
   bool is_there() const;
   void kill();
@@ -69,6 +72,7 @@ class Process {
   void drain_output();
 
   pid_t pid_ = -1;
+  bool is_tree_ = false;
   FileDescriptor socket_, output_pipe_, notes_file_;
   MessageBuffer messages_;
   std::string output_;

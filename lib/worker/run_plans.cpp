@@ -9,6 +9,8 @@
 #include <optional>
 #include <thread>
 
+#include "worker/sanitize.hpp"
+
 namespace attnprobe::worker {
 namespace {
 
@@ -187,6 +189,10 @@ void run_plans(const PlanWork& work, const run::RunOptions& options) {
     } catch (const WorkerLost&) {
       own.reset();
     }
+  for (auto* config : waiting)
+    for (const auto tool : options.sanitizers)
+      if (config->run && !work.stop())
+        config->run->sanitized.push_back(sanitize(tool, work.start_under, json, *config, options));
   work.findings.gpu_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 

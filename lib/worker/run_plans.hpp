@@ -13,6 +13,9 @@ namespace attnprobe::worker {
 /// Starts a worker that is ready for the target; throws WorkerLost or Error where none will start.
 using StartWorker = std::function<std::unique_ptr<Client>()>;
 
+/// The same under another command (Client's `under`).
+using StartWorkerUnder = std::function<std::unique_ptr<Client>(const std::vector<std::string>& under)>;
+
 /// The plans of one graph, and who builds them.
 struct PlanWork {
   probe::WalkFindings& findings;
@@ -24,6 +27,7 @@ struct PlanWork {
   std::function<bool()> stop = [] { return false; };            ///< asked before each plan
   std::function<void(probe::EngineConfigFindings&)> look_up{};  ///< fills in a plan that was built before; may be empty
   std::function<void(const probe::EngineConfigFindings&)> remember{};  ///< told of each that was built; may be empty
+  StartWorkerUnder start_under{};                                      ///< for run::RunOptions::sanitizers
 };
 
 /// Builds those of probe::next_plan(). A plan that takes its process down costs itself alone. Throws WorkerLost for a

@@ -12,34 +12,11 @@
 #include "base/trust.hpp"
 #include "catch.hpp"
 #include "support.hpp"
+#include "variable.hpp"
 
 namespace attnprobe::test::limits_test {
 
 namespace {
-
-// A variable of the environment for a scope.
-class Variable {
- public:
-  Variable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) before_ = before;
-    if (value == nullptr)
-      unsetenv(name);
-    else
-      setenv(name, value, 1);
-  }
-  ~Variable() {
-    if (before_)
-      setenv(name_, before_->c_str(), 1);
-    else
-      unsetenv(name_);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 // `mebibytes` of zeros as xz, made of one block that is repeated: xz files may follow each other.
 std::string packed_zeros(size_t mebibytes) {

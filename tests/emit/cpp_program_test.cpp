@@ -103,9 +103,15 @@ void check_program(const Result& result, const Run& run) {
   CHECK(run.exit_code == (expected.supported.empty() ? 1 : 0));
 }
 
+// Where the loader finds cuDNN and, to compile, NVRTC with what it opens by bare name; pip has that elsewhere.
+std::string library_folders() {
+  const fs::path folder = fs::path(cudnn_path()).parent_path();
+  return fmt::format("{0}:{0}/../../cu13/lib:{0}/../../cuda_nvrtc/lib", folder.string());
+}
+
 Run run_program(const fs::path& program, const std::string& options = "") {
-  return shell(program.string() + options, {{"LD_PRELOAD", ATTNPROBE_TEST_NULL_DRIVER},
-                                            {"LD_LIBRARY_PATH", fs::path(cudnn_path()).parent_path().string()}});
+  return shell(program.string() + options,
+               {{"LD_PRELOAD", ATTNPROBE_TEST_NULL_DRIVER}, {"LD_LIBRARY_PATH", library_folders()}});
 }
 
 // As many at a time as the machine has cores: a compiler takes a second each.

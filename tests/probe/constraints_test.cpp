@@ -1,6 +1,8 @@
 // The asker's own limits: what remains, what would have been taken, and what is said where nothing remains.
 #include "probe/constraints.hpp"
 
+#include <fmt/format.h>
+
 #include "support.hpp"
 
 namespace attnprobe::test::constraints_test {

@@ -9,6 +9,7 @@
 #include "run/device/cuda.hpp"
 #include "run/problem.hpp"
 #include "small_random_config.hpp"
+#include "variable.hpp"
 
 namespace attnprobe::test::problem_test {
 
@@ -386,6 +387,31 @@ TEST_CASE("small numbers go to their types and back", "[run]") {
     if (e5m2 - e5m2 == 0) CHECK(encode(e5m2, 5, 2, true, true) % 128 == bits % 128);
   }
   for (unsigned bits = 0; bits < 0x7c00; ++bits) CHECK(encode(decode(bits, 5, 10, true), 5, 10, true, false) == bits);
+}
+
+TEST_CASE("compiled kernels are kept for the next process, and only whole ones are believed", "[run]") {
+  const TemporaryFolder folder;
+  const Variable cache("XDG_CACHE_HOME", folder.path().c_str());
+  int compiled = 0;
+  const auto kernels = [&] {
+    const auto code = run::cached_kernels(90, [&](int sm) {
+      const std::string text = fmt::format("code for sm_{}, made {} times", sm, ++compiled);
+      return std::vector<char>(text.begin(), text.end());
+    });
+    return std::string(code.begin(), code.end());
+  };
+  CHECK(kernels() == "code for sm_90, made 1 times");
+  CHECK(kernels() == "code for sm_90, made 1 times");
+  std::filesystem::path file;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "attnprobe/kernels"))
+    if (entry.path().extension() == ".cubin") file = entry.path();
+  REQUIRE(file.filename().string().starts_with("sm_90-"));
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  CHECK(kernels() == "code for sm_90, made 2 times");
+  std::filesystem::permissions(file, std::filesystem::perms::all);  // anybody may have written it
+  CHECK(kernels() == "code for sm_90, made 3 times");
+  const Variable no_cache("XDG_CACHE_HOME", nullptr), no_home("HOME", nullptr);
+  CHECK(kernels() == "code for sm_90, made 4 times");
 }
 
 TEST_CASE("the kernels compile for every architecture that cuDNN's attention runs on", "[run][slow]") {

@@ -64,6 +64,27 @@ std::string launch_text(const probe::KernelLaunch& launch) {
   return text;
 }
 
+// "memcheck: 12 errors: 12 times Invalid __global__ read of size 16 bytes, in cudnn_generated_…"
+std::string sanitizer_text(const probe::SanitizerFindings& under) {
+  using probe::SanitizerStatus;
+  std::string text = under.tool + ": ";
+  if (under.status == SanitizerStatus::clean) text += "no errors";
+  if (under.status == SanitizerStatus::errors)
+    text += fmt::format("{} error{}", under.errors, under.errors == 1 ? "" : "s");
+  if (under.status == SanitizerStatus::timeout) text += "not done in time";
+  if (under.status == SanitizerStatus::failed) text += "it told nothing";
+  if (under.warnings > 0) text += fmt::format(", {} warnings", under.warnings);
+  constexpr size_t most = 3;
+  for (size_t i = 0; i < std::min(most, under.found.size()); ++i) {
+    const auto& error = under.found[i];
+    text += fmt::format("{} {} times {}", i == 0 ? ":" : ";", error.count, error.what);
+    if (!error.kernel.empty()) text += ", in " + error.kernel;
+  }
+  if (under.found.size() > most) text += fmt::format("; {} further kinds", under.found.size() - most);
+  if (!under.message.empty()) text += "; " + under.message;
+  return text;
+}
+
 }  // namespace
 
 std::string kernel_notes(const campaign::Result& result, const TextStyle& style) {
@@ -144,6 +165,9 @@ std::string run_notes(const campaign::Result& result, const TextStyle& style) {
     if (config.run->deterministic == false && !is_noted(config))
       say(fmt::format("! {}: results differ from run to run, and cuDNN has no NONDETERMINISTIC note for it",
                       engine_config_name(config)));
+    for (const auto& under : config.run->sanitized)
+      say(fmt::format("{}{}: {}", under.status == probe::SanitizerStatus::clean ? "" : "! ", engine_config_name(config),
+                      sanitizer_text(under)));
     if (config.time)
       for (const auto& advice : config.time->advice)
         // Noise and outliers that did not spoil the figure are in the JSON report.

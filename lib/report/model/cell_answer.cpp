@@ -58,7 +58,12 @@ CellEngine engine_of(const JsonView& config) {
       engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
     if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
   }
-  if (run) engine.run = run->text_or("status", "");
+  if (run) {
+    engine.run = run->text_or("status", "");
+    engine.is_wrong = engine.run == name_of(probe::RunStatus::wrong_result);
+    for (const JsonView& under : run->elements_or_none("sanitized"))
+      engine.is_wrong = engine.is_wrong || under.text_or("status", "") == name_of(probe::SanitizerStatus::errors);
+  }
   if (time) {
     for (const Measurement& measured : measurements())
       if (const auto value = time->optional_number(std::string(measured.key)))

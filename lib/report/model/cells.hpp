@@ -21,6 +21,7 @@ struct CellEngine {
   std::string status, reason;  ///< why not; of the plan where that failed
   std::optional<int64_t> workspace_bytes;
   std::string plan, run;  ///< "built", "failed", "ok", "wrong_result", …; "" where not asked for
+  bool is_wrong = false;  ///< what ran computed something wrong, or a sanitizer found errors
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
 

@@ -1,12 +1,24 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nvrtc.h>
+#include <sys/file.h>
 
+#include <algorithm>
 #include <array>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
 
+#include "base/digest.hpp"
 #include "base/dynamic_library.hpp"
 #include "base/embedded.hpp"
 #include "base/enum_names.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
+#include "base/output_file.hpp"
+#include "base/trust.hpp"
 #include "cudnn/cuda_libraries.hpp"
 #include "graph/modes.hpp"
 #include "run/device/cuda.hpp"
@@ -26,6 +38,7 @@ struct NvrtcApi {
   decltype(&::nvrtcGetCUBIN) code = nullptr;
   decltype(&::nvrtcGetProgramLogSize) log_size = nullptr;
   decltype(&::nvrtcGetProgramLog) log = nullptr;
+  decltype(&::nvrtcVersion) version = nullptr;
 };
 
 NvrtcApi load_nvrtc() {
@@ -39,6 +52,7 @@ NvrtcApi load_nvrtc() {
   library.bind("nvrtcGetCUBIN", api.code);
   library.bind("nvrtcGetProgramLogSize", api.log_size);
   library.bind("nvrtcGetProgramLog", api.log);
+  library.bind("nvrtcVersion", api.version);
   return api;
 }
 
@@ -60,7 +74,68 @@ std::string source() {
   return text;
 }
 
+// Infinities and NaN must stay what they are, and numbers below the normal ones too.
+std::array<std::string, 4> options_for(int sm) {
+  return {fmt::format("--gpu-architecture=sm_{}", sm), "--std=c++17", "--fmad=true", "--ftz=false"};
+}
+
+// ---- the file that keeps them: a digest of the code, then the code
+
+namespace fs = std::filesystem;
+
+constexpr size_t digest_length = 32;
+
+std::optional<fs::path> kept_file(int sm) {
+  const auto cache = user_cache_folder();
+  if (!cache) return std::nullopt;
+  const NvrtcApi api = load_nvrtc();
+  int major = 0, minor = 0;
+  if (api.version(&major, &minor) != NVRTC_SUCCESS) return std::nullopt;
+  const std::string made_of =
+      fmt::format("{}\n{}\nNVRTC {}.{}", source(), fmt::join(options_for(sm), " "), major, minor);
+  return *cache / "attnprobe/kernels" / fmt::format("sm_{}-{}.cubin", sm, digest(made_of));
+}
+
+std::vector<char> kept_kernels(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in || why_not_believed(file)) return {};
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (bytes.size() <= digest_length) return {};
+  const std::string_view code = std::string_view(bytes).substr(digest_length);
+  if (digest(code) != std::string_view(bytes).substr(0, digest_length)) return {};
+  return {code.begin(), code.end()};
+}
+
+// Those of another source or NVRTC for the same GPU are of no use any more.
+void keep_kernels(const fs::path& file, const std::vector<char>& code) {
+  const std::string_view bytes(code.data(), code.size());
+  OutputFile(file).replace(digest(bytes) + std::string(bytes));
+  const std::string name = file.filename();
+  const std::string of_gpu = name.substr(0, name.find('-') + 1);
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(file.parent_path(), ignored))
+    if (const std::string other = entry.path().filename(); other.starts_with(of_gpu) && other != name)
+      fs::remove(entry.path(), ignored);
+}
+
 }  // namespace
+
+std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(int)>& compile) {
+  const auto file = kept_file(sm);
+  if (!file) return compile(sm);
+  if (auto code = kept_kernels(*file); !code.empty()) return code;
+  std::error_code ignored;
+  fs::create_directories(file->parent_path(), ignored);
+  const FileDescriptor lock(open((file->parent_path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock || flock(lock.get(), LOCK_EX) != 0) return compile(sm);
+  if (auto code = kept_kernels(*file); !code.empty()) return code;  // made while this process waited
+  std::vector<char> code = compile(sm);
+  try {
+    keep_kernels(*file, code);
+  } catch (const Error&) {  // a full disk costs the next process the same seconds
+  }
+  return code;
+}
 
 std::vector<char> compile_kernels(int sm) {
   const NvrtcApi api = load_nvrtc();
@@ -69,9 +144,9 @@ std::vector<char> compile_kernels(int sm) {
     throw Error(ErrorKind::environment, "NVRTC does not start (nvrtcCreateProgram failed)");
   const auto destroy = [&](nvrtcProgram* p) { api.destroy(p); };
   const std::unique_ptr<nvrtcProgram, decltype(destroy)> owner(&program, destroy);
-  const std::string architecture = fmt::format("--gpu-architecture=sm_{}", sm);
-  // Infinities and NaN must stay what they are, and numbers below the normal ones too.
-  const std::array options{architecture.c_str(), "--std=c++17", "--fmad=true", "--ftz=false"};
+  const auto words = options_for(sm);
+  std::array<const char*, words.size()> options{};
+  std::transform(words.begin(), words.end(), options.begin(), [](const std::string& word) { return word.c_str(); });
   if (api.compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
     size_t size = 0;
     api.log_size(program, &size);

@@ -77,8 +77,8 @@ CudaDevice::CudaDevice() : api_(cuda_api()) {
   CUstream stream = nullptr;
   api_.check(api_.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   stream_ = CudaStream(stream);
-  const std::vector<char> code = compile_kernels(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
-                                                 attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+  const std::vector<char> code = cached_kernels(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                                                attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   CUmodule module = nullptr;
   api_.check(api_.cuModuleLoadData(&module, code.data()), "loading attnprobe's kernels");
   module_ = CudaModule(module);

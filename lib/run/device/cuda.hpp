@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda.h>
+#include <functional>
 
 #include <optional>
 #include <string>
@@ -119,5 +120,11 @@ class CudaDevice : public Device {
 /// The machine code of kernels.hpp, what it includes, and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws
 /// Error(environment) if there is no NVRTC, Error(internal) with the compiler's words.
 std::vector<char> compile_kernels(int sm);
+
+/// The same from a file of this user's cache, attnprobe/kernels/sm_90-….cubin, if one is there that this source, these
+/// options and this NVRTC made; else compiled, by one process at a time, and kept there: it takes seconds, and as many
+/// processes want it as the machine has cores. Where no such file can be kept or believed, it is compiled. Throws as
+/// compile_kernels(), which a test may replace.
+std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(int)>& compile = compile_kernels);
 
 }  // namespace attnprobe::run

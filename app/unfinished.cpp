@@ -1,0 +1,44 @@
+#include "unfinished.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "base/error.hpp"
+#include "commands.hpp"
+#include "output.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& file) {
+  std::error_code unknown;
+  return fs::exists(file, unknown);
+}
+
+}  // namespace
+
+Unfinished::Unfinished(const std::string& output, bool resume) : file_(output + ".unfinished") {
+  const bool was_there = is_there(file_);
+  if (resume && !was_there) spdlog::info("--resume: {} is not there, so everything is asked", file_.string());
+  try {
+    if (was_there && !resume) campaign::clear_cache(file_);
+    cache_ = std::make_unique<campaign::WalkCache>(file_, warn);
+  } catch (const Error&) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: it is not what a run of attnprobe left to go on with; move it away, or name another -o",
+                    file_.string()));
+  }
+}
+
+void Unfinished::remove() {
+  cache_.reset();
+  for (const char* part : {"", "-wal", "-shm"}) {  // the last two are SQLite's, of a run that was killed
+    std::error_code ignored;
+    fs::remove(file_.string() + part, ignored);
+  }
+}
+
+}  // namespace attnprobe::app
