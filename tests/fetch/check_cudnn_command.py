@@ -73,20 +73,21 @@ def handler_for(index):
             data = index.files.get(parts[-1])
             if data is None:
                 return self.give(404, b"no such file")
-            asked, status = self.headers.get("Range"), 200
+            asked, begin = self.headers.get("Range"), 0
             if asked:
                 index.ranges.append(asked)
-                data, status = data[int(asked.removeprefix("bytes=").split("-")[0]):], 206
+                begin = int(asked.removeprefix("bytes=").split("-")[0])
+            what = f"bytes {begin}-{len(data) - 1}/{len(data)}" if asked else None
             if parts[-1] in index.broken_off:
                 index.broken_off.discard(parts[-1])
-                return self.give(status, data, len(data) // 2)
-            return self.give(status, data)
+                return self.give(206 if asked else 200, data[begin:], what, (len(data) - begin) // 2)
+            return self.give(206 if asked else 200, data[begin:], what)
 
-        def give(self, status, data, stop_after=None):
+        def give(self, status, data, what=None, stop_after=None):
             self.send_response(status)
             self.send_header("Content-Length", str(len(data)))
-            if status == 206:
-                self.send_header("Content-Range", f"bytes */{len(data)}")
+            if what:
+                self.send_header("Content-Range", what)
             self.end_headers()
             self.wfile.write(data[:stop_after])
 
