@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "base/limits.hpp"
 #include "campaign/target_run.hpp"
 #include "campaign/walk_cache.hpp"
 #include "campaign/work_queue.hpp"
@@ -57,29 +56,17 @@ std::map<size_t, size_t> most_workers(const Matrix& matrix) {
   return most;
 }
 
-// Of those that run plans on a GPU some wait for their turn while others build: half as many more keep all cores busy
-// (500 random configs on an H200 with 16 cores: docs/results/h200-side-by-side.md).
-size_t processes_for(const Matrix& matrix, const CampaignOptions& options) {
-  const size_t jobs = jobs_of(options);
-  const auto plans = options.walk.plans;
-  const bool runs = (plans == probe::Plans::run || plans == probe::Plans::automatic) &&
-                    std::any_of(matrix.targets.begin(), matrix.targets.end(),
-                                [](const gpu::Target& target) { return target.kind == gpu::Kind::device; });
-  return runs && options.jobs == 0 ? std::min(jobs + jobs / 2, most_jobs()) : jobs;
-}
-
 // How a target's workers share it: one at a time has the GPU, and those that would have nothing to do help to build.
 struct Shares {
   Shares(const Matrix& matrix, size_t cells, size_t jobs, const std::map<size_t, size_t>& most)
-      : builders(matrix.targets.size(), 1) {
+      : gpus(matrix.targets.size()), builders(matrix.targets.size(), 1) {
     for (size_t t = 0; t < builders.size(); ++t) {
-      gpus.emplace_back(jobs);
       const auto room = most.find(t);
       const size_t processes = room == most.end() ? jobs : std::min(jobs, room->second);
       builders[t] = processes / std::clamp<size_t>(cells, 1, processes);
     }
   }
-  std::deque<worker::GpuTurns> gpus;
+  std::vector<worker::GpuTurns> gpus;
   std::vector<size_t> builders;
 };
 
@@ -201,7 +188,7 @@ std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
 std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
                                                           const CampaignOptions& options, const OnCell& on_cell) {
   const auto most = most_workers(matrix);
-  WorkQueue queue(places, processes_for(matrix, options), least_for_a_worker(matrix, options), most);
+  WorkQueue queue(places, jobs_of(options), least_for_a_worker(matrix, options), most);
   Shares shares(matrix, places.size(), jobs_of(options), most);
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
   std::mutex mutex;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
 #include <utility>
 
@@ -28,9 +27,6 @@ class GpuTurns {
     bool is_turn_ = false;
   };
 
-  /// No more than `most_building` build at a time, since a builder keeps a core busy.
-  explicit GpuTurns(size_t most_building = SIZE_MAX) : most_building_(most_building) {}
-
   /// To build one plan. Waits while somebody has a quiet turn, or waits for one.
   Held build();
   /// To run plans: the GPU's memory and time are one worker's. `quiet`: times are taken, and nobody builds meanwhile. A
@@ -43,7 +39,7 @@ class GpuTurns {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  size_t most_building_, building_ = 0, waiting_for_quiet_ = 0;
+  size_t building_ = 0, waiting_for_quiet_ = 0;
   bool taken_ = false, quiet_ = false;
 };
 

@@ -55,15 +55,4 @@ TEST_CASE("a timed turn waits for what is being built, and nothing more is built
   CHECK(build.had());
 }
 
-TEST_CASE("no more build at a time than there are cores for it", "[run]") {
-  GpuTurns turns(2);
-  auto first = std::optional(turns.build());
-  const auto second = turns.build();
-  Attempt third([&] { turns.build(); });
-  CHECK_FALSE(third.had());
-  CHECK(Attempt([&] { turns.turn(false); }).had());  // the GPU is free
-  first.reset();
-  CHECK(third.had());
-}
-
 }  // namespace attnprobe::test::gpu_turns_test
