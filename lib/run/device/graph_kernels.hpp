@@ -221,6 +221,39 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
   }
 }
 
+/// Y = scale X, of which the last `dim` of a head are rotated: element r of their first half with element r of the second,
+/// by the angles {s, 1, 1, dim} that stand where they stand (docs.nvidia.com/cudnn/operations/RoPE.md). An angle is
+/// uncertain by a few units in its last place.
+struct RopeArgs {
+  View x, angles, y;
+  double scale;
+  Index dim;
+};
+
+ATTNPROBE_BOTH void rope(const RopeArgs& a, Index thread, Index threads) {
+  const Index count = elements(a.y), first = a.y.dims[3] - a.dim, half = a.dim / 2;
+  const Real scale = (Real)a.scale;
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.y, i);
+    const Real x = load(a.x, p);
+    if (p.i[3] < first) {
+      store(a.y, p, scale * x);
+      store_variance(a.y, p, scale * x, square(scale) * (variance(a.x, p, x) + square(f32_unit() * x)));
+      continue;
+    }
+    const bool low = p.i[3] - first < half;
+    Place q = p;
+    q.i[3] += low ? half : -half;
+    const Place at{{p.i[2], 0, 0, p.i[3] - first}};
+    const Real other = load(a.x, q), angle = load(a.angles, at), c = cos(angle), s = low ? -sin(angle) : sin(angle);
+    const Real value = scale * (x * c + other * s);
+    const Real turned = square(f32_unit() * ((Real)1 + fabs(angle))) * (square(x) + square(other));
+    store(a.y, p, value);
+    store_variance(a.y, p, value,
+                   square(scale) * (square(c) * variance(a.x, p, x) + square(s) * variance(a.x, q, other) + turned));
+  }
+}
+
 #ifndef __CUDACC_RTC__
 }  // namespace attnprobe::run::kernels
 #endif
