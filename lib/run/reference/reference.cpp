@@ -148,12 +148,13 @@ class Evaluation {
   View operand(const std::optional<Uid>& uid, DataType reader = DataType::f32) const {
     if (!uid) return View{};
     const View v = view(*uid);
+    if (stored_.count(*uid) > 0) return v;
     const DataType type = coarser(slicing_.at(*uid).data_type, reader);
     return v.error == 0 || coarser(type, DataType::f32) == DataType::f32 ? v : rounded(v, rounding_of(type));
   }
   View factor(Uid uid) const {
     const View v = view(uid);
-    if (v.error == 0 && multiplied_ != DataType::f32) return v;
+    if ((v.error == 0 && multiplied_ != DataType::f32) || stored_.count(uid) > 0) return v;
     return rounded(v, rounding_in_matmul(coarser(slicing_.at(uid).data_type, multiplied_)));
   }
   // The maxima of rows: whatever they are, softmax gives the same, and their errors cancel.
@@ -310,6 +311,11 @@ class Evaluation {
     args.y = make(op.y);
     args.scale = op.scale.value_or(1);
     args.dim = op.dim.value_or(0) == 0 ? args.y.dims[3] : *op.dim;
+    // Each key meets the same rounded query, whose error does not average out: it is left to the numbers, not to their errors.
+    const Tensor& y = slicing_.at(op.y);
+    const bool rounds = !y.is_virtual && (y.data_type == DataType::f16 || y.data_type == DataType::bf16);
+    args.type = static_cast<int>(rounds ? y.data_type : device_.real());
+    if (rounds) stored_.insert(op.y);
     device_.launch(Kernel::rope, args, device_.threads_for(kernels::elements(args.y)));
   }
 
@@ -325,7 +331,7 @@ class Evaluation {
   Slicing slicing_;
   DataType multiplied_;
   Slice slice_;
-  std::set<Uid> shifts_;
+  std::set<Uid> shifts_, stored_;  // maxima of rows; what was rounded to its type already
   Memory scalar_memory_;
   std::map<Uid, View> scalars_, aliased_;
   std::map<Uid, Value> made_, outputs_;
