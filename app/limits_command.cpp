@@ -123,6 +123,7 @@ int find_limits(LimitsOptions options) {
   const std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
   const bool is_map = axes.size() == 2;
   limits::Question question = question_of(options, axes);
+  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.campaign.frameworks);
   if ((options.format == "svg" || options.format == "html") && !is_map)
     throw Error(ErrorKind::usage,
                 fmt::format("--format {} draws a map, of two fields: head_dim,seqlen_kv", options.format));

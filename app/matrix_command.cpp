@@ -261,6 +261,7 @@ int matrix(MatrixOptions options) {
       options.frameworks.empty() ? files.frameworks : options.frameworks,
       options.frameworks.empty() ? fmt::format("{}: \"framework\"", source_of(options.configs)) : "--framework");
   matrix.questions = campaign::questions_of(files.configs);
+  adopt_frontend(matrix.questions, options.campaign.frameworks);
   matrix.targets = targets_of(options, target_words);
   campaign::check_expectations(files.configs, matrix.targets);
   std::unique_ptr<campaign::WalkCache> cache;

@@ -101,15 +101,20 @@ Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
 }
 
 std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& options) {
-  if (has_framework_call(options)) {
-    std::vector<attention::AttentionConfig> configs;
-    for (const auto& question : framework_questions(options).questions) configs.push_back(question.config);
-    return configs;
-  }
-  if (options.transformer_engine.empty()) return configs_of(options);
   std::vector<attention::AttentionConfig> configs;
-  for (const auto& group : read_calls(options, options.ask).groups)
-    configs.insert(configs.end(), group.configs.begin(), group.configs.end());
+  std::vector<std::string> frameworks = options.ask.frameworks;
+  if (has_framework_call(options)) {
+    const frameworks::CallQuestions asked = framework_questions(options);
+    for (const auto& question : asked.questions) configs.push_back(question.config);
+    if (frameworks.empty()) frameworks = {asked.framework};
+  } else if (options.transformer_engine.empty()) {
+    configs = configs_of(options);
+  } else {
+    for (const auto& group : read_calls(options, options.ask).groups)
+      configs.insert(configs.end(), group.configs.begin(), group.configs.end());
+  }
+  const auto gates = rules::choose_gates(frameworks, "--framework");
+  for (auto& config : configs) campaign::adopt_frontend(config.spec, gates);
   return configs;
 }
 

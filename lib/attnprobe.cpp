@@ -47,8 +47,9 @@ std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, 
   if (options.on_answer)
     on_result = [&](const campaign::Result& result, size_t, size_t) { options.on_answer(answer_of(result)); };
   std::vector<Answer> answers;
-  for (const auto& result :
-       campaign::run_campaign(campaign::questions_of(configs), targets, campaign, on_result).results)
+  auto questions = campaign::questions_of(configs);
+  adopt_frontend(questions, campaign.frameworks);
+  for (const auto& result : campaign::run_campaign(questions, targets, campaign, on_result).results)
     answers.push_back(answer_of(result));
   return answers;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <numbers>
 #include <set>
 
 #include "base/error.hpp"
@@ -105,17 +107,39 @@ class Expansion {
     return g_.select(scores, g_.scalar("fill", DataType::f32, mask_fill), visible);
   }
 
+  // Lengths, given as they are or as prefix sums.
+  struct Lengths {
+    std::optional<Uid> q, kv;
+  };
+  std::optional<Uid> lengths(std::optional<Uid> plain, std::optional<Uid> sums) {
+    if (plain || !sums) return plain;
+    const auto known = lengths_of_.find(*sums);
+    if (known != lengths_of_.end()) return known->second;
+    graph::Pointwise difference;
+    difference.mode = PointwiseMode::SUB;
+    difference.axis = 0;
+    difference.x = *sums;
+    difference.y = g_.virtual_tensor("", DataType::i32, {g_.at(*sums).dims[0] - 1, 1, 1, 1});
+    g_.add(difference);
+    return lengths_of_[*sums] = *difference.y;
+  }
+  template <class Op>
+  Lengths lengths(const Op& op) {
+    return {lengths(op.seq_len_q, op.cu_seq_len_q), lengths(op.seq_len_kv, op.cu_seq_len_kv)};
+  }
+
   // Right bound: row (+ len_kv - len_q) + shift >= column. Left bound: column + left (- len_kv + len_q) > row.
   void band_mask(const graph::DiagonalBandMask& op) {
     Uid row = index(op.x, 2), column = index(op.x, 3);
+    const auto [len_q, len_kv] = lengths(op);
     if (op.comparison == PointwiseMode::CMP_GE) {
-      if (op.seq_len_kv) row = binary(PointwiseMode::ADD, row, *op.seq_len_kv);
-      if (op.seq_len_q) row = binary(PointwiseMode::SUB, row, *op.seq_len_q);
+      if (len_kv) row = binary(PointwiseMode::ADD, row, *len_kv);
+      if (len_q) row = binary(PointwiseMode::SUB, row, *len_q);
       if (op.shift_right_bound) row = binary(PointwiseMode::ADD, row, *op.shift_right_bound);
     } else {
       if (op.left_bound) column = binary(PointwiseMode::ADD, column, *op.left_bound);
-      if (op.seq_len_kv) column = binary(PointwiseMode::SUB, column, *op.seq_len_kv);
-      if (op.seq_len_q) column = binary(PointwiseMode::ADD, column, *op.seq_len_q);
+      if (len_kv) column = binary(PointwiseMode::SUB, column, *len_kv);
+      if (len_q) column = binary(PointwiseMode::ADD, column, *len_q);
     }
     const bool right = op.comparison == PointwiseMode::CMP_GE;
     const Uid visible = g_.compare(op.comparison, right ? row : column, right ? column : row);
@@ -123,14 +147,19 @@ class Expansion {
   }
 
   void softmax(Uid x, Uid y, std::optional<Uid> sink, std::optional<Uid> stats, std::optional<Uid> max,
-               std::optional<Uid> sum) {
+               std::optional<Uid> sum, bool stats_log2) {
     const auto parts = add_softmax(g_, x, max ? *max : virtual_rows(x), sum ? *sum : virtual_rows(x), sink);
-    if (stats)
-      g_.pointwise(PointwiseMode::ADD, parts.row_max, g_.pointwise(PointwiseMode::LOG, parts.row_sum),
-                   {.into = *stats});
+    const Uid log_sum = stats ? g_.pointwise(PointwiseMode::LOG, parts.row_sum) : 0;
+    if (stats && stats_log2)
+      g_.pointwise(PointwiseMode::MUL, binary(PointwiseMode::ADD, parts.row_max, log_sum),
+                   g_.scalar("log2(e)", DataType::f32, std::numbers::log2e), {.into = *stats});
+    else if (stats)
+      g_.pointwise(PointwiseMode::ADD, parts.row_max, log_sum, {.into = *stats});
     g_.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = y});
   }
-  void single_softmax(const graph::Softmax& op) { softmax(op.x, op.y, op.sink, op.stats, op.max, op.sum_exp); }
+  void single_softmax(const graph::Softmax& op) {
+    softmax(op.x, op.y, op.sink, op.stats, op.max, op.sum_exp, op.stats_log2.value_or(false));
+  }
 
   // {b, h, s, d} in memory as {b, h, d, s}.
   Uid swapped(Uid x) {
@@ -155,19 +184,21 @@ class Expansion {
     return load.y;
   }
 
+  // `descales`: of Q and K, one a tensor.
   template <class Op>
-  Uid scores(const Op& op, Uid k_transposed) {
-    const Dims& q = g_.at(op.q).dims;
-    Uid score = g_.virtual_tensor("", DataType::f32, {q[0], q[1], q[2], g_.at(k_transposed).dims[3]});
-    g_.matmul(op.q, k_transposed, score, op.seq_len_q, op.seq_len_kv);
+  Uid scores(const Op& op, Uid q, Uid k_transposed, const Lengths& len, const std::vector<Uid>& descales = {}) {
+    const Dims dims = g_.at(q).dims;
+    Uid score = g_.virtual_tensor("", DataType::f32, {dims[0], dims[1], dims[2], g_.at(k_transposed).dims[3]});
+    g_.matmul(q, k_transposed, score, len.q, len.kv);
+    for (const Uid descale : descales) score = binary(PointwiseMode::MUL, score, descale);
     if (op.scale) score = binary(PointwiseMode::MUL, score, *op.scale);
     if (op.score_input) {
       g_.pointwise(PointwiseMode::IDENTITY, score, {}, {.into = *op.score_input});
       for (const auto& operation : graph_.score_operations) add(operation);
       score = op.score_output.value();
     }
-    if (op.seq_len_q) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *op.seq_len_q));
-    if (op.seq_len_kv) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *op.seq_len_kv));
+    if (len.q) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 2), *len.q));
+    if (len.kv) score = masked(score, g_.compare(PointwiseMode::CMP_LT, index(score, 3), *len.kv));
     return score;
   }
 
@@ -184,10 +215,31 @@ class Expansion {
   }
   Uid scaled(Uid x, double factor) { return binary(PointwiseMode::MUL, x, g_.scalar("", DataType::f32, factor)); }
 
+  // X times the scales of its blocks of 32.
+  Uid dequantized(Uid x, Uid scales) {
+    graph::BlockScaleDequantize op;
+    op.x = x;
+    op.scale = scales;
+    op.block_size = {1, 32};
+    op.y = g_.virtual_tensor("", DataType::f32, Dims(g_.at(x).dims), Dims(g_.at(x).strides));
+    g_.add(op);
+    return op.y;
+  }
+  void largest(Uid x, std::optional<Uid> amax) {
+    if (amax) g_.reduce(ReductionOperator::AMAX, x, *amax);
+  }
+
+  // fp8: P gets its scale before the second product, O its own behind the largest of it (as in the composite graph).
   void sdpa(const graph::SdpaForward& op) {
     const int64_t batch = g_.at(op.q).dims[0];
-    const Uid k = op.page_table_k ? paged(op.k, *op.page_table_k, op.seq_len_kv.value(), batch, true) : swapped(op.k);
-    Uid score = scores(op, k);
+    const Lengths len = lengths(op);
+    const bool blocks = op.descale_q && g_.at(*op.descale_q).data_type == DataType::fp8_e8m0;
+    const auto operand = [&](Uid x, std::optional<Uid> scales) { return blocks ? dequantized(x, *scales) : x; };
+    const Uid k = op.page_table_k ? paged(op.k, *op.page_table_k, len.kv.value(), batch, true)
+                                  : swapped(operand(op.k, op.descale_k));
+    std::vector<Uid> descales;
+    if (op.descale_q && !blocks) descales = {*op.descale_q, op.descale_k.value()};
+    Uid score = scores(op, operand(op.q, op.descale_q), k, len, descales);
     if (op.block_mask) {
       graph::Pointwise mask;
       mask.x = score;
@@ -197,11 +249,25 @@ class Expansion {
       score = *mask.y;
     }
     Uid p = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
-    softmax(score, p, op.sink, op.stats, op.max, op.sum_exp);
+    softmax(score, p, op.sink, op.stats, op.max, op.sum_exp, op.stats_log2.value_or(false));
     if (op.dropout_probability)
       p = scaled(binary(PointwiseMode::MUL, p, random(op, score, op.rng_dump)), 1 / (1 - *op.dropout_probability));
-    const Uid v = op.page_table_v ? paged(op.v, *op.page_table_v, op.seq_len_kv.value(), batch, false) : op.v;
-    g_.matmul(p, v, op.o, op.seq_len_q, {}, op.seq_len_kv);
+    largest(p, op.amax_s);
+    if (op.scale_s) p = binary(PointwiseMode::MUL, p, *op.scale_s);
+    const Uid v =
+        op.page_table_v ? paged(op.v, *op.page_table_v, len.kv.value(), batch, false) : operand(op.v, op.descale_v);
+    if (!op.descale_s) {
+      g_.matmul(p, v, op.o, len.q, {}, len.kv);
+      return largest(op.o, op.amax_o);
+    }
+    Uid o = g_.virtual_tensor("", DataType::f32, Dims(g_.at(op.o).dims));
+    g_.matmul(p, v, o, len.q, {}, len.kv);
+    o = binary(PointwiseMode::MUL, binary(PointwiseMode::MUL, o, *op.descale_s), op.descale_v.value());
+    largest(o, op.amax_o);
+    if (op.scale_o)
+      g_.pointwise(PointwiseMode::MUL, o, *op.scale_o, {.into = op.o});
+    else
+      g_.pointwise(PointwiseMode::IDENTITY, o, {}, {.into = op.o});
   }
 
   // c = aᵀ b, summed over the heads that share one of c.
@@ -224,6 +290,7 @@ class Expansion {
             pointwise->mode == PointwiseMode::DIV || pointwise->mode == PointwiseMode::RELU_FWD)
           throw Error(ErrorKind::internal,
                       "the reference has no gradient of a score modifier inside a single backward operation");
+    const Lengths len = lengths(op);
     Uid sums = g_.reduce(ReductionOperator::ADD, binary(PointwiseMode::MUL, op.d_o, op.o), rows_of(op.d_o));
     if (op.d_sink) {
       const Uid shifted = g_.pointwise(PointwiseMode::SUB, op.sink.value(), op.stats, {.into = virtual_rows(op.stats)});
@@ -231,10 +298,10 @@ class Expansion {
       g_.reduce(ReductionOperator::ADD, g_.pointwise(PointwiseMode::NEG, weighted), *op.d_sink);
     }
     const double keep = 1 - op.dropout_probability.value_or(0);
-    const Uid score = scores(op, swapped(op.k));
+    const Uid score = scores(op, op.q, swapped(op.k), len);
     const Uid p = g_.pointwise(PointwiseMode::EXP, binary(PointwiseMode::SUB, score, op.stats));
     Uid dropped = p, d_p = g_.virtual_tensor("", DataType::f32, Dims(g_.at(score).dims));
-    g_.matmul(op.d_o, swapped(op.v), d_p, op.seq_len_q, op.seq_len_kv);
+    g_.matmul(op.d_o, swapped(op.v), d_p, len.q, len.kv);
     if (op.dropout_probability) {
       const Uid mask = random(op, score, {});
       dropped = scaled(binary(PointwiseMode::MUL, p, mask), 1 / keep);
@@ -243,16 +310,21 @@ class Expansion {
     Uid d_s = binary(PointwiseMode::MUL, binary(PointwiseMode::SUB, d_p, sums), p);
     if (op.d_bias) g_.reduce(ReductionOperator::ADD, d_s, *op.d_bias);
     if (op.scale) d_s = binary(PointwiseMode::MUL, d_s, *op.scale);
-    gradient(swapped(dropped), op.d_o, op.dv, op.seq_len_kv, op.seq_len_q);
-    g_.matmul(d_s, op.k, op.dq, op.seq_len_q, {}, op.seq_len_kv);
-    gradient(swapped(d_s), op.q, op.dk, op.seq_len_kv, op.seq_len_q);
+    gradient(swapped(dropped), op.d_o, op.dv, len.kv, len.q);
+    g_.matmul(d_s, op.k, op.dq, len.q, {}, len.kv);
+    gradient(swapped(d_s), op.q, op.dk, len.kv, len.q);
   }
 
   const OpGraph& graph_;
   GraphBuilder g_;
+  std::map<Uid, Uid> lengths_of_;  // of prefix sums
 };
 
 }  // namespace
+
+bool is_difference_of_sums(const graph::Pointwise& op) {
+  return op.mode == PointwiseMode::SUB && op.axis && !op.b;
+}
 
 OpGraph expand(const OpGraph& graph) {
   return Expansion(graph).run();

@@ -7,8 +7,12 @@ namespace attnprobe::build {
 
 /// The same graph from primitive operations alone, each behind those whose results it reads: matmul, pointwise,
 /// reduction, reshape, rng, paged loads, block scales; unified SDPA operations, softmax and band masks become what they
-/// stand for. An IDENTITY with a mask is the block mask of an SDPA operation, which no primitive has: one bit of `t` a
-/// tile of 128 x 128. Throws Error(internal) for a graph whose operations have no order.
+/// stand for, and rotary embeddings stay. Two things have no primitive: an IDENTITY with a mask is the block mask of an SDPA
+/// operation, one bit of `t` a tile of 128 x 128, and a SUB along an axis makes lengths of prefix sums. Throws
+/// Error(internal) for a graph whose operations have no order.
 graph::OpGraph expand(const graph::OpGraph& graph);
+
+/// y[i] = x[i + 1] - x[i], of batch + 1 prefix sums x: the SUB of expand() that has an axis.
+bool is_difference_of_sums(const graph::Pointwise& op);
 
 }  // namespace attnprobe::build

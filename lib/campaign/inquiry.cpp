@@ -68,7 +68,9 @@ size_t cells_of(const std::vector<QuestionGroup>& groups) {
   return count;
 }
 
-std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, const InquiryOptions& options) {
+std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, const InquiryOptions& options) {
+  std::vector<QuestionGroup> groups = given;
+  for (auto& group : groups) adopt_frontend(group.questions, options.campaign.frameworks);
   CampaignOptions campaign = options.campaign;
   // What is asked about a no goes to the worker that said it.
   worker::Pool pool(2 * jobs_of(campaign));

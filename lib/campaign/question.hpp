@@ -8,6 +8,7 @@
 #include "attention/config.hpp"
 #include "base/json.hpp"
 #include "graph/op_graph.hpp"
+#include "rules/framework_gates.hpp"
 
 namespace attnprobe::campaign {
 
@@ -31,5 +32,10 @@ struct Question {
   /// Whether the config says what is asked, beyond its name and expectation.
   bool has_spec() const { return !given || given->is_recognised; }
 };
+
+/// The config as the cudnn-frontend of these frameworks' releases builds it (rules::frontend_of), where it names none itself.
+void adopt_frontend(attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks);
+/// The same of all that are asked by a config. A program's own graph stays as it is.
+void adopt_frontend(std::vector<Question>& questions, const std::vector<rules::ChosenGate>& frameworks);
 
 }  // namespace attnprobe::campaign

@@ -186,7 +186,11 @@ void add_frameworks(Result& result, const std::vector<rules::ChosenGate>& gates)
   for (const rules::ChosenGate& chosen : gates) {
     const Json call = rules::describe_gate_call(*chosen.gate, result.config.spec, result.cudnn_version,
                                                 result.target.sm, result.call);
-    result.frameworks.push_back(rules::answer_of_gate(chosen, call, result.cudnn_version));
+    rules::GateAnswer& answer =
+        result.frameworks.emplace_back(rules::answer_of_gate(chosen, call, result.cudnn_version));
+    // Where cudnn-frontend has the pattern.
+    if (result.frontend)
+      note_frontend(answer, chosen, FrontendVersion::parse(result.frontend->version).value().release());
   }
 }
 

@@ -155,6 +155,8 @@ void add_shape(std::vector<Entry>& all) {
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
   size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
   all.push_back(boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
+  all.push_back(boolean("longer_keys", "seqlen_kv is above seqlen_q",
+                        [](const Context& c) { return c.spec.seqlen_kv > c.spec.seqlen_q; }));
   size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);
   size("head_dim_v", "head dimension of V and O", &AttentionSpec::head_dim_v);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "attention/frontends.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "rules/condition.hpp"
@@ -239,6 +240,11 @@ std::optional<CudnnVersion> pinned_version(const std::string& pinned) {
   return CudnnVersion::parse(pinned);
 }
 
+// "1.22.1" is judged as 1.22.
+std::string known_frontend(const std::string& brought) {
+  return attention::nearest_frontend(FrontendVersion::parse(brought).value().release());
+}
+
 // What becomes of the call, in a few words, were that cuDNN the one that runs.
 std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn) {
   call["cudnn"] = cudnn.number();
@@ -353,6 +359,32 @@ std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std
     break;
   }
   return rules;
+}
+
+std::optional<std::string> frontend_of(const std::vector<ChosenGate>& gates) {
+  std::optional<std::string> common;
+  for (const ChosenGate& chosen : gates) {
+    if (chosen.release == nullptr || chosen.release->frontend.empty()) continue;
+    const std::string known = known_frontend(chosen.release->frontend);
+    if (common && common != known) return std::nullopt;
+    common = known;
+  }
+  return common;
+}
+
+void note_frontend(GateAnswer& answer, const ChosenGate& chosen, const std::string& answered) {
+  if (chosen.release == nullptr || chosen.release->frontend.empty() || !chosen.asked.empty()) return;
+  const std::string& brought = answer.frontend = chosen.release->frontend;
+  const std::string known = known_frontend(brought);
+  std::string note =
+      fmt::format("{} brings cudnn-frontend {} ({})", answer.title, brought, chosen.release->frontend_source);
+  const bool is_known = is_of_version(brought, known);
+  if (answered != known)
+    note +=
+        fmt::format("; {} answers (--frontend {} is {})", answered, known, is_known ? "that one" : "the nearest known");
+  else if (!is_known)
+    note += fmt::format("; {}, the nearest that attnprobe knows, answers for it", known);
+  answer.notes.push_back(note);
 }
 
 GateAnswer answer_of_gate(const ChosenGate& chosen, const Json& call, CudnnVersion cudnn_version) {

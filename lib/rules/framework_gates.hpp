@@ -52,8 +52,10 @@ struct GatePreference {
 };
 
 struct GateRelease {
-  std::string version;  ///< "2.15.0", "0.7.2.post1"
-  std::string cudnn;    ///< that it pins: "9.26.0.51", "9.24", ">=9.12.0.46"; "" where it pins none, or none was read
+  std::string version;   ///< "2.15.0", "0.7.2.post1"
+  std::string cudnn;     ///< that it pins: "9.26.0.51", "9.24", ">=9.12.0.46"; "" where it pins none, or none was read
+  std::string frontend;  ///< release of cudnn-frontend that it is compiled with: "1.26"; "" where none was read
+  std::string frontend_source;  ///< where that was read
 };
 
 /// A text for some problems.
@@ -124,6 +126,10 @@ inline constexpr const char* names_cudnn = "names_cudnn";
 Json describe_gate_call(const FrameworkGate& gate, const attention::AttentionSpec& spec, CudnnVersion cudnn_version,
                         int sm, const Json& call);
 
+/// The release of cudnn-frontend, of those that attnprobe knows, whose graphs and rules are those of these frameworks, or the
+/// nearest: none where they bring several, or where none was read.
+std::optional<std::string> frontend_of(const std::vector<ChosenGate>& gates);
+
 /// The rules that hold for a release, as it checks them.
 std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std::string& release);
 
@@ -154,12 +160,16 @@ struct GateAnswer {
   std::vector<GateRefusal> refusals;  ///< in the framework's order: it stops at the first of them, most do
   std::string by_name;                ///< how a program names cuDNN
   std::string cudnn;                  ///< that the release pins; ""
+  std::string frontend;               ///< release of cudnn-frontend that it is compiled with: "1.26"; ""
   std::vector<std::string> notes;     ///< what was assumed of the call, and what else is to know
   Source source;                      ///< of the text
 };
 
 /// Precondition: `call` is of describe_gate_call(). `cudnn_version` is the one that is asked.
 GateAnswer answer_of_gate(const ChosenGate& chosen, const Json& call, CudnnVersion cudnn_version);
+
+/// Notes the cudnn-frontend that the release brings beside the one that answered, "1.32".
+void note_frontend(GateAnswer& answer, const ChosenGate& chosen, const std::string& answered);
 
 }  // namespace attnprobe::rules
 
@@ -178,5 +188,5 @@ struct EnumNames<rules::Takes> {
 namespace attnprobe::rules {
 ATTNPROBE_JSON_ENUM(Takes)
 ATTNPROBE_JSON(GateAnswer, framework, title, release, takes, text, instead, refused_since, taken_from, refusals,
-               by_name, cudnn, notes, source)
+               by_name, cudnn, frontend, notes, source)
 }  // namespace attnprobe::rules

@@ -110,6 +110,12 @@ void take_releases(JsonObject& whole, FrameworkGate& gate) {
     release.version = release_in(entry.take("version"));
     if (release.version.empty()) place.fail("a release has a version");
     if (const auto cudnn = entry.find_set("cudnn")) release.cudnn = words_in(*cudnn);
+    if (const auto frontend = entry.find_set("cudnn_frontend")) release.frontend = words_in(*frontend);
+    if (const auto source = entry.find_set("cudnn_frontend_source")) release.frontend_source = words_in(*source);
+    if (release.frontend.empty() != release.frontend_source.empty())
+      place.fail("cudnn_frontend and cudnn_frontend_source go together");
+    if (!release.frontend.empty() && !FrontendVersion::parse(release.frontend))
+      place.fail("cudnn_frontend is no release such as \"1.26\"");
     for (const char* told : {"date", "package", "commit", "cuda12", "cuda13"}) entry.find(told);
     entry.finish();
     if (!gate.releases.empty() && !(release_numbers(gate.releases.back().version) < release_numbers(release.version)))

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "run/fixed_values.hpp"
 
 namespace attnprobe::run {
 namespace {
@@ -18,10 +19,6 @@ using graph::Role;
 using graph::Tensor;
 using graph::Uid;
 
-// Powers of two, so that scaling and its undoing are exact. P is at most 1, at most 2 where dropout takes a half, and
-// e4m3 ends at 448; outputs and gradients of standard normal data are well below 8, those through dP below 1 where there
-// are many keys.
-constexpr double scale_of_p = 128, scale_of_outputs = 32, scale_of_d_p = 128, scale_of_d_p_of_few = 16;
 constexpr int64_t few_keys = 512;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
@@ -43,8 +40,13 @@ class Planner {
         if (port.is_output) made_.insert(port.uid);
     for (const auto& t : graph.tensors)
       if (t.ragged_offset) offsets_.insert(*t.ragged_offset);
-    for (const auto& operation : graph.operations)
+    for (const auto& operation : graph.operations) {
       if (const auto* rng = std::get_if<graph::Rng>(&operation)) keep_ = rng->probability.value_or(keep_);
+      const auto* rope = std::get_if<graph::Rope>(&operation);
+      if (rope == nullptr) continue;
+      angles_.insert(rope->angles);
+      if (is_kv(at(rope->x).role)) rotated_k_.insert(rope->y);
+    }
   }
 
   GraphData run() {
@@ -151,7 +153,7 @@ class Planner {
   }
 
   void choose_lengths() {
-    const bool vary = find({Role::seq_len_q, Role::seq_len_kv}) != nullptr;
+    const bool vary = find({Role::seq_len_q, Role::seq_len_kv, Role::cu_seq_len_q, Role::cu_seq_len_kv}) != nullptr;
     data_.lengths.kv = lengths(options_.seqlens_kv, seqlen_kv_, vary, "seqlens_kv");
     // Self-attention has the same lengths on both sides.
     if (seqlen_q_ == seqlen_kv_ && options_.seqlens_q.empty())
@@ -165,6 +167,8 @@ class Planner {
     return is_one_of(role, {Role::k, Role::k_transposed, Role::k_container, Role::k_by_sequence, Role::v,
                             Role::v_transposed, Role::v_container, Role::dk, Role::dv, Role::all_heads});
   }
+  // Rotated K is as long as K.
+  bool is_kv(const Tensor& t) const { return is_kv(t.role) || rotated_k_.count(t.uid) > 0; }
   static bool is_scratch(Role role) { return is_one_of(role, {Role::dq_sum, Role::softmax_sum, Role::all_heads}); }
   static bool is_page_table(Role role) { return is_one_of(role, {Role::page_table_k, Role::page_table_v}); }
 
@@ -181,9 +185,9 @@ class Planner {
     d.sequence_axis =
         t.strides.size() == 4 && t.dims.size() == 4 && t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2;
     const int64_t length = t.dims.size() == 4 ? t.dims[static_cast<size_t>(d.sequence_axis)] : 0;
-    if (by_row && t.dims[0] == batch_ && d.use == Use::output && length == (is_kv(t.role) ? seqlen_kv_ : seqlen_q_) &&
+    if (by_row && t.dims[0] == batch_ && d.use == Use::output && length == (is_kv(t) ? seqlen_kv_ : seqlen_q_) &&
         length > 1)
-      d.rows = is_kv(t.role) ? data_.lengths.kv : data_.lengths.q;
+      d.rows = is_kv(t) ? data_.lengths.kv : data_.lengths.q;
     if (d.use == Use::input) fill(t, d);
     data_.tensors.push_back(std::move(d));
   }
@@ -195,7 +199,7 @@ class Planner {
       return batch_ * (is_kv(t.role) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
     if (t.ragged_offset)
       for (const auto& d : data_.tensors)
-        if (d.uid == *t.ragged_offset) return d.integers.back();
+        if (d.uid == *t.ragged_offset) return d.integers.back() * t.ragged_multiplier.value_or(1);
     int64_t last = 0;
     for (size_t i = 0; i < t.dims.size(); ++i) last += (t.dims[i] - 1) * t.strides[i];
     if (t.reordering == graph::Reordering::F16x16) {
@@ -209,7 +213,7 @@ class Planner {
 
   void integers(TensorData& d, const std::vector<int32_t>& values) { d.integers.assign(values.begin(), values.end()); }
 
-  // Tokens before each sequence, times the elements from one token to the next.
+  // Tokens before each sequence, times the elements from one token to the next, in what the tensor counts them by.
   void offsets_of(Uid uid, TensorData& d) {
     for (const auto& t : graph_.tensors) {
       if (t.ragged_offset != uid) continue;
@@ -221,10 +225,14 @@ class Planner {
         for (const int32_t n : data_.lengths.kv) d.integers.push_back(d.integers.back() + (n + block - 1) / block);
         return;
       }
-      const size_t axis = t.strides[3] > t.strides[2] ? 3 : 2;
-      d.integers.assign(1, 0);
-      for (const int32_t n : is_kv(t.role) ? data_.lengths.kv : data_.lengths.q)
-        d.integers.push_back(d.integers.back() + n * t.strides[axis]);
+      const int64_t token = t.strides[t.strides[3] > t.strides[2] ? 3 : 2], unit = t.ragged_multiplier.value_or(1);
+      if (unit < 1 || token % unit != 0)
+        throw Error(ErrorKind::usage,
+                    fmt::format("ragged offsets of {} (uid {}) count {} elements as one, and a token has {}: no offset "
+                                "says where a sequence begins",
+                                t.name.empty() ? "a tensor" : t.name, t.uid, unit, token));
+      d.integers = prefix_sums(is_kv(t.role) ? data_.lengths.kv : data_.lengths.q);
+      for (int64_t& tokens : d.integers) tokens *= token / unit;
       return;
     }
   }
@@ -260,11 +268,22 @@ class Planner {
     if (offsets_.count(t.uid) > 0) return offsets_of(t.uid, d);
     if (role == Role::seq_len_q) return integers(d, data_.lengths.q);
     if (role == Role::seq_len_kv) return integers(d, data_.lengths.kv);
+    if (is_one_of(role, {Role::cu_seq_len_q, Role::cu_seq_len_kv})) {
+      d.integers = prefix_sums(role == Role::cu_seq_len_q ? data_.lengths.q : data_.lengths.kv);
+      return;
+    }
     if (is_page_table(role)) return page_table(t, d);
     if (role == Role::seed) return d.integers.assign(1, 123456789);
     if (role == Role::offset) return d.integers.assign(1, 5);
-    if (is_one_of(role, {Role::documents_q, Role::documents_kv})) return documents(d);
-    if (role == Role::alibi_slopes) return slopes(t, d);
+    if (is_one_of(role, {Role::documents_q, Role::documents_kv})) {
+      d.integers = document_ids(d.elements);
+      return;
+    }
+    if (role == Role::alibi_slopes) {
+      d.reals = alibi_slopes(t.dims[1]);
+      return;
+    }
+    if (angles_.count(t.uid) > 0) return angles(t, d);
     if (backward_ && is_one_of(role, {Role::stats, Role::o})) d.derived = true;
     if (t.data_type == DataType::fp8_e8m0) return constant(1);
     if (role == Role::mask) return chance(0.8);
@@ -280,6 +299,16 @@ class Planner {
     if (role == Role::descale_dp && seqlen_kv_ < few_keys) return constant(1 / scale_of_d_p_of_few);
     if (d.elements == 1) return constant(factor_of(role, keep_));
     values(role, d);
+  }
+
+  // As a memory of those strides has them; what lies between is 0.
+  static void angles(const Tensor& t, TensorData& d) {
+    const int64_t tokens = t.dims[0], dim = t.dims[3];
+    const std::vector<double> packed = rope_angles(tokens, dim);
+    d.reals.assign(static_cast<size_t>(d.elements), 0);
+    for (int64_t s = 0; s < tokens; ++s)
+      for (int64_t i = 0; i < dim; ++i)
+        d.reals[static_cast<size_t>(s * t.strides[0] + i * t.strides[3])] = packed[static_cast<size_t>(s * dim + i)];
   }
 
   // Q, K, V, dO and what else there is.
@@ -311,28 +340,10 @@ class Planner {
     return q == nullptr ? 64 : q->dims[3];
   }
 
-  // Documents of 48 tokens.
-  static void documents(TensorData& d) {
-    constexpr int64_t tokens = 48;
-    for (int64_t i = 0; i < d.elements; ++i) d.integers.push_back(i / tokens + 1);
-  }
-
-  // Press et al. 2022: 2^(-8 (i + 1) / n) for n a power of two; in between every other one of twice as many.
-  void slopes(const Tensor& t, TensorData& d) {
-    const int64_t heads = t.dims[1];
-    int64_t n = 1;
-    while (2 * n <= heads) n *= 2;
-    for (int64_t i = 0; i < heads; ++i) {
-      const double power = i < n ? -8.0 * static_cast<double>(i + 1) / static_cast<double>(n)
-                                 : -8.0 * (2.0 * static_cast<double>(i - n) + 1) * 0.5 / static_cast<double>(n);
-      d.reals.push_back(std::exp2(power));
-    }
-  }
-
   const OpGraph& graph_;
   const RunOptions& options_;
   std::mt19937_64 random_;
-  std::set<Uid> made_, offsets_;
+  std::set<Uid> made_, offsets_, angles_, rotated_k_;
   int64_t batch_ = 1, seqlen_q_ = 1, seqlen_kv_ = 1;
   double keep_ = largest_dropout_keep;
   bool backward_ = false, padded_ = false;
@@ -341,56 +352,7 @@ class Planner {
 
 }  // namespace
 
-double factor_of(Role role, double keep) {
-  switch (role) {
-    case Role::dropout_scale:
-      return 1 / keep;
-    case Role::dropout_scale_inverse:
-      return keep;
-    case Role::scale_s:
-      return scale_of_p;
-    case Role::descale_s:
-      return 1 / scale_of_p;
-    case Role::scale_dp:
-      return scale_of_d_p;
-    case Role::descale_dp:
-      return 1 / scale_of_d_p;
-    case Role::descale_o:
-      return 1 / scale_of_outputs;
-    case Role::scale_o:
-    case Role::scale_dq:
-    case Role::scale_dk:
-    case Role::scale_dv:
-      return scale_of_outputs;
-    default:
-      return 1;  // Q, K, V and dO are as they are
-  }
-}
-
-namespace {
-
-// What cuDNN got after 9.21 and no data is made for: a kernel would read lengths or scales that are none.
-const char* without_data(const OpGraph& graph) {
-  for (const auto& tensor : graph.tensors)
-    if (tensor.ragged_multiplier) return "ragged offsets in tokens";
-  for (const auto& operation : graph.operations) {
-    if (std::holds_alternative<graph::Rope>(operation)) return "rotary embedding";
-    const auto* forward = std::get_if<graph::SdpaForward>(&operation);
-    const auto* backward = std::get_if<graph::SdpaBackward>(&operation);
-    if (forward != nullptr && (forward->cu_seq_len_q || forward->cu_seq_len_kv)) return "prefix sums of lengths";
-    if (backward != nullptr && (backward->cu_seq_len_q || backward->cu_seq_len_kv)) return "prefix sums of lengths";
-    if (forward != nullptr && forward->descale_q) return "fp8 in the unified SDPA operation";
-    if (forward != nullptr && forward->stats_log2.value_or(false)) return "statistics in log2";
-  }
-  return nullptr;
-}
-
-}  // namespace
-
 GraphData plan_data(const OpGraph& graph, const RunOptions& options) {
-  if (const char* what = without_data(graph))
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: attnprobe checks and compiles such graphs, and has no data for running them", what));
   return Planner(graph, options).run();
 }
 

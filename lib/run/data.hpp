@@ -37,7 +37,7 @@ struct TensorData {
   int64_t elements = 0;           ///< from the first to the last, gaps included
   std::optional<Sharing> shares;  ///< none: memory of its own
   std::vector<int64_t> integers;  ///< of lengths, offsets, tables, seeds: what it holds, in memory order
-  std::vector<double> reals;      ///< of ALiBi slopes: f32, in memory order
+  std::vector<double> reals;      ///< of ALiBi slopes and angles: f32, in memory order
   kernels::FillArgs fill{};       ///< where both are empty
   bool derived = false;           ///< Stats and O of a backward graph: computed from the other inputs
   bool reordered = false;         ///< in cuDNN's F16x16 order, which is not documented: not compared
@@ -52,11 +52,8 @@ struct GraphData {
   bool backward = false;            ///< gradients are computed
 };
 
-/// Throws Error(usage) for an unknown regime, lengths that do not fit, and a graph with what no data is made for: prefix sums,
-/// offsets in tokens, rotary embedding, fp8 in the unified operation, statistics in log2.
+/// Throws Error(usage) for an unknown regime, lengths that do not fit, and ragged offsets in units that are no part of a
+/// token.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
-
-/// By-value scalars and one-element tensors of fp8 graphs whose value the reference needs: scale_s -> 128.
-double factor_of(graph::Role role, double keep_probability);
 
 }  // namespace attnprobe::run

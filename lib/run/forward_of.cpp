@@ -5,6 +5,7 @@
 
 #include "build/graph_builder.hpp"
 #include "build/softmax.hpp"
+#include "run/fixed_values.hpp"
 #include "run/problem.hpp"
 
 namespace attnprobe::run {

@@ -3,6 +3,7 @@
 #include "frameworks/calls/framework_calls.hpp"
 
 #include "build/build.hpp"
+#include "campaign/question.hpp"
 #include "catch.hpp"
 #include "graph/op_graph.hpp"
 #include "replay/replay.hpp"
@@ -272,6 +273,48 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
   const Run graph = run_attnprobe("--torch " + call + "0.125}' --dump-graph json");
   CHECK(graph.exit_code == 0);
   CHECK(graph.json().size() == 2);
+}
+
+TEST_CASE("a framework's release is judged with the cudnn-frontend that it brings", "[frameworks]") {
+  const auto frontend_of = [](const std::string& words) {
+    return rules::frontend_of(rules::choose_gates({words}, "--framework"));
+  };
+  CHECK(frontend_of("torch==2.14") == "1.26");
+  CHECK(frontend_of("torch==2.15") == "1.30");
+  CHECK(frontend_of("te==2.17") == "1.25");
+  CHECK(frontend_of("jax==0.12") == "1.26");
+  CHECK(frontend_of("torch==2.11") == "1.23");  // brings 1.18, which is older than all that is known
+  CHECK(frontend_of("torch==2.14,jax==0.12") == "1.26");
+  CHECK_FALSE(frontend_of("torch==2.15,jax==0.12"));
+  CHECK_FALSE(frontend_of("keras"));
+
+  const auto noted = [&](const std::string& word, const std::string& answered) {
+    const auto chosen = rules::choose_gates({word}, "--framework").at(0);
+    auto answer = gate_of(word, torch_call(self_attention(projected(2, 8, 128, 64), R"("dtype": "float16")")), 90);
+    answer.notes.clear();
+    note_frontend(answer, chosen, answered);
+    return answer.notes.empty() ? answer.frontend : answer.frontend + ": " + answer.notes.front();
+  };
+  CHECK(noted("torch==2.15", "1.30") ==
+        "1.30: PyTorch 2.15.0 brings cudnn-frontend 1.30 (strings of its libtorch_cuda.so)");
+  CHECK(
+      noted("torch==2.11", "1.23") ==
+      "1.18: PyTorch 2.11.0 brings cudnn-frontend 1.18 (strings of its libtorch_cuda.so; pull request 173708); 1.23, the "
+      "nearest that attnprobe knows, answers for it");
+  CHECK(noted("torch==2.14", "1.32") ==
+        "1.26: PyTorch 2.14.1 brings cudnn-frontend 1.26 (strings of its libtorch_cuda.so; pull request 189574); 1.32 "
+        "answers (--frontend 1.26 is that one)");
+  CHECK(noted("torch==2.16", "1.30").empty());
+
+  const auto gates = rules::choose_gates({"torch==2.14"}, "--framework");
+  const auto adopted = [&](const std::string& config) {
+    auto spec = attention::parse_configs(config, "test").at(0).spec;
+    campaign::adopt_frontend(spec, gates);
+    return spec.frontend;
+  };
+  CHECK(adopted(R"({"heads": 8, "seqlen": 512, "head_dim": 64})") == "1.26");
+  CHECK(adopted(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "frontend": "1.32"})") == "1.32");
+  CHECK_FALSE(adopted(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "pattern": "mha"})"));
 }
 
 }  // namespace attnprobe::test::framework_calls_test

@@ -399,9 +399,10 @@ def page_for(data):
             "; ".join(feature["what"] for feature in data["lacks"]["features"])), ""]
     if data["releases"]:
         rows = [[r["version"], r.get("date") or "", " ".join(filter(None, (
-            r.get("package"), r.get("cuda12"), r.get("cuda13")))) or r.get("cudnn") or "not pinned, or not read"]
+            r.get("package"), r.get("cuda12"), r.get("cuda13")))) or r.get("cudnn") or "not pinned, or not read",
+            "%s (%s)" % (r["cudnn_frontend"], r["cudnn_frontend_source"]) if "cudnn_frontend" in r else "not read"]
             for r in data["releases"]]
-        lines += table(["release", "date", "cuDNN"], rows) + [""]
+        lines += table(["release", "date", "cuDNN", "cudnn-frontend"], rows) + [""]
     rows = [["`%s`" % r["id"], words_for(r["when"]), r["message"], r["change"], span_in_words(r), r["status"],
              "[%s](%s)" % (r["source"]["text"], r["source"]["url"])] for r in data["rules"]]
     return lines + table(["rule", "refused where", "its words", "what to change", "since", "then", "source"], rows) + [""]

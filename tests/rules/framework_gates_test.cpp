@@ -259,14 +259,14 @@ TEST_CASE("a config becomes the call that would ask for it", "[rules]") {
         "PyTorch 2.15.0 refuses 8 heads of Q over 2 of K and V without enable_gqa=True, since 2.8.0");
 }
 
-TEST_CASE("Transformer Engine's table before 2.19 refuses offsets beyond 31 bits until cuDNN 9.5", "[rules]") {
+TEST_CASE("Transformer Engine's table before 2.20 refuses offsets beyond 31 bits until cuDNN 9.5", "[rules]") {
   const auto ragged = [](int64_t seqlen) {
     return fmt::format(
         R"({{"heads": 64, "seqlen": {}, "head_dim": 128, "dtype": "bf16", "layout": "thd", "mask": "padding"}})",
         seqlen);
   };
   const auto refuses = [&](int64_t seqlen, CudnnVersion cudnn) {
-    const auto refusals = answer("te==2.18", ragged(seqlen), 90, cudnn).refusals;
+    const auto refusals = answer("te==2.19", ragged(seqlen), 90, cudnn).refusals;
     return std::any_of(refusals.begin(), refusals.end(),
                        [](const auto& refusal) { return refusal.id == "table_wide_offsets"; });
   };

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
@@ -9,22 +11,82 @@
 
 namespace attnprobe::test::data_test {
 
-TEST_CASE("A graph that no data is made for is not run, and says what it is", "[run]") {
-  const std::pair<const char*, const char*> cases[] = {
-      {R"("mask": "padding", "cu_seqlens": "both")", "prefix sums of lengths: "},
-      {R"("layout": "thd", "mask": "padding", "ragged_unit": "token")", "ragged offsets in tokens: "},
-      {R"("pattern": "sdpa_unified", "rope": {"dim": 64})", "rotary embedding: "},
-      {R"("dtype": "fp8_e4m3", "pattern": "sdpa_unified")", "fp8 in the unified SDPA operation: "},
-      {R"("pass": "fprop_train", "stats_log2": true)", "statistics in log2: "}};
-  for (const auto& [members, words] : cases) {
-    INFO(members);
-    const std::string config = fmt::format(R"({{"batch": 2, "heads": 2, "seqlen": 128, "head_dim": 64, {}}})", members);
+namespace {
+
+struct Planned {
+  graph::OpGraph graph;
+  run::GraphData data;
+
+  explicit Planned(const char* members) {
+    const std::string config = fmt::format(
+        R"({{"pattern": "sdpa_unified", "batch": 2, "heads": 2, "seqlen": 128, "head_dim": 64, {}}})", members);
     const auto spec = attention::parse_configs(config, "test").front().spec;
-    const auto built = build::build_graph(spec, {{9, 28, 0}, 100});
-    CHECK_THROWS_WITH(run::plan_data(built.graph, {}), StartsWith(words));
+    graph = build::build_graph(spec, {{9, 28, 0}, 100}).graph;
+    run::RunOptions options;
+    options.seqlens_q = spec.mask.seqlens_q;
+    options.seqlens_kv = spec.mask.seqlens_kv;
+    data = run::plan_data(graph, options);
   }
-  const auto plain = attention::parse_configs(R"({"heads": 2, "seqlen": 128, "head_dim": 64})", "test").front().spec;
-  CHECK_NOTHROW(run::plan_data(build::build_graph(plain, {{9, 28, 0}, 100}).graph, {}));
+  const run::TensorData& of(const char* name) const {
+    for (const auto& t : graph.tensors)
+      for (const auto& d : data.tensors)
+        if (t.name == name && t.uid == d.uid) return d;
+    throw std::runtime_error(std::string("no ") + name);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Prefix sums of lengths begin at 0 and end at all tokens, on either side", "[run]") {
+  const Planned both(
+      R"("cu_seqlens": "both", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})");
+  CHECK(both.of("cu_seq_len_q").integers == std::vector<int64_t>{0, 128, 168});
+  CHECK(both.of("cu_seq_len_kv").integers == std::vector<int64_t>{0, 100, 128});
+  CHECK(both.of("O").rows == std::vector<int32_t>{128, 40});
+  const Planned kv(R"("cu_seqlens": "kv", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})");
+  CHECK(kv.of("seq_len_q").integers == std::vector<int64_t>{128, 40});
+  CHECK(kv.of("cu_seq_len_kv").integers == std::vector<int64_t>{0, 100, 128});
+}
+
+TEST_CASE("Ragged offsets in tokens are the prefix sums, and the memory is what they span", "[run]") {
+  const char* mask = R"("layout": "thd", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})";
+  const Planned tokens(fmt::format(R"("ragged_unit": "token", {})", mask).c_str()), elements(mask);
+  CHECK(tokens.of("offsets of Q").integers == std::vector<int64_t>{0, 128, 168});
+  CHECK(elements.of("offsets of Q").integers == std::vector<int64_t>{0, 128 * 2 * 64, 168 * 2 * 64});
+  CHECK(tokens.of("offsets of V").integers == std::vector<int64_t>{0, 100, 128});
+  CHECK(tokens.of("Q").elements == elements.of("Q").elements);
+  CHECK(tokens.of("V").elements == 128 * 2 * 64);
+
+  graph::OpGraph odd = tokens.graph;
+  for (auto& t : odd.tensors)
+    if (t.name == "Q") t.ragged_multiplier = 96;
+  CHECK_THROWS_WITH(run::plan_data(odd, {}), ContainsSubstring("ragged offsets of Q") &&
+                                                 ContainsSubstring("count 96 elements as one") &&
+                                                 ContainsSubstring("a token has 128"));
+}
+
+TEST_CASE("Angles of a rotary embedding are the same for both halves, and rotated K is as long as K", "[run]") {
+  const Planned rope(
+      R"("rope": {"dim": 32}, "seqlen_kv": 96, "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [96, 28]})");
+  const auto& angles = rope.of("angles of K").reals;
+  REQUIRE(angles.size() == 96 * 32);
+  CHECK(angles[0] == 0);
+  CHECK(angles[5 * 32] == 5);
+  CHECK(angles[5 * 32 + 16] == 5);
+  CHECK(angles[32 + 15] == Approx(std::pow(10000, -30.0 / 32)));
+  CHECK(rope.of("rotated Q").rows == std::vector<int32_t>{128, 40});
+  CHECK(rope.of("rotated K").rows == std::vector<int32_t>{96, 28});
+  CHECK(rope.of("rotated K").use == run::Use::output);
+}
+
+TEST_CASE("fp8 in the unified operation: scales undo each other, MXFP8's are 1", "[run]") {
+  const Planned one(R"("dtype": "fp8_e4m3")");
+  CHECK(one.of("scale S").fill.a * one.of("descale S").fill.a == 1);
+  CHECK(one.of("scale O").fill.a == 32);
+  CHECK(one.of("amax S").use == run::Use::output);
+  const Planned blocks(R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")");
+  CHECK(blocks.of("descale K").fill.a == 1);
+  CHECK(blocks.of("descale K").elements == 2 * 2 * 128 * 4);
 }
 
 }  // namespace attnprobe::test::data_test

@@ -60,7 +60,9 @@ const std::vector<Mutant>& mutants() {
                                        {"dK without the last tile of queries", {.lost_queries = true}},
                                        {"dK and dV of one head of each group", {.first_of_group = true}},
                                        {"dBias of one batch entry", {.first_batch = true}},
-                                       {"dSink with the other sign", {.sink_turned = true}}};
+                                       {"dSink with the other sign", {.sink_turned = true}},
+                                       {"rotary embedding of neighbours, not halves", {.pairs_interleaved = true}},
+                                       {"statistics to base e, not 2", {.natural_stats = true}}};
   return all;
 }
 
@@ -219,7 +221,11 @@ TEST_CASE("every mutant of the other patterns is found", "[run][slow]") {
   for (const char* features : {R"("mask": "padding")", R"("bias": "1hss")", R"("dropout": 0.2)"})
     check(fmt::format(R"({{"pattern": "mha", {}, {}}})", square, features));
   check(fmt::format(R"({{"pattern": "two_matmul", {}}})", square));
-  for (const char* features : {R"("mask": "none")", R"("layout": "thd", "mask": "padding")"})
+  for (const char* features : {R"("mask": "none")", R"("layout": "thd", "mask": "padding")",
+                               R"("layout": "thd", "mask": "padding", "cu_seqlens": "both", "ragged_unit": "token")",
+                               R"("mask": "padding_causal", "cu_seqlens": "kv")", R"("rope": true)",
+                               R"("rope": {"dim": 8}, "dtype": "bf16")", R"("stats_log2": true, "mask": "causal")",
+                               R"("dtype": "fp8_e4m3")", R"("dtype": "fp8_e5m2", "o_dtype": "bf16", "mask": "causal")"})
     check(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", shape, features));
   check(R"({"pattern": "sdpa_unified", "pass": "fprop_train", "batch": 2, "heads": 4, "seqlen_q": 21, "seqlen_kv": 32,
             "head_dim": 16, "paged": {"block_size": 8}, "mask": "padding"})");

@@ -147,6 +147,25 @@ TEST_CASE("the interpreter of graphs computes attention: the unified operation",
   for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
                                R"("paged": {"block_size": 16}, "mask": "padding")"})
     check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features));
+  // From 9.24: prefix sums, offsets in tokens, rotary embeddings; 9.25: fp8; 9.27: statistics to base 2.
+  for (
+      const char* features :
+      {R"("mask": "padding", "cu_seqlens": "both")", R"("mask": "padding_causal", "cu_seqlens": "q")",
+       R"("cu_seqlens": "kv", "mask": {"causal": true, "padding": true, "alignment": "bottom_right", "window_left": 11})",
+       R"("layout": "thd", "mask": "padding", "cu_seqlens": "both", "ragged_unit": "token", "ragged_offsets": "i64")",
+       R"("layout": "thd", "mask": "padding_causal", "ragged_unit": "token")",
+       R"("paged": {"block_size": 16}, "mask": "padding", "cu_seqlens": "q")", R"("rope": true)",
+       R"("rope": {"dim": 4, "k": false}, "mask": "causal")", R"("rope": {"dim": 4}, "mask": "padding")",
+       R"("rope": {"q": false}, "dtype": "bf16", "stats_log2": true)", R"("dtype": "fp8_e4m3")",
+       R"("dtype": "fp8_e5m2", "mask": "padding_causal")",
+       R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "mask": "padding", "cu_seqlens": "both")",
+       R"("dtype": "fp8_e4m3", "o_dtype": "f16", "fp8": "mxfp8", "mask": "causal")", R"("stats_log2": true)",
+       R"("stats_log2": true, "sink": true, "max_logit": true, "sum_exp": true, "mask": "padding")"})
+    check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features),
+                 92800);
+  check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "fprop_train", {}, "stats_log2": true}})", small),
+               92800);
+  check_config(fmt::format(R"({{"pattern": "sdpa_composite", {}, "rope": {{"k": false}}}})", small), 92800);
   // From 9.21 masks, modifiers and the softmax's other outputs are inside the operation.
   for (const char* features :
        {R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})", R"("mask": "padding_causal")",
@@ -187,7 +206,9 @@ TEST_CASE("the interpreter of graphs computes attention: backward", "[run][answe
   check_config(
       fmt::format(R"({{"pattern": "sdpa_composite", "pass": "bprop", {}, "mask": "causal_bottom_right"}})", small));
   for (const char* features :
-       {R"("mask": "none")", R"("mask": "padding")", R"("bias": {"shape": "1hss", "grad": true})"})
+       {R"("mask": "none")", R"("mask": "padding")", R"("bias": {"shape": "1hss", "grad": true})",
+        R"("mask": "padding_causal", "cu_seqlens": "both")",
+        R"("layout": "thd", "mask": "padding", "cu_seqlens": "both", "ragged_unit": "token")"})
     check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "bprop", {}, {}}})", square, features), 92800);
 }
 

@@ -34,10 +34,12 @@ class Plain {
         lengths_(lengths),
         keep_(keep),
         slip_(slip),
-        k_(*this, "K"),
+        k_(*this, s_.rope && s_.rope->k ? "rotated K" : "K"),
         v_(*this, "V") {}
 
   std::vector<double> run() {
+    if (s_.rope && s_.rope->q) rotate("Q", s_.heads_q, s_.seqlen_q);
+    if (s_.rope && s_.rope->k) rotate("K", s_.heads_kv, s_.seqlen_kv);
     row_before_.resize(static_cast<size_t>(std::max(s_.head_dim_qk, s_.head_dim_v)));
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv;
     keep_probability_ =
@@ -132,6 +134,26 @@ class Plain {
     return read(t.container, page, h, j % block, d);
   }
 
+  // Row s of each head turned by the angles s 10000^(-2 i / dim): element i of the last `dim` with the one half of them
+  // further. The attention reads what is in memory.
+  void rotate(const std::string& name, I heads, I length) const {
+    const I d = s_.head_dim_qk, dim = s_.rope->dim.value_or(d), half = dim / 2;
+    for (I b = 0; b < s_.batch; ++b)
+      for (I h = 0; h < heads; ++h)
+        for (I s = 0; s < length; ++s) {
+          for (I i = 0; i < d - dim; ++i) put("rotated " + name, b, h, s, i, get(name, b, h, s, i));
+          for (I i = 0; i < half; ++i) {
+            const double angle =
+                static_cast<double>(s) / std::pow(10000.0, 2 * static_cast<double>(i) / static_cast<double>(dim));
+            const I low = d - dim + (slip_.pairs_interleaved ? 2 * i : i),
+                    high = slip_.pairs_interleaved ? low + 1 : low + half;
+            const double x = get(name, b, h, s, low), y = get(name, b, h, s, high);
+            put("rotated " + name, b, h, s, low, x * std::cos(angle) - y * std::sin(angle));
+            put("rotated " + name, b, h, s, high, y * std::cos(angle) + x * std::sin(angle));
+          }
+        }
+  }
+
   double modified(double x, I b, I h, I i, I j) const {
     if (s_.score_mod && !slip_.no_score_mod) {
       switch (s_.score_mod->kind) {
@@ -198,7 +220,7 @@ class Plain {
   void row(I b, I h, I i) {
     const I skv = s_.seqlen_kv, hk = head_of_k(h), hv = head_of_v(h);
     const I hq = slip_.heads_swapped && (h ^ 1) < s_.heads_q ? h ^ 1 : h, bk = slip_.other_batch && b > 0 ? b - 1 : b;
-    const Found& q = find("Q");
+    const Found& q = find(s_.rope && s_.rope->q ? "rotated Q" : "Q");
     const bool scaled = s_.pattern != attention::Pattern::two_matmul && s_.scale_form != attention::ScaleForm::none;
     const double scale = (scaled ? scale_of(s_) : 1) * slip_.scale;
     const auto n = static_cast<size_t>(skv);
@@ -245,7 +267,7 @@ class Plain {
         for (double& value : *values) value *= std::exp(most - most_before_);
     most_before_ = most;
     if (!is_bprop(s_)) {
-      put("Stats", b, h, i, 0, stats);
+      put("Stats", b, h, i, 0, s_.stats_log2 && !slip_.natural_stats ? stats / std::log(2.0) : stats);
       for (const char* name : {"Max", "row_max"}) put(name, b, h, i, 0, most);
       for (const char* name : {"Sum_exp", "row_sum"}) put(name, b, h, i, 0, sum);
       for (I d = 0; d < s_.head_dim_v; ++d) {

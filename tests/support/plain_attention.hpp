@@ -52,6 +52,8 @@ struct Slip {
   bool first_of_group = false;                   ///< dK and dV of the first query head of each group alone
   bool first_batch = false;                      ///< dBias of the first batch entry alone
   bool sink_turned = false;                      ///< dSink with the other sign
+  bool pairs_interleaved = false;                ///< rotary embedding turns neighbours, not halves
+  bool natural_stats = false;                    ///< to base e where base 2 is asked for
 };
 
 /// Computes every output that the graph names (O, Stats, Max, Sum_exp, dQ, dK, dV, dBias, dSink, amax …) from its

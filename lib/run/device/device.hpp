@@ -20,6 +20,7 @@ enum class Kernel {
   paged_load,
   dequantize,
   block_mask,
+  rope,
   fill,
   read_mask,
   cover,

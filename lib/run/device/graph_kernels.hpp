@@ -221,6 +221,53 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
   }
 }
 
+/// Y = scale X, of which the last `dim` of a head are rotated: element r of their first half with element r of the second,
+/// by the angles {s, 1, 1, dim} that stand where they stand (docs.nvidia.com/cudnn/operations/RoPE.md). An angle is
+/// uncertain by a few units in its last place. Y is rounded to `type`: it is in memory before it is read.
+struct RopeArgs {
+  View x, angles, y;
+  double scale;
+  Index dim;
+  int type, unused;
+};
+
+/// A number that comes as near as `own` to another rounds to the same, or now and then to its neighbour 2 unit x away.
+ATTNPROBE_BOTH void store_rounded(const View& y, const Place& p, int type, Real value, Real own) {
+  Real units = 0;
+  double memory = 0;
+  if (type == type_f16 || type == type_bf16) {
+    store((char*)&memory, type, 0, value);
+    units = type == type_f16 ? (Real)9.765625e-4 : (Real)7.8125e-3;  // 2^-10, 2^-7
+    value = load((const char*)&memory, type, 0);
+  }
+  store(y, p, value);
+  store_variance(y, p, value, own + units * fabs(value) * sqrt(own));
+}
+
+ATTNPROBE_BOTH void rope(const RopeArgs& a, Index thread, Index threads) {
+  const Index count = elements(a.y), first = a.y.dims[3] - a.dim, half = a.dim / 2;
+  const Real scale = (Real)a.scale;
+  for (Index i = thread; i < count; i += threads) {
+    const Place p = place(a.y, i);
+    const Real x = load(a.x, p);
+    if (p.i[3] < first) {
+      // What is not scaled is as it was.
+      const Real scaling = scale == (Real)1 ? (Real)0 : square(f32_unit() * x);
+      store_rounded(a.y, p, a.type, scale * x, square(scale) * (variance(a.x, p, x) + scaling));
+      continue;
+    }
+    const bool low = p.i[3] - first < half;
+    Place q = p;
+    q.i[3] += low ? half : -half;
+    const Place at{{p.i[2], 0, 0, p.i[3] - first}};
+    const Real other = load(a.x, q), angle = load(a.angles, at), c = cos(angle), s = low ? -sin(angle) : sin(angle);
+    const Real value = scale * (x * c + other * s);
+    const Real turned = square(f32_unit() * ((Real)1 + fabs(angle))) * (square(x) + square(other));
+    const Real carried = square(c) * variance(a.x, p, x) + square(s) * variance(a.x, q, other);
+    store_rounded(a.y, p, a.type, value, square(scale) * (carried + turned));
+  }
+}
+
 #ifndef __CUDACC_RTC__
 }  // namespace attnprobe::run::kernels
 #endif

@@ -70,14 +70,14 @@ enum Types {
 /// deviation that roundings give it (error_kernels.hpp).
 struct View {
   char* data;
-  const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in elements
+  const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in units of offsets_unit
   Index dims[4], strides[4];
   Index error;           ///< bytes from an element to its error; 0: it is exact
   int type;              ///< Types
   int offsets_type;      ///< type_i32 or type_i64
   int sequence_axis;     ///< of a ragged tensor: 2, or 3 for a transposed one
   float unit, smallest;  ///< whoever reads it rounds it first: by so much of its size, and by so much of any size
-  int unused;
+  int offsets_unit;      ///< of a ragged tensor: elements that an offset counts as one
 };
 
 struct Place {
@@ -224,6 +224,12 @@ ATTNPROBE_BOTH Place place(const View& v, Index linear) {
   return p;
 }
 
+/// Where a batch entry of a ragged tensor begins, in elements.
+ATTNPROBE_BOTH Index offset(const View& v, Index batch) {
+  const Index at = v.offsets_type == type_i64 ? ((const Index*)v.offsets)[batch] : ((const int*)v.offsets)[batch];
+  return at * v.offsets_unit;
+}
+
 /// Where an element lies, in elements; -1 for one that a ragged tensor
 /// has not. An axis of extent 1 has the same element everywhere.
 ATTNPROBE_BOTH Index locate(const View& v, const Place& p) {
@@ -231,9 +237,7 @@ ATTNPROBE_BOTH Index locate(const View& v, const Place& p) {
   for (int axis = v.offsets == nullptr ? 0 : 1; axis < 4; ++axis)
     at += v.dims[axis] == 1 ? 0 : p.i[axis] * v.strides[axis];
   if (v.offsets == nullptr) return at;
-  const Index begin = v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0]] : ((const int*)v.offsets)[p.i[0]];
-  const Index end =
-      v.offsets_type == type_i64 ? ((const Index*)v.offsets)[p.i[0] + 1] : ((const int*)v.offsets)[p.i[0] + 1];
+  const Index begin = offset(v, p.i[0]), end = offset(v, p.i[0] + 1);
   if (p.i[v.sequence_axis] * v.strides[v.sequence_axis] >= end - begin) return -1;
   return begin + at;
 }

@@ -15,6 +15,7 @@
   X(paged_load, PagedArgs)         \
   X(dequantize, DequantizeArgs)    \
   X(block_mask, BlockMaskArgs)     \
+  X(rope, RopeArgs)                \
   X(fill, FillArgs)                \
   X(read_mask, ReadMaskArgs)       \
   X(cover, CoverArgs) X(check_memory, CheckMemoryArgs) X(compare, CompareArgs) X(difference, DifferenceArgs)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "build/expand.hpp"
 #include "graph/operation_table.hpp"
 #include "run/data.hpp"
 #include "run/reference/rounding.hpp"
@@ -147,12 +148,13 @@ class Evaluation {
   View operand(const std::optional<Uid>& uid, DataType reader = DataType::f32) const {
     if (!uid) return View{};
     const View v = view(*uid);
+    if (stored_.count(*uid) > 0) return v;
     const DataType type = coarser(slicing_.at(*uid).data_type, reader);
     return v.error == 0 || coarser(type, DataType::f32) == DataType::f32 ? v : rounded(v, rounding_of(type));
   }
   View factor(Uid uid) const {
     const View v = view(uid);
-    if (v.error == 0 && multiplied_ != DataType::f32) return v;
+    if ((v.error == 0 && multiplied_ != DataType::f32) || stored_.count(uid) > 0) return v;
     return rounded(v, rounding_in_matmul(coarser(slicing_.at(uid).data_type, multiplied_)));
   }
   // The maxima of rows: whatever they are, softmax gives the same, and their errors cancel.
@@ -178,7 +180,28 @@ class Evaluation {
     device_.launch(Kernel::matmul, args, device_.threads_for(kernels::elements(args.c)));
   }
 
+  // Prefix sums become lengths, INT32 as matrix products read them.
+  void lengths_from_sums(const graph::Pointwise& op) {
+    const Uid y = op.y.value();
+    const Shape dims = slicing_.dims(y, slice_);
+    View sums = view(op.x);
+    const size_t size = size_of(static_cast<DataType>(sums.type));
+    sums.dims[0] = dims[0];
+    if (slicing_.batch_sliced(y, slice_)) sums.data += static_cast<size_t>(slice_.first_batch) * size;
+    Value lengths;
+    lengths.memory = Memory(device_, static_cast<size_t>(count(dims)) * sizeof(int32_t));
+    lengths.view = packed_view(dims, DataType::i32, lengths.memory.data());
+    kernels::PointwiseArgs args{};
+    args.x = args.b = sums;
+    args.x.data += size;
+    args.y = lengths.view;
+    args.mode = static_cast<int>(op.mode);
+    made_[y] = std::move(lengths);
+    device_.launch(Kernel::pointwise, args, device_.threads_for(kernels::elements(args.y)));
+  }
+
   void compute(const graph::Pointwise& op) {
+    if (build::is_difference_of_sums(op)) return lengths_from_sums(op);
     if (op.mode == PointwiseMode::IDENTITY && op.t) {
       const kernels::BlockMaskArgs args{operand(op.x), view(op.t), make(*op.y)};
       device_.launch(Kernel::block_mask, args, device_.threads_for(kernels::elements(args.y)));
@@ -281,6 +304,21 @@ class Evaluation {
     device_.launch(Kernel::dequantize, args, device_.threads_for(kernels::elements(args.y)));
   }
 
+  void compute(const graph::Rope& op) {
+    kernels::RopeArgs args{};
+    args.x = operand(op.x);
+    args.angles = view(op.angles);
+    args.y = make(op.y);
+    args.scale = op.scale.value_or(1);
+    args.dim = op.dim.value_or(0) == 0 ? args.y.dims[3] : *op.dim;
+    // Each key meets the same rounded query, whose error does not average out: it is left to the numbers, not to their errors.
+    const Tensor& y = slicing_.at(op.y);
+    const bool rounds = !y.is_virtual && (y.data_type == DataType::f16 || y.data_type == DataType::bf16);
+    args.type = static_cast<int>(rounds ? y.data_type : device_.real());
+    if (rounds) stored_.insert(op.y);
+    device_.launch(Kernel::rope, args, device_.threads_for(kernels::elements(args.y)));
+  }
+
   template <class Op>
   void compute(const Op&) {
     throw Error(ErrorKind::internal,
@@ -293,7 +331,7 @@ class Evaluation {
   Slicing slicing_;
   DataType multiplied_;
   Slice slice_;
-  std::set<Uid> shifts_;
+  std::set<Uid> shifts_, stored_;  // maxima of rows; what was rounded to its type already
   Memory scalar_memory_;
   std::map<Uid, View> scalars_, aliased_;
   std::map<Uid, Value> made_, outputs_;
@@ -335,6 +373,7 @@ View view_of(const OpGraph& graph, const Tensor& tensor, char* data, const Input
   if (!tensor.ragged_offset) return v;
   v.offsets = offsets.at(*tensor.ragged_offset).data;
   v.offsets_type = static_cast<int>(graph::tensor(graph, *tensor.ragged_offset).data_type);
+  v.offsets_unit = static_cast<int>(tensor.ragged_multiplier.value_or(1));
   // The sequence's stride is the larger: the other axis is the head dimension, or of extent 1.
   v.sequence_axis = strides[3] > strides[2] ? 3 : 2;
   return v;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "build/expand.hpp"
 #include "graph/operation_table.hpp"
 
 namespace attnprobe::run {
@@ -12,11 +13,16 @@ using graph::Tensor;
 Slicing::Slicing(const OpGraph& graph, DataType real)
     : graph_(graph), real_size_(static_cast<size_t>(element_size(real))) {
   for (const auto& t : graph.tensors) tensors_[t.uid] = &t;
-  for (const auto& operation : graph.operations)
-    if (const auto* load = std::get_if<graph::PagedCacheLoad>(&operation)) containers_.insert(load->container);
+  for (const auto& operation : graph.operations) {
+    if (const auto* load = std::get_if<graph::PagedCacheLoad>(&operation)) whole_.insert(load->container);
+    if (const auto* rope = std::get_if<graph::Rope>(&operation)) whole_.insert(rope->angles);
+    if (const auto* pointwise = std::get_if<graph::Pointwise>(&operation);
+        pointwise != nullptr && build::is_difference_of_sums(*pointwise))
+      whole_.insert(*pointwise->x);
+  }
   for (const auto& t : graph.tensors) {
     const Shape dims = four(t.dims);
-    if (t.by_value || containers_.count(t.uid) > 0 || is_offsets(t.uid)) continue;
+    if (t.by_value || whole_.count(t.uid) > 0 || is_offsets(t.uid)) continue;
     batch_ = std::max(batch_, dims[0]);
     if (dims[1] > 1) heads_ = std::gcd(heads_, dims[1]);
   }
@@ -25,7 +31,7 @@ Slicing::Slicing(const OpGraph& graph, DataType real)
 }
 
 bool Slicing::batch_sliced(Uid uid, const Slice& slice) const {
-  return slice.batches > 0 && containers_.count(uid) == 0 && four(at(uid).dims)[0] == batch_ && batch_ > 1;
+  return slice.batches > 0 && whole_.count(uid) == 0 && four(at(uid).dims)[0] == batch_ && batch_ > 1;
 }
 
 bool Slicing::heads_sliced(Uid uid, const Slice& slice) const {

@@ -44,7 +44,7 @@ class Slicing {
   const OpGraph& graph_;
   size_t real_size_;
   std::map<Uid, const graph::Tensor*> tensors_;
-  std::set<Uid> containers_;
+  std::set<Uid> whole_;  ///< whose first axis is not the batch: paged caches, angles, prefix sums
   std::map<Uid, Uid> aliases_;
   std::vector<std::vector<Uid>> dead_after_;
   int64_t batch_ = 1, heads_ = 0;
