@@ -18,6 +18,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/formats/limits_text.hpp"
+#include "worker/pool.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -43,6 +44,24 @@ std::string command_of(const LimitsOptions& options) {
   if (!options.cudnn.empty()) command += " --cudnn " + shell_word(options.cudnn);
   if (!options.frameworks.empty()) command += fmt::format(" --framework {}", fmt::join(options.frameworks, ","));
   return command;
+}
+
+// What the shape is where nobody says anything of it. Of a field that is varied or given, or a half of it, fill_in() and the reader
+// see to the rest.
+std::vector<std::string> assume_shape(ConfigOptions& configs, const std::vector<limits::Axis>& axes) {
+  std::vector<std::string> assumed;
+  if (!configs.files.empty()) return assumed;
+  constexpr std::pair<const char*, int> usual[] = {{"heads", 8}, {"seqlen", 1024}, {"head_dim", 64}};
+  for (const auto& [name, value] : usual) {
+    const auto is_of_it = [name = std::string(name)](const std::string& field) { return field.starts_with(name); };
+    if (std::none_of(axes.begin(), axes.end(), [&](const auto& axis) { return is_of_it(axis.name); }) &&
+        std::none_of(configs.overrides.begin(), configs.overrides.end(),
+                     [&](const auto& given) { return is_of_it(given.field); })) {
+      configs.overrides.push_back({name, value});
+      assumed.push_back(fmt::format("{} {}", name, value));
+    }
+  }
+  return assumed;
 }
 
 // A map's axis: 64 numbers of the usual range, unless somebody named others.
@@ -76,8 +95,8 @@ void fill_in(ConfigOptions& configs, const std::vector<limits::Axis>& axes) {
   configs.overrides.insert(configs.overrides.begin(), first.begin(), first.end());
 }
 
-// `axes`: of the fields, one, or two for a map.
-limits::Question question_of(const LimitsOptions& options, std::vector<limits::Axis> axes) {
+// `axes`: of the fields, one, or two for a map. The options get the shape that is assumed, for the command that asks again.
+limits::Question question_of(LimitsOptions& options, std::vector<limits::Axis> axes) {
   limits::Question question;
   if (axes.empty() || axes.size() > 2)
     throw Error(ErrorKind::usage, "limits takes one field, or two for a map, as head_dim or head_dim,seqlen_kv");
@@ -96,11 +115,17 @@ limits::Question question_of(const LimitsOptions& options, std::vector<limits::A
                   fmt::format("--vary {}: name the numbers, {}=64,128 or {}=8:64:8", axis.name, axis.name, axis.name));
   std::vector<limits::Axis> set_later = question.vary;
   set_later.push_back(question.axis);
+  question.assumed = assume_shape(options.configs, set_later);
   ConfigOptions given = options.configs;
   fill_in(given, set_later);
   question.configs = read_configs(given, "limits of what?");
   // On a page a reader chooses what is coloured.
-  question.shown = options.format == "html" && !options.is_shown_given ? limits::Shown::all : options.shown;
+  question.times = options.shown == limits::Shown::time;
+  if (question.times && axes.size() != 2)
+    throw Error(ErrorKind::usage,
+                "--by time colours a map, of two fields: head_dim,seqlen_kv; `attnprobe tune` times single configs");
+  const bool shows_all = options.format == "html" && (question.times || !options.is_shown_given);
+  question.shown = shows_all ? limits::Shown::all : options.shown;
   question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   return question;
 }
@@ -130,6 +155,9 @@ int find_limits(LimitsOptions options) {
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const auto cache = options.no_cache ? nullptr : campaign::usual_cache(warn);
   options.campaign.cache = cache.get();
+  worker::Pool pool(
+      2 * campaign::jobs_of(options.campaign));  // the worker that says what a cuDNN is goes on with the questions
+  options.campaign.pool = &pool;
   options.campaign.stop = stop_gently();
   question.cudnns =
       campaign::choose_libraries(options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','),
@@ -183,8 +211,8 @@ void add_limits(CLI::App& app, Run& run) {
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,
-      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; default: "
-      "answer, and all for html");
+      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; time: of a map, each "
+      "point is run on this machine's GPU and drawn by the time of its first choice; default: answer, and all for html");
   by->group("Output");
   command->add_option("--format", options->format, "table, json, and for a map svg or html")
       ->check(CLI::IsMember({"table", "json", "svg", "html"}))

@@ -103,6 +103,7 @@ ProbeRequest read_probe_request(const JsonView& params, const std::string& progr
 Json answer_probe(const ProbeRequest& request, const ProbeMeans& means) {
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
   options.campaign.pool = means.pool;
+  options.campaign.words = means.words;
   options.campaign.stop = means.stop;
   std::vector<std::string> warnings = request.warnings;
   options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };

@@ -26,6 +26,7 @@ struct ProbeRequest {
 struct ProbeMeans {
   worker::Pool* pool = nullptr;
   campaign::WalkCache* cache = nullptr;
+  campaign::LibraryWords* words = nullptr;
   const std::atomic<bool>* stop = nullptr;
 };
 

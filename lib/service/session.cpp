@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "campaign/chosen_libraries.hpp"
+#include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
@@ -29,6 +30,7 @@ struct Session::State {
   }
 
   std::string program;
+  campaign::LibraryWords words;
   worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency())};
 
  private:
@@ -91,7 +93,7 @@ Session::~Session() = default;
 Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
   if (method == "probe") {
     const ProbeRequest request = read_probe_request(params, state_->program);
-    return answer_probe(request, {&state_->pool, state_->cache(), &stop});
+    return answer_probe(request, {&state_->pool, state_->cache(), &state_->words, &stop});
   }
   if (method == "explain") return explain(params);
   if (method == "schema") return schema(params);

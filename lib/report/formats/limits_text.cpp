@@ -124,6 +124,8 @@ std::string what_is_asked(const Question& question) {
   std::string text = question.configs.size() == 1 ? unvaried_words(question, question.configs.front().spec)
                                                   : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
+  if (!question.assumed.empty())
+    text += fmt::format(" ({}, since nothing else was said)", fmt::join(question.assumed, ", "));
   return text;
 }
 
@@ -187,6 +189,14 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
                {"target", question.targets[row.target].id},
                {"cudnn", question.cudnns[row.cudnn].version.text()},
                {"varied", std::move(varied)}};
+  for (const auto& [place, time] : row.times)
+    if (time.fastest_ms) {
+      Json one = {{"value", question.axis.range ? Json(place) : question.axis.values[static_cast<size_t>(place)]}};
+      if (time.first_ms) one["first_ms"] = *time.first_ms;
+      one["fastest_ms"] = *time.fastest_ms;
+      one["fastest_engine"] = time.fastest_engine;
+      json["times"].push_back(std::move(one));
+    }
   if (question.axis.range) {
     json["runs"] = std::move(runs);
     json["edges"] = std::move(edges);
@@ -297,8 +307,8 @@ Json limits_json(const Question& question, const Limits& limits, const std::stri
   else
     axis["values"] = question.axis.values;
   return {{"schema", "attnprobe/limits/1"}, {"tool", tool_version()},        {"command", command},
-          {"axis", std::move(axis)},        {"configs", std::move(configs)}, {"asked", limits.asked},
-          {"cells", limits.cells},          {"rows", std::move(rows)}};
+          {"axis", std::move(axis)},        {"configs", std::move(configs)}, {"assumed", question.assumed},
+          {"asked", limits.asked},          {"cells", limits.cells},         {"rows", std::move(rows)}};
 }
 
 }  // namespace attnprobe::report
