@@ -153,7 +153,7 @@ void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
         const auto sample = [&](int64_t after, int64_t before) {
           want(wanted, random_member({one}, after, before, static_cast<uint64_t>(one)));
         };
-        if (above == beyond) {
+        if (above >= beyond) {  // none within; beyond where the segment is one number, which is a member
           const int64_t middle = first + (last - first) / 2;
           sample(first, middle + 1);
           sample(middle, last);

@@ -124,6 +124,10 @@ using OnAnswer = std::function<void(const campaign::Result&)>;
 /// simulated GPU.
 Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer = {});
 
+/// The most members of a run that follow each other and were not asked: a band of another answer that is no wider could lie there
+/// unseen.
+int64_t widest_unasked(const Limits& limits);
+
 /// What the answer of a row is at a place of the axis.
 const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, size_t index);
 
