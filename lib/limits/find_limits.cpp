@@ -102,7 +102,7 @@ class Asker {
     for (const auto& target : question_.targets)
       if (target.kind != gpu::Kind::device && !worker::test_plans_asked())
         throw Error(ErrorKind::usage,
-                    fmt::format("times on {}: it is simulated, and a GPU that is not there times nothing; allowed: "
+                    fmt::format("by time on {}: it is simulated, and a GPU that is not there times nothing; allowed: "
                                 "device:0, device:all",
                                 target.id));
   }

@@ -211,6 +211,20 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   return json;
 }
 
+// Rows that are alike: which they are, and what they differ in.
+Json json_of(const Question& question, const Line& line) {
+  Json configs = Json::array(), varied = Json::object();
+  for (const size_t c : line.configs) configs.push_back(question.configs[c].spec.name);
+  for (size_t v = 0; v < line.varied.size(); ++v) varied[question.vary[v].name] = line.varied[v];
+  Json json = {{"configs", std::move(configs)},
+               {"varied", std::move(varied)},
+               {"targets", targets_of(question, line)},
+               {"cudnns", versions_of(question, line)},
+               {"rows", line.rows}};
+  if (line.end_compiled) json["end_compiled"] = *line.end_compiled;
+  return json;
+}
+
 }  // namespace
 
 std::string run_text(const limits::Run& run, int64_t usual_step) {
@@ -306,8 +320,9 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
 }
 
 Json limits_json(const Question& question, const Limits& limits, const std::string& command) {
-  Json rows = Json::array();
+  Json rows = Json::array(), lines = Json::array();
   for (const auto& row : limits.rows) rows.push_back(json_of(question, limits, row));
+  for (const auto& line : limits.lines) lines.push_back(json_of(question, line));
   Json configs = Json::array();
   for (const auto& config : question.configs) configs.push_back(to_json(config.spec));
   Json axis = {{"field", question.axis.name}};
@@ -324,6 +339,7 @@ Json limits_json(const Question& question, const Limits& limits, const std::stri
           {"asked", limits.asked},
           {"cells", limits.cells},
           {"widest_unasked", limits::widest_unasked(limits)},
+          {"lines", std::move(lines)},
           {"rows", std::move(rows)}};
 }
 
