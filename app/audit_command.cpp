@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "ask.hpp"
+#include "asked_libraries.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
@@ -62,22 +63,15 @@ int run_audit(AuditOptions options) {
   const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
-  std::vector<std::string> paths;
-  if (options.cudnns.empty())
-    paths.push_back(campaign::library_path("", options.campaign, warn));
-  else
-    for (const auto& library : campaign::choose_libraries(options.cudnns, targets, options.campaign, warn))
-      paths.push_back(library.path);
+  const AskedLibraries asked = ask_libraries(options.cudnns, targets, options.no_cache, options.campaign);
   options.campaign.walk.sweep_where_none = false;
   options.campaign.walk.plans = probe::Plans::none;
   options.campaign.stop = stop_gently();
-  const std::unique_ptr<campaign::WalkCache> cache = options.no_cache ? nullptr : campaign::usual_cache(warn);
-  options.campaign.cache = cache.get();
   campaign::Audit audit(targets);
-  Progress progress(configs.size() * targets.size() * paths.size());
+  Progress progress(configs.size() * targets.size() * asked.libraries.size());
   size_t before = 0;
-  for (const auto& path : paths) {
-    options.campaign.cudnn = path;
+  for (const auto& library : asked.libraries) {
+    options.campaign.cudnn = library.path;
     run_campaign(campaign::questions_of(configs), targets, options.campaign,
                  [&](const campaign::Result& result, size_t index, size_t) {
                    progress.add(result);

@@ -12,6 +12,7 @@
 #include "base/input.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "campaign/concerning_bugs.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
@@ -33,20 +34,6 @@ struct BugsOptions {
   AskOptions ask;
 };
 
-std::vector<const KnownBugRule*> named_bugs(const std::vector<std::string>& ids) {
-  std::vector<const KnownBugRule*> bugs;
-  std::vector<std::string> known;
-  for (const auto& bug : rules::known_bug_rules()) {
-    known.push_back(bug.entry.id);
-    if (ids.empty() || std::find(ids.begin(), ids.end(), bug.entry.id) != ids.end()) bugs.push_back(&bug);
-  }
-  for (const auto& id : ids)
-    if (std::find(known.begin(), known.end(), id) == known.end())
-      throw Error(ErrorKind::usage, fmt::format("\"{}\" is not the name of a known bug{}; `attnprobe bugs` lists them",
-                                                id, did_you_mean(id, known)));
-  return bugs;
-}
-
 void write(const BugsOptions& options, const std::string& text, const Json& json) {
   if (options.format == "json")
     write_data(options.output, json_text(json, 2) + "\n");
@@ -56,46 +43,12 @@ void write(const BugsOptions& options, const std::string& text, const Json& json
 
 // ---- the list
 
-CudnnVersion version_of(const std::string& word, const std::string& option) {
-  // A framework names what it pins with four numbers, or as what it needs at least: ">=9.12.0.46".
-  std::string text = word.substr(std::min(word.find_first_of("0123456789"), word.size()));
-  const auto parts = split(text, '.');
-  if (parts.size() > 3) text = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
-  if (const auto version = CudnnVersion::parse(text)) return *version;
-  throw Error(ErrorKind::usage, fmt::format("{} {}: not a version of cuDNN; allowed: 9.19, 9.19.0", option, word));
-}
-
-// The versions that somebody would use; empty: any.
-std::vector<CudnnVersion> versions_asked(const BugsOptions& options) {
-  std::vector<CudnnVersion> versions;
-  if (!options.cudnn.empty())
-    for (const auto& word : split(options.cudnn, ',')) versions.push_back(version_of(word, "--cudnn"));
-  for (const auto& chosen : rules::choose_gates(options.frameworks, "--for")) {
-    if (chosen.release == nullptr || chosen.release->cudnn.empty())
-      throw Error(ErrorKind::usage, fmt::format("--for {}: which cuDNN it brings is not known; name it with --cudnn",
-                                                rules::words_of({chosen})));
-    versions.push_back(version_of(chosen.release->cudnn, "--for"));
-  }
-  return versions;
-}
-
 int list_bugs(const BugsOptions& options) {
-  const auto versions = versions_asked(options);
-  std::vector<gpu::Target> targets;
-  if (!options.target.empty()) targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
-  std::vector<const KnownBugRule*> concerning;
-  for (const auto* bug : named_bugs(options.ids)) {
-    const auto concerns_version = [&](std::optional<int> sm) {
-      if (versions.empty()) return rules::may_apply(bug->when, std::nullopt, sm);
-      return std::any_of(versions.begin(), versions.end(),
-                         [&](CudnnVersion version) { return rules::may_apply(bug->when, version, sm); });
-    };
-    const bool concerns = targets.empty() ? concerns_version(std::nullopt)
-                                          : std::any_of(targets.begin(), targets.end(), [&](const gpu::Target& target) {
-                                              return concerns_version(target.sm);
-                                            });
-    if (concerns) concerning.push_back(bug);
-  }
+  campaign::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = options.frameworks, .targets = {}};
+  if (!options.cudnn.empty()) words.cudnns = split(options.cudnn, ',');
+  if (!options.target.empty())
+    words.targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
+  const auto concerning = campaign::bugs_concerning(words);
   report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
   write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));
   return all_met;
@@ -132,7 +85,7 @@ Experiment experiment_of(const KnownBugRule& bug) {
 // Of the GPU, whatever the version: where else it is seen or gone is what the experiments tell.
 std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
   std::vector<Experiment> experiments;
-  for (const auto* bug : named_bugs(ids))
+  for (const auto* bug : campaign::named_bugs(ids))
     if (!bug->experiment.empty() && rules::may_apply(bug->when, std::nullopt, target.sm))
       experiments.push_back(experiment_of(*bug));
   return experiments;

@@ -1,19 +1,16 @@
 // attnprobe limits: where support begins and ends.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
-
-#include <algorithm>
 
 #include "ask.hpp"
-#include "attention/fields.hpp"
+#include "asked_libraries.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
-#include "limits/find_limits.hpp"
+#include "limits/question_words.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -32,84 +29,25 @@ struct LimitsOptions {
   campaign::CampaignOptions campaign;
 };
 
-// As few options as ask the same.
-std::string command_of(const LimitsOptions& options) {
-  std::string command =
-      fmt::format("attnprobe limits {}", shell_word(fmt::format("{}", fmt::join(options.fields, ","))));
-  for (const auto& file : options.configs.files) command += " --config " + shell_word(file);
-  command += field_words(options.configs);
-  for (const auto& vary : options.vary) command += " --vary " + shell_word(vary);
-  command += " --target " + shell_word(options.target);
-  if (!options.cudnn.empty()) command += " --cudnn " + shell_word(options.cudnn);
-  if (!options.frameworks.empty()) command += fmt::format(" --framework {}", fmt::join(options.frameworks, ","));
-  return command;
-}
-
-// A map's axis: 64 numbers of the usual range, unless somebody named others.
-void coarsen(limits::Axis& axis) {
-  constexpr int64_t points = 64;
-  constexpr size_t most = 256;
-  if (axis.range && axis.range_is_usual) {
-    const int64_t step = std::max<int64_t>(1, axis.range->last / points);
-    axis.range = attention::Range{step, points * step, step};
-    axis.range_is_usual = false;
-  }
-  if (count_of(axis) > most)
-    throw Error(ErrorKind::usage,
-                fmt::format("{} has {} values; a map has {} on a side at most: give a step, {}=8:512:8", axis.name,
-                            count_of(axis), most, axis.name));
-}
-
-// The fields that take other values later on need not be given: here they have one that goes with most others.
-void fill_in(ConfigOptions& configs, const std::vector<limits::Axis>& axes) {
-  if (!configs.files.empty()) return;
-  std::vector<attention::Override> first;
-  for (const auto& axis : axes) {
-    const bool is_field = std::any_of(attention::fields().begin(), attention::fields().end(),
-                                      [&](const auto& field) { return field.name == axis.name; });
-    const bool is_given = std::any_of(configs.overrides.begin(), configs.overrides.end(),
-                                      [&](const auto& given) { return given.field == axis.name; });
-    if (!is_field || is_given) continue;
-    first.push_back({axis.name, axis.range ? Json(std::clamp<int64_t>(64, axis.range->first, axis.range->last))
-                                           : axis.values.front()});
-  }
-  configs.overrides.insert(configs.overrides.begin(), first.begin(), first.end());
-}
-
-// `axes`: of the fields, one, or two for a map.
-limits::Question question_of(const LimitsOptions& options, std::vector<limits::Axis> axes) {
-  limits::Question question;
-  if (axes.empty() || axes.size() > 2)
-    throw Error(ErrorKind::usage, "limits takes one field, or two for a map, as head_dim or head_dim,seqlen_kv");
-  question.vary = limits::read_axes(options.vary, "--vary");
-  question.axis = axes.front();
-  if (axes.size() == 2) {
-    for (auto& axis : axes) coarsen(axis);
-    question.axis = axes[1];
-    question.vary.push_back(axes[0]);
-  }
-  for (const auto& axis : question.vary)
-    if (axis.name == question.axis.name)
-      throw Error(ErrorKind::usage, fmt::format("--vary {}: it is the field whose limits are asked for", axis.name));
-    else if (axis.range_is_usual)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--vary {}: name the numbers, {}=64,128 or {}=8:64:8", axis.name, axis.name, axis.name));
-  std::vector<limits::Axis> set_later = question.vary;
-  set_later.push_back(question.axis);
-  ConfigOptions given = options.configs;
-  fill_in(given, set_later);
-  question.configs = read_configs(given, "limits of what?");
+limits::QuestionWords words_of(const LimitsOptions& options) {
+  const bool times = options.shown == limits::Shown::time;
   // On a page a reader chooses what is coloured.
-  question.shown = options.format == "html" && !options.is_shown_given ? limits::Shown::all : options.shown;
-  question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
-  return question;
+  const bool shows_all = options.format == "html" && (times || !options.is_shown_given);
+  limits::QuestionWords words{.fields = options.fields,
+                              .vary = options.vary,
+                              .overrides = options.configs.overrides,
+                              .configs = {},
+                              .shown = shows_all ? limits::Shown::all : options.shown,
+                              .times = times};
+  if (!options.configs.files.empty()) words.configs = read_configs(options.configs, "limits of what?");
+  return words;
 }
 
 std::string rendered(const LimitsOptions& options, const limits::Question& question, const limits::Limits& limits,
-                     bool is_map) {
-  if (options.format == "json") return json_text(report::limits_json(question, limits, command_of(options)), 2) + "\n";
+                     bool is_map, const std::string& command) {
+  if (options.format == "json") return json_text(report::limits_json(question, limits, command), 2) + "\n";
   if (options.format == "svg") return report::map_svg(question, limits);
-  if (options.format == "html") return report::map_html(question, limits, command_of(options));
+  if (options.format == "html") return report::map_html(question, limits, command);
   const report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
   return is_map ? report::map_text(question, limits, style) : report::limits_text(question, limits, style);
 }
@@ -120,27 +58,37 @@ int find_limits(LimitsOptions options) {
   check_outputs({{"--output " + options.output, options.output}}, inputs);
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
+<<<<<<< HEAD
   const std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
   const bool is_map = axes.size() == 2;
   limits::Question question = question_of(options, axes);
   for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.campaign.frameworks);
+=======
+  const bool is_map = limits::read_axes(options.fields, "limits").size() == 2;
+  limits::QuestionWords words = words_of(options);
+  limits::Question question = limits::read_question(words);
+  question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  const std::string command =
+      limits::command_text(words, {.files = options.configs.files,
+                                   .target = options.target,
+                                   .cudnn = options.cudnn,
+                                   .frameworks = fmt::format("{}", fmt::join(options.frameworks, ","))});
+>>>>>>> d7dbc3f356f1b084f52e33f61394b14ba99df6e4
   if ((options.format == "svg" || options.format == "html") && !is_map)
     throw Error(ErrorKind::usage,
                 fmt::format("--format {} draws a map, of two fields: head_dim,seqlen_kv", options.format));
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
-  const auto cache = options.no_cache ? nullptr : campaign::usual_cache(warn);
-  options.campaign.cache = cache.get();
   options.campaign.stop = stop_gently();
-  question.cudnns =
-      campaign::choose_libraries(options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','),
-                                 question.targets, options.campaign, warn);
+  const auto versions = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
+  const AskedLibraries asked = ask_libraries(versions, question.targets, options.no_cache, options.campaign);
+  question.cudnns = asked.libraries;
   Progress progress(0);
   const limits::Limits found =
       limits::find_limits(question, options.campaign, [&](const auto& result) { progress.add(result); });
   progress.end();
   if (found.stopped) return interrupted;
-  const std::string text = rendered(options, question, found, is_map);
+  const std::string text = rendered(options, question, found, is_map, command);
   if (file)
     file->replace(text);
   else if (options.format == "table")
@@ -184,8 +132,8 @@ void add_limits(CLI::App& app, Run& run) {
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,
-      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; default: "
-      "answer, and all for html");
+      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; time: of a map, each "
+      "point is run on this machine's GPU and drawn by the time of its first choice; default: answer, and all for html");
   by->group("Output");
   command->add_option("--format", options->format, "table, json, and for a map svg or html")
       ->check(CLI::IsMember({"table", "json", "svg", "html"}))

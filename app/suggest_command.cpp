@@ -6,25 +6,22 @@
 
 #include "ask.hpp"
 #include "attention/fields.hpp"
-#include "base/error.hpp"
 #include "base/output_file.hpp"
-#include "base/printable.hpp"
 #include "base/text.hpp"
-#include "campaign/suggest/ways_out.hpp"
+#include "campaign/suggest/suggested.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
-#include "gpu/catalogue.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/formats/notes.hpp"
-#include "report/formats/report.hpp"
+#include "report/formats/suggest_text.hpp"
 
 namespace attnprobe::app {
 namespace {
 
 using campaign::Result;
+using campaign::Suggested;
 using campaign::Usable;
 
 struct SuggestCommand {
@@ -34,84 +31,17 @@ struct SuggestCommand {
   campaign::SuggestOptions suggest;
 };
 
-// Other GPUs on which the same config is a yes, by id.
-std::vector<std::string> other_gpus(const Result& refused, campaign::CampaignOptions options) {
-  options.walk.sweep_where_none = false;
-  options.walk.plans = probe::Plans::none;
-  options.cudnn = refused.cudnn_path;
-  std::vector<std::string> ids;
-  for (const auto& other : run_campaign({refused}, gpu::simulated_targets("representative"), options).results)
-    if (other.usable == Usable::yes && other.target.id != refused.target.id) ids.push_back(other.target.id);
-  return ids;
-}
-
-struct Suggested {
-  const Result* result;
-  std::vector<std::string> gpus;
-};
-
 bool is_helped(const Suggested& suggested) {
-  return suggested.result->usable == Usable::yes || !suggested.result->ways_out.empty();
-}
-
-std::string answer_text(const Result& result) {
-  const std::string why = result.root_cause
-                              ? fmt::format("{}: {}", name_of(result.root_cause->category), short_reason(result))
-                          : result.but.empty() ? ""
-                                               : report::obstacles_summary(result);
-  return fmt::format("{}{}{}", answer_word(result), why.empty() ? "" : ", ", why);
-}
-
-std::string text_of(const std::vector<Suggested>& all, size_t width) {
-  std::string out;
-  for (const auto& [result, gpus] : all) {
-    const auto& spec = result->config.spec;
-    out += fmt::format("{} on {}, cuDNN {}\n", describe(spec), result->target.id, result->cudnn_version.text());
-    out += report::wrapped(answer_text(*result), 2, width);
-    size_t number = 0;
-    for (const auto& way : result->ways_out) {
-      std::string text =
-          report::wrapped(fmt::format("{}{}", text_of(way), way.compiled ? " (compiled)" : ""), 5, width);
-      const std::string mark = std::to_string(++number);
-      text.replace(3 - std::min<size_t>(2, mark.size()), mark.size(), mark);
-      out += text + "       " + way.reproduce + "\n";
-    }
-    if (result->usable != Usable::yes && result->ways_out.empty())
-      out += result->ways_out_unasked > 0 ? fmt::format("  no change was found; {} more were not tried: --most-asked\n",
-                                                        result->ways_out_unasked)
-                                          : "  no change of the config was found, one or two at a time\n";
-    if (result->root_cause)
-      for (const auto& advice : result->root_cause->advice)
-        if (advice.starts_with("cuDNN ")) out += fmt::format("   - {}\n", advice.substr(0, advice.find('\n')));
-    if (!gpus.empty()) out += fmt::format("   - the same config is a yes on {}\n", fmt::join(gpus, ", "));
-    out += "\n";
-  }
-  out.pop_back();
-  return printable(out);
-}
-
-Json json_of(const std::vector<Suggested>& all) {
-  Json results = Json::array();
-  for (const auto& [result, gpus] : all) {
-    Json json = report::to_json(*result);
-    Json one;
-    for (const char* key : {"config", "target", "cudnn", "verdict", "usable", "but", "root_cause", "ways_out"})
-      if (json.contains(key)) one[key] = json[key];
-    if (!one.contains("ways_out")) one["ways_out"] = Json::array();
-    one["gpus"] = gpus;
-    one["not_tried"] = result->ways_out_unasked;
-    results.push_back(std::move(one));
-  }
-  return {{"schema", "attnprobe/suggest/1"}, {"tool", report::tool_version()}, {"results", std::move(results)}};
+  return suggested.result.usable == Usable::yes || !suggested.result.ways_out.empty();
 }
 
 // What -o gets: of each result the config of its first way out, or its own where that is a yes.
 std::string configs_text(const std::vector<Suggested>& all) {
   Json configs = Json::array();
   for (const auto& [result, gpus] : all) {
-    if (result->usable != Usable::yes && result->ways_out.empty()) continue;
-    Json config = to_json(result->ways_out.empty() ? result->config.spec : result->ways_out.front().spec);
-    if (all.size() > 1) config["name"] = fmt::format("{} on {}", result->config.spec.name, result->target.id);
+    if (result.usable != Usable::yes && result.ways_out.empty()) continue;
+    Json config = to_json(result.ways_out.empty() ? result.config.spec : result.ways_out.front().spec);
+    if (all.size() > 1) config["name"] = fmt::format("{} on {}", result.config.spec.name, result.target.id);
     configs.push_back(std::move(config));
   }
   return json_text(configs.size() == 1 ? configs[0] : configs, 2) + "\n";
@@ -121,14 +51,7 @@ int suggest(SuggestCommand command) {
   AskOptions& options = command.ask;
   for (const auto& file : command.configs.files) options.inputs.push_back({"--config " + file, file});
   check_outputs(options);
-  const auto kinds = campaign::change_kinds();
-  for (const auto& list : command.keep)
-    for (const auto& kind : split(list, ',')) {
-      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-        throw Error(ErrorKind::usage, fmt::format("--keep: \"{}\" is not something that is changed{}; allowed: {}",
-                                                  kind, did_you_mean(kind, kinds), quoted_list(kinds)));
-      command.suggest.keep.insert(kind);
-    }
+  command.suggest.keep = campaign::read_kept(command.keep, "--keep");
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   const auto questions = campaign::questions_of(read_configs(command.configs, "suggest for what?"));
@@ -140,23 +63,16 @@ int suggest(SuggestCommand command) {
   const auto on_result = [&](const Result& result, size_t) { progress.add(result); };
   campaign::InquiryOptions inquiry{options.cudnn, options.campaign, nullptr, on_result, warn};
   inquiry.suggest = command.suggest;
-  inquiry.other_versions = command.suggest.keep.count("cudnn") == 0;
-  const auto campaigns = campaign::inquire({group}, inquiry);
+  const auto all = campaign::suggest(group, inquiry);
   progress.end();
   if (*options.campaign.stop) return interrupted;
-  std::vector<Suggested> all;
-  for (const auto& result : campaigns.front().results) {
-    const bool asks_others =
-        result.usable && *result.usable != Usable::yes && command.suggest.keep.count("target") == 0 && !result.by_rule;
-    all.push_back({&result, asks_others ? other_gpus(result, options.campaign) : std::vector<std::string>()});
-  }
   if (file) file->replace(configs_text(all));
   if (options.format == "json")
-    print_data(json_text(json_of(all), 2) + "\n");
+    print_data(json_text(report::suggest_json(all), 2) + "\n");
   else
-    print_text(text_of(all, terminal_style(false).width));
+    print_text(report::suggest_text(all, terminal_style(false).width));
   const bool is_broken =
-      std::any_of(all.begin(), all.end(), [](const auto& one) { return one.result->environment_broken; });
+      std::any_of(all.begin(), all.end(), [](const auto& one) { return one.result.environment_broken; });
   if (is_broken) return environment_lacks;
   return std::all_of(all.begin(), all.end(), is_helped) ? all_met : not_met;
 }

@@ -19,6 +19,7 @@ class Pool;
 
 namespace attnprobe::campaign {
 
+class LibraryWords;
 class WalkCache;
 
 struct CampaignOptions {
@@ -32,8 +33,9 @@ struct CampaignOptions {
   WalkCache* finished = nullptr;              ///< where whole findings are kept, so that a run can be gone on with
   const std::atomic<bool>* stop = nullptr;    ///< set by a signal handler: no further result is begun
   std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
-  worker::Pool* pool = nullptr;  ///< where workers wait for the next campaign; none: they end with this one
-  std::string program;           ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
+  worker::Pool* pool = nullptr;   ///< where workers wait for the next campaign; none: they end with this one
+  LibraryWords* words = nullptr;  ///< what libraries are called, kept between campaigns; none: looked up by each
+  std::string program;            ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
 };
 
 /// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.

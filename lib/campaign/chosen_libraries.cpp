@@ -78,6 +78,10 @@ std::string library_path(const std::string& word, const CampaignOptions& campaig
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
                                                  const std::vector<gpu::Target>& targets,
                                                  const CampaignOptions& campaign, const OnProblem& on_problem) {
+  const auto is_simulated = [](const auto& target) { return target.kind == gpu::Kind::simulated; };
+  const auto simulated = std::find_if(targets.begin(), targets.end(), is_simulated);
+  const bool simulates = simulated != targets.end();
+  const gpu::Target* next = simulates ? &*simulated : nullptr;
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
     const auto named = is_version(word) ? library_named(word) : std::nullopt;
@@ -85,15 +89,13 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
     else if (named)
-      chosen.push_back(identify(*named, campaign));
+      chosen.push_back(identify(*named, campaign, next));
     else if (is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
-      chosen.push_back(identify(cudnn::choose_library(word).path, campaign));
+      chosen.push_back(identify(cudnn::choose_library(word).path, campaign, next));
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
-  const bool simulates =
-      std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t.kind == gpu::Kind::simulated; });
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;

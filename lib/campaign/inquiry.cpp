@@ -7,6 +7,7 @@
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/other_versions.hpp"
+#include "campaign/reproduce.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "worker/pool.hpp"
 #include "worker/sanitize.hpp"
@@ -75,6 +76,8 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
   // What is asked about a no goes to the worker that said it.
   worker::Pool pool(2 * jobs_of(campaign));
   if (campaign.pool == nullptr) campaign.pool = &pool;
+  LibraryWords words;
+  if (campaign.words == nullptr) campaign.words = &words;
   check_can_run(groups, campaign);
   for (const auto& group : groups) {
     std::vector<attention::AttentionConfig> configs;

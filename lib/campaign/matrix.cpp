@@ -16,6 +16,7 @@
 #include "campaign/walk_cache.hpp"
 #include "campaign/work_queue.hpp"
 #include "gpu/catalogue.hpp"
+#include "worker/pool.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -146,15 +147,21 @@ std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t ind
   return {bound(index - 1), bound(index)};
 }
 
-cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options) {
+cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options, const gpu::Target* next) {
   if (options.cache != nullptr)
     if (auto known = options.cache->library(cudnn)) return *known;
-  const gpu::Target& any = *gpu::find("h200");
+  const bool stays = next != nullptr && options.pool != nullptr;
+  const gpu::Target& target = stays ? *next : *gpu::find("h200");
   try {
-    worker::Client client(any, worker::Client::Seconds(options.timeout_seconds), options.program);
-    auto library = client.open(cudnn, any);
+    auto client =
+        std::make_unique<worker::Client>(target, worker::Client::Seconds(options.timeout_seconds), options.program);
+    auto library = client->open(cudnn, target);
     if (options.cache != nullptr) options.cache->store_library(cudnn, library);
+    if (stays) options.pool->give(cudnn, target, {std::move(client), library});
     return library;
+  } catch (const Error&) {
+    if (stays) return identify(cudnn, options);  // that it does not open this GPU is for the questions to say
+    throw;
   } catch (const worker::WorkerLost& lost) {
     throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
                                                     lost.how(), lost.end.text()));

@@ -33,9 +33,11 @@ std::vector<CellPlace> places_of(const Matrix& matrix);
 /// The `index`-th (from 1) of `count` parts of equal size, in that order.
 std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
 
-/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker. Throws Error(environment)
-/// naming the path where it does not load.
-cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options);
+/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker, which then waits in the pool of
+/// the options, if there is one, for questions about `next`, a simulated GPU. Throws Error(environment) naming the path
+/// where it does not load.
+cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options,
+                            const gpu::Target* next = nullptr);
 
 /// Every cuDNN of this machine (cudnn::find_libraries), identified by as many workers as the options allow, in the order of the
 /// search. `on_problem` is told of one that does not load.

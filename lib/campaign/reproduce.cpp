@@ -87,6 +87,27 @@ std::string cudnn_word(const std::string& path, CudnnVersion version) {
   }
 }
 
+std::optional<std::string> LibraryWords::find(const std::string& path, CudnnVersion version) const {
+  constexpr std::chrono::seconds fresh(10);
+  const auto entry = entries_.find({path, version});
+  if (entry == entries_.end() || std::chrono::steady_clock::now() - entry->second.time > fresh) return std::nullopt;
+  return entry->second.word;
+}
+
+std::optional<std::string> LibraryWords::known(const std::string& path, CudnnVersion version) {
+  const std::lock_guard lock(mutex_);
+  return find(path, version);
+}
+
+// Who asks at the same time waits for the one that looks.
+std::string LibraryWords::word(const std::string& path, CudnnVersion version) {
+  const std::lock_guard lock(mutex_);
+  if (auto known = find(path, version)) return *known;
+  std::string word = cudnn_word(path, version);
+  entries_[{path, version}] = {word, std::chrono::steady_clock::now()};
+  return word;
+}
+
 std::string question_command(const Question& question, const CampaignOptions& options) {
   return command_of(question) + options_text(options, true);
 }

@@ -247,9 +247,8 @@ std::string failure_of(const probe::EngineConfigFindings& config) {
 // What the engine configs themselves say against it.
 void add_engine_obstacles(Result& result) {
   const auto& configs = result.findings.engine_configs;
-  const auto works = [&](const auto& config) { return probe::works(config, result.findings); };
-  const auto taken = std::find_if(configs.begin(), configs.end(), works);
-  if (taken == configs.end()) return;
+  const auto* taken = probe::first_working(result.findings);
+  if (taken == nullptr) return;
   if (taken->modes.empty()) {
     result.but.push_back({ObstacleKind::outside_heuristics,
                           fmt::format("only {}, which no heuristic proposes, takes it: programs do not get it",

@@ -114,6 +114,8 @@ TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, 
     runs_ = can_run;
     walk_.plans = can_run ? probe::Plans::none : probe::Plans::build;
   }
+  // What is built or run, or kept to the asker's constraints, may have to come from another mode.
+  walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
   if (target.kind == gpu::Kind::simulated && !runs_) cache_ = options.cache;
 }
 
@@ -210,9 +212,16 @@ void TargetRun::know_library() {
     open();
     if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
   }
-  // Libraries are looked for while the worker walks.
-  naming_ = std::async(std::launch::async, cudnn_word, options_.cudnn, library_->version);
   is_named_ = true;
+  LibraryWords* words = options_.words;
+  if (auto known = words != nullptr ? words->known(options_.cudnn, library_->version) : std::nullopt) {
+    cudnn_word_ = std::move(*known);
+    return;
+  }
+  // Libraries are looked for while the worker walks.
+  naming_ = std::async(std::launch::async, [words, path = options_.cudnn, version = library_->version] {
+    return words != nullptr ? words->word(path, version) : cudnn_word(path, version);
+  });
 }
 
 std::string TargetRun::command(const std::string& question) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr uint64_t asked_whole = 12;    // a range of so few numbers has all of them asked
 constexpr int64_t first_multiples = 6;  // at least as many are asked first, and less than twice as many
+constexpr uint64_t checks_of_candidate = 2;
 constexpr int64_t none = -1;
 
 // SplitMix64 (Steele, Lea, Flood 2014): the same samples wherever a row is asked.
@@ -152,7 +153,7 @@ void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
         const auto sample = [&](int64_t after, int64_t before) {
           want(wanted, random_member({one}, after, before, static_cast<uint64_t>(one)));
         };
-        if (above == beyond) {
+        if (above >= beyond) {  // none within; beyond where the segment is one number, which is a member
           const int64_t middle = first + (last - first) / 2;
           sample(first, middle + 1);
           sample(middle, last);
@@ -194,7 +195,7 @@ void BoundarySearch::add_checks(Wanted& wanted) {
   }
 }
 
-// The ends of a candidate's runs, what would go on beyond them, and a random member of each.
+// The ends of a candidate's runs, what would go on beyond them, a random member of each, and some of the whole range.
 void BoundarySearch::add_tests(Wanted& wanted, const std::vector<Run>& runs) const {
   for (const Run& run : runs) {
     for (const int64_t value : {run.first - run.step, run.first, run.last, run.last + run.step}) want(wanted, value);
@@ -203,6 +204,8 @@ void BoundarySearch::add_tests(Wanted& wanted, const std::vector<Run>& runs) con
     const int64_t member = run.first + static_cast<int64_t>(random % members) * run.step;
     if (contains(run, member)) want(wanted, member);
   }
+  for (uint64_t salt = 1; salt <= checks_of_candidate; ++salt)
+    want(wanted, random_member(classes_, range_.first - 1, last_ + 1, mixed(salt)));
 }
 
 bool BoundarySearch::holds(const std::vector<Run>& runs) const {
@@ -230,10 +233,7 @@ std::vector<int64_t> BoundarySearch::wanted() {
   Wanted wanted;
   try_candidates(wanted);
   if (!wanted.empty()) return {wanted.begin(), wanted.end()};
-  if (taken_) {
-    add_checks(wanted);
-    return {wanted.begin(), wanted.end()};
-  }
+  if (taken_) return {};
   add_first_samples(wanted);
   if (wanted.empty()) {
     group();
@@ -248,9 +248,7 @@ void BoundarySearch::tell(int64_t value, Label label) {
   known_[value] = label;
   const auto foretold = foretold_.find(value);
   if (foretold == foretold_.end()) return;
-  if (foretold->second != label && taken_) {
-    taken_.reset();  // only the candidate was wrong: nothing was foretold of this row
-  } else if (foretold->second != label) {
+  if (foretold->second != label) {
     ++surprises_;
     checks_left_ = 4;
     if (surprises_ % 2 == 0) coarse_ = std::max<int64_t>(1, coarse_ / 2);

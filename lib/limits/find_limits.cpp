@@ -11,8 +11,10 @@
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "campaign/matrix.hpp"
+#include "campaign/reproduce.hpp"
 #include "limits/lines.hpp"
 #include "worker/pool.hpp"
+#include "worker/test_faults.hpp"
 
 namespace attnprobe::limits {
 namespace {
@@ -23,7 +25,6 @@ using campaign::Result;
 // A row that is being asked.
 struct Search {
   Row row;
-  AttentionSpec spec;  // without the axis
   std::optional<BoundarySearch> boundaries;
 };
 
@@ -35,11 +36,7 @@ struct Wanted {
 
 Point point_of(const Result& result) {
   Point point{.word = std::string(answer_word(result)), .category = {}, .reason = {}, .source = "cuDNN", .engine = {}};
-  for (const auto& config : result.findings.engine_configs)
-    if (probe::works(config, result.findings)) {
-      point.engine = config.engine;
-      break;
-    }
+  if (const auto* taken = probe::first_working(result.findings)) point.engine = taken->engine;
   if (!result.but.empty()) {
     point.category = std::string(name_of(result.but.front().kind));
     point.reason = result.but.front().text;
@@ -52,17 +49,40 @@ Point point_of(const Result& result) {
   return point;
 }
 
+PointTime time_of(const Result& result) {
+  PointTime time;
+  const auto* first = probe::first_working(result.findings);
+  for (const auto& config : result.findings.engine_configs) {
+    if (!probe::works(config, result.findings) || !config.time || !config.time->median_ms) continue;
+    const double ms = *config.time->median_ms;
+    if (&config == first) time.first_ms = ms;
+    if (time.fastest_ms && *time.fastest_ms <= ms) continue;
+    time.fastest_ms = ms;
+    time.fastest_engine = config.engine;
+  }
+  return time;
+}
+
+// The value that a row is asked for.
+Json value_of(const Axis& axis, int64_t place) {
+  return axis.range ? Json(place) : axis.values[static_cast<size_t>(place)];
+}
+
 class Asker {
  public:
   Asker(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer)
       : question_(question), options_(std::move(options)), on_answer_(on_answer), pool_(2 * jobs_of(options_)) {
-    options_.pool = &pool_;
+    if (options_.pool == nullptr) options_.pool = &pool_;
+    if (options_.words == nullptr) options_.words = &words_;
     options_.walk.sweep_where_none = false;
-    options_.walk.plans = probe::Plans::none;
+    options_.walk.until_works = true;
+    options_.walk.plans = question.times ? probe::Plans::run : probe::Plans::none;
+    if (question.times) check_can_time();
   }
 
   Limits run() {
     make_rows();
+    if (question_.times) ask(everything());
     do {
       begin_wave();
       for (auto wanted = next_round(); !wanted.empty() && !stopped(); wanted = next_round()) ask(wanted);
@@ -78,9 +98,27 @@ class Asker {
   }
 
  private:
+  void check_can_time() const {
+    for (const auto& target : question_.targets)
+      if (target.kind != gpu::Kind::device && !worker::test_plans_asked())
+        throw Error(ErrorKind::usage,
+                    fmt::format("by time on {}: it is simulated, and a GPU that is not there times nothing; allowed: "
+                                "device:0, device:all",
+                                target.id));
+  }
+
+  // A time follows from no neighbour.
+  std::vector<Wanted> everything() const {
+    std::vector<Wanted> all;
+    for (size_t r = 0; r < searches_.size(); ++r)
+      for (size_t i = 0; i < count_of(question_.axis); ++i)
+        all.push_back({r, question_.axis.range ? value_at(question_.axis, i).get<int64_t>() : static_cast<int64_t>(i)});
+    return all;
+  }
+
   bool stopped() const { return options_.stop != nullptr && *options_.stop; }
 
-  // In the order in which they are printed; the spec of each has its varied values.
+  // In the order in which they are printed.
   void make_rows() {
     size_t combinations = 1;
     for (const auto& axis : question_.vary) combinations *= count_of(axis);
@@ -89,7 +127,7 @@ class Asker {
     check_limit(limits::configs, rows, "the fields of --vary, the configs, GPUs and cuDNN versions", "rows");
     for (size_t c = 0; c < question_.configs.size(); ++c)
       for (size_t index = 0; index < combinations; ++index) {
-        Search search{.row = {}, .spec = question_.configs[c].spec, .boundaries = {}};
+        Search search;
         search.row.config = c;
         search.row.varied.resize(question_.vary.size());
         size_t rest = index;
@@ -98,7 +136,6 @@ class Asker {
           search.row.varied[v] = value_at(axis, rest % count_of(axis));
           rest /= count_of(axis);
         }
-        for (size_t v = 0; v < question_.vary.size(); ++v) question_.vary[v].set(search.spec, search.row.varied[v]);
         add_rows(search);
       }
   }
@@ -161,11 +198,8 @@ class Asker {
 
   // The config of a question; none where the value contradicts another, which is its answer then.
   std::optional<AttentionSpec> spec_of(const Wanted& wanted) {
-    const auto& search = searches_[wanted.row];
-    AttentionSpec spec = search.spec;
-    const Json value =
-        search.boundaries ? Json(wanted.value) : question_.axis.values[static_cast<size_t>(wanted.value)];
-    question_.axis.set(spec, value);
+    const Json value = value_of(question_.axis, wanted.value);
+    AttentionSpec spec = spec_at(question_, searches_[wanted.row].row, value);
     spec.name = fmt::format("{}={}", question_.axis.name, text_of(value));
     const auto found = contradictions(spec);
     if (found.empty()) return spec;
@@ -199,6 +233,8 @@ class Asker {
       const std::lock_guard lock(mutex);
       if (on_answer_) on_answer_(result);
       answers[place.config] = point_of(result);
+      if (result.findings.plans_run)
+        searches_[asked[place.config].row].row.times[asked[place.config].value] = time_of(result);
     });
     for (size_t i = 0; i < asked.size(); ++i)
       if (answers[i]) {
@@ -252,8 +288,7 @@ class Asker {
       const auto last = std::find_if(row.runs.begin(), row.runs.end(), is_last);
       if (last == row.runs.end() || stopped()) continue;
       ++compiled;
-      AttentionSpec spec = searches_[line.rows.front()].spec;
-      question_.axis.set(spec, last->last);
+      const AttentionSpec spec = spec_at(question_, row, last->last);
       options_.cudnn = question_.cudnns[row.cudnn].path;
       const auto answer = run_campaign({{{spec, {}}, {}}}, {question_.targets[row.target]}, options_);
       ++limits_.asked;
@@ -265,6 +300,7 @@ class Asker {
   campaign::CampaignOptions options_;
   const OnAnswer& on_answer_;
   worker::Pool pool_;
+  campaign::LibraryWords words_;
   std::deque<Search> searches_;
   size_t begun_ = 0;  // of the searches
   Limits limits_;
@@ -272,11 +308,18 @@ class Asker {
 
 }  // namespace
 
+AttentionSpec spec_at(const Question& question, const Row& row, const Json& value) {
+  AttentionSpec spec = question.configs[row.config].spec;
+  for (size_t v = 0; v < question.vary.size(); ++v) question.vary[v].set(spec, row.varied[v]);
+  question.axis.set(spec, value);
+  return spec;
+}
+
 std::string label_text(const Point& point, Shown shown) {
   std::string text = point.word;
-  if (shown != Shown::answer && shown != Shown::category && point.engine)
+  if ((shown == Shown::engine || shown == Shown::all) && point.engine)
     text += fmt::format(", engine {}", *point.engine);
-  if (shown != Shown::answer && shown != Shown::engine && !point.category.empty()) text += ", " + point.category;
+  if ((shown == Shown::category || shown == Shown::all) && !point.category.empty()) text += ", " + point.category;
   return text;
 }
 

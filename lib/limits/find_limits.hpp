@@ -20,6 +20,7 @@ enum class Shown {
   engine,    ///< the answer, and the engine of the first choice
   category,  ///< the answer, and whose reason it is where it is not yes
   all,       ///< all of them
+  time,      ///< the answer; every point is asked and run, and has its time
 };
 
 }  // namespace attnprobe::limits
@@ -27,11 +28,12 @@ enum class Shown {
 namespace attnprobe {
 template <>
 struct EnumNames<limits::Shown> {
-  static constexpr std::array<std::pair<limits::Shown, std::string_view>, 4> table{{
+  static constexpr std::array<std::pair<limits::Shown, std::string_view>, 5> table{{
       {limits::Shown::answer, "answer"},
       {limits::Shown::engine, "engine"},
       {limits::Shown::category, "category"},
       {limits::Shown::all, "all"},
+      {limits::Shown::time, "time"},
   }};
 };
 }  // namespace attnprobe
@@ -48,6 +50,14 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
+/// What the plans of a point took on a GPU: medians of cold runs, in milliseconds.
+struct PointTime {
+  std::optional<double>
+      first_ms;  ///< of the first choice that works, which programs get; none: no time was taken of it
+  std::optional<double> fastest_ms;  ///< of whichever right plan was fastest
+  int64_t fastest_engine = -1;
+};
+
 /// Whether cuDNN takes it: yes, but.
 bool is_taken(const Point& point);
 
@@ -61,6 +71,8 @@ struct Question {
   std::vector<gpu::Target> targets;
   std::vector<cudnn::LibraryInfo> cudnns;
   Shown shown = Shown::answer;
+  std::vector<std::string> assumed;  ///< "heads 8": what of the shape nobody said
+  bool times = false;  ///< every point is asked and its plans are run: the targets are GPUs of this machine
 };
 
 /// Why a run begins, ends, leaves numbers out, or is "but".
@@ -73,12 +85,13 @@ struct Edge {
 
 struct Row {
   size_t config = 0, target = 0, cudnn = 0;
-  std::vector<Json> varied;        ///< a value of each axis of Question::vary
-  std::vector<Run> runs;           ///< of a range: labels are indices into Limits::labels
-  std::vector<Point> points;       ///< of an axis with values: of each
-  std::vector<Edge> edges;         ///< of the runs that are taken
-  std::map<int64_t, Point> asked;  ///< of a range: what was asked
-  int surprises = 0;               ///< see BoundarySearch
+  std::vector<Json> varied;            ///< a value of each axis of Question::vary
+  std::vector<Run> runs;               ///< of a range: labels are indices into Limits::labels
+  std::vector<Point> points;           ///< of an axis with values: of each
+  std::vector<Edge> edges;             ///< of the runs that are taken
+  std::map<int64_t, Point> asked;      ///< of a range: what was asked
+  std::map<int64_t, PointTime> times;  ///< by number, or place among the values: of what ran, where Question::times
+  int surprises = 0;                   ///< see BoundarySearch
 };
 
 /// Rows with the same runs, which differ in nothing but these.
@@ -100,12 +113,20 @@ struct Limits {
   bool stopped = false;           ///< somebody ended it: there are no rows
 };
 
+/// The config of a place of a row; it may contradict itself.
+attention::AttentionSpec spec_at(const Question& question, const Row& row, const Json& value);
+
 /// Told of every answer.
 using OnAnswer = std::function<void(const campaign::Result&)>;
 
 /// Asks with as many workers as the options allow; they stay between the rounds. `options.cudnn` and its plans do not count.
-/// Throws Error(usage) for an axis that does not go with any config, and for more cells than the limits allow.
+/// Throws Error(usage) for an axis that does not go with any config, for more cells than the limits allow, and for times of a
+/// simulated GPU.
 Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer = {});
+
+/// The most members of a run that follow each other and were not asked: a band of another answer that is no wider could lie there
+/// unseen.
+int64_t widest_unasked(const Limits& limits);
 
 /// What the answer of a row is at a place of the axis.
 const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, size_t index);

@@ -93,4 +93,19 @@ std::vector<Line> lines_of(const std::vector<Row>& rows) {
   return lines;
 }
 
+int64_t widest_unasked(const Limits& limits) {
+  int64_t widest = 0;
+  for (const Row& row : limits.rows)
+    for (const Run& run : row.runs) {
+      int64_t before = run.first;  // the next one that may be unasked
+      for (const auto& [value, point] : row.asked)
+        if (contains(run, value)) {
+          widest = std::max(widest, (value - before) / run.step);
+          before = value + run.step;
+        }
+      widest = std::max(widest, (run.last - before) / run.step + 1);
+    }
+  return widest;
+}
+
 }  // namespace attnprobe::limits

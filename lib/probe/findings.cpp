@@ -43,9 +43,15 @@ bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   return is_built(config) || (rests_on_check && !config.modes.empty());
 }
 
+const EngineConfigFindings* first_working(const WalkFindings& findings) {
+  const auto& configs = findings.engine_configs;
+  const auto found =
+      std::find_if(configs.begin(), configs.end(), [&](const auto& config) { return works(config, findings); });
+  return found == configs.end() ? nullptr : &*found;
+}
+
 bool has_working_config(const WalkFindings& findings) {
-  return std::any_of(findings.engine_configs.begin(), findings.engine_configs.end(),
-                     [&](const auto& config) { return works(config, findings); });
+  return first_working(findings) != nullptr;
 }
 
 std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {

@@ -147,6 +147,9 @@ ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_cou
 /// Whether any engine config passes every stage that was asked for.
 bool has_working_config(const WalkFindings& findings);
 
+/// The first choice among them; nullptr: there is none.
+const EngineConfigFindings* first_working(const WalkFindings& findings);
+
 /// Whether this engine config does. One that no heuristic proposes has to compile, too.
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end and nothing is known to be wrong with what it computed.

@@ -116,7 +116,10 @@ void ask_mode(WalkState& state, const std::string& mode, const Progress& progres
 void walk_graph(WalkState& state, const WalkOptions& options, const Progress& progress) {
   for (const auto& named : options.named)
     ask_mode(state, named.mode, progress, [&] { check_named_config(state, named); });
-  for (const auto& mode : options.modes) ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
+  for (const auto& mode : options.modes) {
+    if (options.until_works && options.plans == Plans::none && has_working_config(state.findings)) break;
+    ask_mode(state, mode, progress, [&] { query_heuristic(state, mode); });
+  }
   const bool every_knob = options.engines == Engines::knobs;
   auto ask_all = [&](bool knobs) {
     const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};

@@ -65,9 +65,11 @@ struct WalkOptions {
   Plans plans = Plans::none;
   bool sweep_where_none = true;    ///< try every engine and knob where no heuristic has a viable config;
                                    ///< a campaign then also tries changes of the problem that may help
+  bool until_works = false;        ///< without plans: no further mode is asked once one has a viable config, since that
+                                   ///< settles yes or no and the first choice
   bool keep_log = false;           ///< raw callback text in the findings
   std::vector<NamedConfig> named;  ///< asked before the modes
 };
-ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, keep_log, named)
+ATTNPROBE_JSON(WalkOptions, modes, engines, plans, sweep_where_none, until_works, keep_log, named)
 
 }  // namespace attnprobe::probe

@@ -70,8 +70,18 @@ void check_operator(const ProblemKey& key, const std::string& name, const JsonVi
   }
 }
 
+// Members are walked as what they are: items() makes texts of its own for each, and some hundred conditions are held
+// against every answer.
+const Json::object_t& members(const Json& object) {
+  return object.get_ref<const Json::object_t&>();
+}
+
+const std::string& text_of(const Json& json) {
+  return json.get_ref<const std::string&>();
+}
+
 double operand_value(const Json& operand, const Json& problem) {
-  const Json& value = operand.is_string() ? problem.at(operand.get<std::string>()) : operand;
+  const Json& value = operand.is_string() ? problem.at(text_of(operand)) : operand;
   return value.is_null() ? std::nan("") : value.get<double>();
 }
 
@@ -94,14 +104,14 @@ bool operator_holds(const std::string& name, const Json& value, const Json& oper
   if (name == "not") return value != operand;
   if (value.is_null()) return false;
   if (name == "in") return std::find(operand.begin(), operand.end(), value) != operand.end();
-  if (name == "equal_to") return value == problem.at(operand.get<std::string>());
-  if (name == "not_equal_to") return value != problem.at(operand.get<std::string>());
+  if (name == "equal_to") return value == problem.at(text_of(operand));
+  if (name == "not_equal_to") return value != problem.at(text_of(operand));
   return compare(name, value.get<double>(), operand_value(operand, problem));
 }
 
 bool key_holds(const Json& value, const Json& wanted, const Json& problem) {
   if (!wanted.is_object()) return value == wanted;
-  for (const auto& [name, operand] : wanted.items())
+  for (const auto& [name, operand] : members(wanted))
     if (!operator_holds(name, value, operand, problem)) return false;
   return true;
 }
@@ -131,7 +141,7 @@ void check_condition(const JsonView& condition, const std::vector<ProblemKey>& k
 
 bool holds(const Json& condition, const Json& problem) {
   auto part_holds = [&](const Json& part) { return holds(part, problem); };
-  for (const auto& [name, value] : condition.items()) {
+  for (const auto& [name, value] : members(condition)) {
     bool good = false;
     if (name == "all")
       good = std::all_of(value.begin(), value.end(), part_holds);

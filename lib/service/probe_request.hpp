@@ -1,16 +1,12 @@
 // The parameters of the method "probe", and its answer. Not installed.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <vector>
 
 #include "base/json_reader.hpp"
 #include "campaign/inquiry.hpp"
-
-namespace attnprobe::worker {
-class Pool;
-}
+#include "service/request_parts.hpp"
 
 namespace attnprobe::service {
 
@@ -22,18 +18,14 @@ struct ProbeRequest {
   std::vector<std::string> warnings;  ///< what of a framework's call is not asked
 };
 
-/// What it is answered with, beside the program that the request was read for.
-struct ProbeMeans {
-  worker::Pool* pool = nullptr;
-  campaign::WalkCache* cache = nullptr;
-  const std::atomic<bool>* stop = nullptr;
-};
+/// What is asked: exactly one of "config", "torch" and "jax". Gives the framework of a call, else "".
+std::string read_questions(JsonObject& object, ProbeRequest& request);
 
 /// Throws Error(usage) naming the member, its value and what is allowed, and Error(environment) for a target of this
 /// machine where it has no GPU.
 ProbeRequest read_probe_request(const JsonView& params, const std::string& program);
 
 /// A report ("attnprobe/report/1"), with "warnings" where there are any.
-Json answer_probe(const ProbeRequest& request, const ProbeMeans& means);
+Json answer_probe(const ProbeRequest& request, const Means& means);
 
 }  // namespace attnprobe::service

@@ -134,7 +134,8 @@ Json Rpc::result_of(const std::string& method, const Json& id, const Json& param
   const auto stop = std::make_shared<std::atomic<bool>>(false);
   const UnderWay entry(*this, id.dump(), stop);
   Json result = session_.call(method, view, *stop);
-  if (*stop && method == "probe" && result.at("results").empty())
+  const auto has_none = [&](const char* key) { return result.contains(key) && result[key].empty(); };
+  if (*stop && (has_none("results") || has_none("rows")))
     throw RpcError(request_cancelled, "cancelled before there was a result");
   if (*stop) result["cancelled"] = true;
   return result;

@@ -8,12 +8,15 @@
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "campaign/chosen_libraries.hpp"
+#include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
 #include "report/formats/explain_text.hpp"
 #include "report/formats/report.hpp"
+#include "service/limits_request.hpp"
 #include "service/probe_request.hpp"
+#include "service/suggest_request.hpp"
 #include "worker/client.hpp"
 #include "worker/pool.hpp"
 
@@ -29,6 +32,7 @@ struct Session::State {
   }
 
   std::string program;
+  campaign::LibraryWords words;
   worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency())};
 
  private:
@@ -81,7 +85,8 @@ void take_none(const JsonView& params) {
 }  // namespace
 
 const std::vector<std::string>& method_names() {
-  static const std::vector<std::string> names{"version", "probe", "explain", "targets", "libraries", "schema"};
+  static const std::vector<std::string> names{"version", "probe",   "suggest",   "limits", "bugs",
+                                              "explain", "targets", "libraries", "schema"};
   return names;
 }
 
@@ -89,10 +94,14 @@ Session::Session(std::string program) : state_(std::make_unique<State>(std::move
 Session::~Session() = default;
 
 Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
-  if (method == "probe") {
-    const ProbeRequest request = read_probe_request(params, state_->program);
-    return answer_probe(request, {&state_->pool, state_->cache(), &stop});
+  const bool asks_cudnn = method == "probe" || method == "suggest" || method == "limits";
+  if (asks_cudnn) {
+    const Means means{&state_->pool, state_->cache(), &state_->words, &stop};
+    if (method == "suggest") return answer_suggest(params, state_->program, means);
+    if (method == "limits") return answer_limits(params, state_->program, means);
+    return answer_probe(read_probe_request(params, state_->program), means);
   }
+  if (method == "bugs") return answer_bugs(params, state_->program);
   if (method == "explain") return explain(params);
   if (method == "schema") return schema(params);
   take_none(params);

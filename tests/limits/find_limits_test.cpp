@@ -138,6 +138,56 @@ TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
              ContainsSubstring("takes one field, or two for a map"));
 }
 
+TEST_CASE("A shape that nobody gave is assumed, and said", "[limits]") {
+  const Run table = run_attnprobe("limits head_dim=8:64:8 --target a100");
+  CHECK(table.exit_code == 0);
+  CHECK_THAT(table.out, ContainsSubstring("(heads 8, seqlen 1024, since nothing else was said)"));
+  const Run given = run_attnprobe("limits head_dim=8:64:8 --seqlen 256 --target a100 --format json");
+  const Json json = Json::parse(given.out);
+  CHECK(json["assumed"] == Json::array({"heads 8"}));
+  CHECK_THAT(json["command"].get<std::string>(), ContainsSubstring("--seqlen 256 --heads 8 "));
+  CHECK(json["widest_unasked"] == 0);  // of so few numbers all are asked
+  const Run half = run_attnprobe("limits head_dim --heads-q 8 --seqlen 256 --target a100");
+  CHECK(half.exit_code == 2);
+  CHECK_THAT(half.err, ContainsSubstring("\"heads_kv\" is missing"));
+}
+
+TEST_CASE("A column of all values of a field says so once", "[limits]") {
+  const Run table = run_attnprobe("limits head_dim=32:96:32 --vary mask --target a100");
+  CHECK_THAT(table.out, ContainsSubstring("  all 6  a100"));
+  CHECK_THAT(table.out, ContainsSubstring("  all of mask: none, causal, causal_bottom_right, padding,"));
+}
+
+TEST_CASE("How many numbers in a row were left out is counted within runs", "[limits]") {
+  Limits found;
+  Row row;
+  row.runs = {{8, 64, 8, 0, 0}, {1, 63, 1, 8, 1}};
+  for (const int64_t value : {8, 16, 64, 1, 63}) row.asked[value];
+  found.rows.push_back(row);
+  CHECK(widest_unasked(found) == 61);  // 2 … 62, of which the multiples of 8 are another run's
+  found.rows[0].asked[30];
+  CHECK(widest_unasked(found) == 32);
+}
+
+TEST_CASE("Times are asked of GPUs that are there, and of maps", "[limits]") {
+  const std::string map =
+      "limits head_dim=60:128:34,seqlen=64:128:64 --heads 2 --pattern sdpa_composite --by time --target h200";
+  const Run simulated = run_attnprobe(map);
+  CHECK(simulated.exit_code == 2);
+  CHECK_THAT(simulated.err, ContainsSubstring("by time on h200: it is simulated, and a GPU that is not there times "
+                                              "nothing; allowed: device:0, device:all"));
+  const Run line = run_attnprobe("limits head_dim --heads 2 --seqlen 64 --by time --target h200");
+  CHECK(line.exit_code == 2);
+  CHECK_THAT(line.err, ContainsSubstring("--by time colours a map, of two fields"));
+  // A test's stand-in for a GPU runs every plan of every point, and has no clock.
+  const Run ran = run_attnprobe(map, {{"ATTNPROBE_TEST_PLANS", "right"}});
+  CHECK(ran.exit_code == 0);
+  CHECK_THAT(ran.out, ContainsSubstring("     128 ██\n"));
+  CHECK_THAT(ran.out, ContainsSubstring("      94 ··\n"));
+  CHECK_THAT(ran.out, ContainsSubstring("asked 6 of 6 cells"));
+  CHECK_THAT(ran.err, ContainsSubstring("8 plans"));
+}
+
 TEST_CASE("A map's page has each point, and works in a browser", "[limits][page][browser]") {
   const TemporaryFolder folder;
   const std::string page = (folder.path() / "map.html").string();

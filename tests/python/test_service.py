@@ -77,6 +77,67 @@ class Probe(unittest.TestCase):
         self.assertEqual(attnprobe.probe(BERT, target="h200", quick=True).only.usable, "yes")
 
 
+class Limits(unittest.TestCase):
+    def test_runs(self):
+        limits = attnprobe.limits("head_dim=8:160:8", heads=4, seqlen=256, vary="mask=none,causal,pass=fprop,bprop", target="a100")
+        self.assertEqual(len(limits.rows), 4)
+        backward = limits.rows[1]
+        self.assertEqual(backward.varied, {"mask": "none", "pass": "bprop"})
+        self.assertEqual([str(run) for run in backward.taken], ["8–128 step 8"])
+        self.assertEqual((backward.answer(128), backward.answer(136)), ("yes", "no"))
+        self.assertIn(64, backward.taken[0])
+        self.assertNotIn(65, backward.taken[0])
+        with self.assertRaisesRegex(attnprobe.UsageError, "168 is not one of the values"):
+            backward.answer(168)
+        self.assertTrue(any("128" in reason for reason in limits.reasons()))
+        self.assertEqual([line.targets for line in limits.lines], [("a100",), ("a100",)])
+        self.assertIn("none, causal  bprop  a100  8–128 step 8", str(limits))
+        self.assertIn("<td style=\"text-align:left\">8–128 step 8</td>", limits._repr_html_())
+        self.assertEqual(attnprobe.Limits.from_dict(limits.to_dict()), limits)
+
+    def test_words_and_what_is_assumed(self):
+        limits = attnprobe.limits("dtype=f16,f32", {"pass": "bprop"}, target="h100")
+        self.assertEqual(limits.assumed, ("heads 8", "seqlen 1024", "head_dim 64"))
+        self.assertEqual((limits.only.answer("f16"), limits.only.answer("f32")), ("yes", "no"))
+        self.assertEqual(str(limits.only), "f16")
+
+    def test_usage(self):
+        with self.assertRaisesRegex(attnprobe.UsageError, 'field: "hed_dim" is not a field .*did you mean "head_dim"'):
+            attnprobe.limits("hed_dim")
+        with self.assertRaisesRegex(attnprobe.UsageError, "h200: it is simulated"):
+            attnprobe.limits("head_dim=64:128:64,seqlen=64:128:64", by="time", target="h200")
+
+
+class Suggest(unittest.TestCase):
+    def test_ways_out(self):
+        suggestions = attnprobe.suggest(BERT, head_dim=100, target="a100", keep=["cudnn", "target"], most=1)
+        one = suggestions.only
+        self.assertEqual((one.usable, one.root_cause.category, one.gpus), ("no", "head_dim", ()))
+        self.assertEqual([way.kinds for way in one.ways_out], [("head_dim",)])
+        self.assertTrue(one.ways_out[0].compiled)
+        self.assertTrue(one.helped)
+        self.assertEqual(attnprobe.probe(one.ways_out[0].config, target="a100", quick=True).only.usable, "yes")
+        self.assertIn("padded with zeros to 104", str(suggestions))
+        self.assertIn("<ol><li>head dimensions padded", suggestions._repr_html_())
+
+    def test_usage(self):
+        with self.assertRaisesRegex(attnprobe.UsageError, 'keep: "datatype" is not something that is changed'):
+            attnprobe.suggest(BERT, keep="datatype")
+        with self.assertRaisesRegex(attnprobe.UsageError, "nothing is asked"):
+            attnprobe.suggest()
+
+
+class Bugs(unittest.TestCase):
+    def test_whom_they_concern(self):
+        every, some = attnprobe.bugs(), attnprobe.bugs(framework="torch==2.13", target="h100")
+        self.assertLess({bug.id for bug in some}, {bug.id for bug in every})
+        self.assertEqual(attnprobe.bugs(some[0].id), some[:1])
+        self.assertTrue(any(sighting.gpu == "h200" for bug in every for sighting in bug.sightings))
+        self.assertIn(some[0].what, str(some[0]))
+        with self.assertRaisesRegex(attnprobe.UsageError, "not the name of a known bug"):
+            attnprobe.bugs("softcap")
+
+
 class Others(unittest.TestCase):
     def test_explain(self):
         told = attnprobe.explain("UserWarning: cuDNN dropout probability resolution is limited to 1/16")

@@ -105,6 +105,22 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
       {request(1, "probe", {{"config", bert}, {"plans", "run"}, {"target", "h200"}}), -32602,
        "every target is simulated"},
       {request(1, "probe", {{"config", bert}, {"target", "h200"}, {"cudnn", "/nowhere"}}), -32000, "/nowhere"},
+      {request(1, "limits", Json::object()), -32602, "params: the key \"field\" is missing"},
+      {request(1, "limits", {{"field", "hed_dim"}}), -32602,
+       "params/field: \"hed_dim\" is not a field that can be varied (did you mean \"head_dim\"?)"},
+      {request(1, "limits", {{"field", "head_dim"}, {"vary", "head_dim"}}), -32602,
+       "params/vary head_dim: it is the field"},
+      {request(1, "limits", {{"field", "head_dim"}, {"by", "speed"}}), -32602, "params/by: \"speed\" is not"},
+      {request(1, "limits", {{"field", "head_dim"}, {"by", "time"}}), -32602, "params/by time colours a map"},
+      {request(1, "limits", {{"field", "head_dim"}, {"config", {{"heds", 1}}}}), -32602,
+       "params/config/heds: unknown key \"heds\" (did you mean \"heads\"?)"},
+      {request(1, "suggest", Json::object()), -32602, "one of \"config\", \"torch\" and \"jax\""},
+      {request(1, "suggest", {{"config", bert}, {"keep", "datatype"}}), -32602, "params/keep: \"datatype\" is not"},
+      {request(1, "suggest", {{"config", bert}, {"most", 0}}), -32602, "params/most: 0 is out of range"},
+      {request(1, "bugs", {{"ids", {"softcap"}}}), -32602, "\"softcap\" is not the name of a known bug"},
+      {request(1, "bugs", {{"cudnn", "nine"}}), -32602, "params/cudnn nine: not a version of cuDNN"},
+      {request(1, "bugs", {{"targets", "h100"}}), -32602,
+       "params/targets: unknown key \"targets\" (did you mean \"target\"?)"},
       {request(1, "explain", {{"text", "epoch 1"}}), -32602, "the text: nothing known"},
       {request(1, "schema", {{"of", "all"}}), -32602, "params/of: \"all\" is not a known value"}};
   for (const auto& c : cases) {
@@ -129,6 +145,52 @@ TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
   CHECK(results[0].at("usable") == "but");
   CHECK(results[0].at("frameworks")[0].at("release") == "2.15.0");
   CHECK_THAT(results[0].at("but")[0].at("text").get<std::string>(), ContainsSubstring("enable_gqa"));
+}
+
+TEST_CASE("limits of a config that lacks what is varied, as the command line has them", "[service]") {
+  service::Rpc rpc("");
+  const Json answer = asked(rpc, request(3, "limits",
+                                         {{"field", "head_dim=8:160:8"},
+                                          {"vary", "mask=none,causal,pass=fprop,bprop"},
+                                          {"config", {{"heads", 4}, {"seqlen", 256}}},
+                                          {"target", "a100"},
+                                          {"cudnn", cudnn_path()}}));
+  const Json& limits = answer.at("result");
+  CHECK(limits.at("schema") == "attnprobe/limits/1");
+  REQUIRE(limits.at("rows").size() == 4);
+  const Json& backward = limits["rows"][1];
+  CHECK(backward.at("varied") == Json{{"mask", "none"}, {"pass", "bprop"}});
+  CHECK(backward.at("runs")[0] == Json{{"answer", "yes"}, {"first", 8}, {"last", 128}, {"step", 8}});
+  CHECK(limits.at("lines").size() == 2);  // the masks make no difference
+  CHECK(limits["lines"][0].at("varied") == Json{{"mask", {"none", "causal"}}, {"pass", {"fprop"}}});
+  CHECK(limits.at("assumed").empty());
+  CHECK_THAT(
+      limits.at("command").get<std::string>(),
+      StartsWith("attnprobe limits head_dim=8:160:8 --heads 4 --seqlen 256 --vary mask=none,causal,pass=fprop,bprop "
+                 "--target a100 --cudnn "));
+}
+
+TEST_CASE("ways out and known bugs are methods, too", "[service]") {
+  service::Rpc rpc("");
+  Json odd = bert;
+  odd["head_dim"] = 100;
+  const Json suggested = asked(
+      rpc,
+      request(4, "suggest",
+              {{"config", odd}, {"target", "a100"}, {"keep", "cudnn,target"}, {"most", 1}, {"cudnn", cudnn_path()}}));
+  const Json& results = suggested.at("result").at("results");
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].at("usable") == "no");
+  REQUIRE(results[0].at("ways_out").size() == 1);
+  CHECK(results[0]["ways_out"][0].at("kinds") == Json::array({"head_dim"}));
+  CHECK(results[0]["ways_out"][0].at("compiled") == true);
+  CHECK(results[0].at("gpus").empty());
+  const Json all = asked(rpc, request(5, "bugs", nullptr)).at("result").at("bugs");
+  const Json some =
+      asked(rpc, request(6, "bugs", {{"framework", "torch==2.13"}, {"target", "h100"}})).at("result").at("bugs");
+  CHECK(some.size() < all.size());
+  REQUIRE_FALSE(some.empty());
+  CHECK(some[0].contains("sightings"));
 }
 
 TEST_CASE("what needs no cuDNN is answered without one", "[service]") {

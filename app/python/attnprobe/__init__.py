@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from typing import Any, List
 
     from . import jax, torch
-    from ._api import explain, libraries, matrix, probe, schema, targets, version
+    from ._api import bugs, explain, libraries, limits, matrix, probe, schema, suggest, targets, version
     from ._errors import Cancelled, EnvironmentProblem, Error, UsageError
     from ._explanation import Explanation, LoggedGraph, Refusal
+    from ._limits import Edge, Limits, LimitsLine, LimitsRow, Run, Time, Value
     from ._model import (
         Check, Cudnn, EngineConfig, Framework, Frontend, GateRefusal, Graph, KnownBug, Library, Mode, Obstacle,
         Plan, Reason, Requirement, Result, RootCause, Since, Source, Target, Usable, WayOut,
     )
     from ._report import Report
+    from ._suggest import Bug, Sighting, Suggestion, Suggestions
     from ._watch import Executed, Seen, SeenGraph, watch
     from ._why import Why
 
@@ -30,23 +32,26 @@ if TYPE_CHECKING:
 
 # Where a name comes from; nothing is imported before it is asked for.
 _WORDS = {
-    "_api": "explain libraries matrix probe schema targets version",
+    "_api": "bugs explain libraries limits matrix probe schema suggest targets version",
     "_errors": "Cancelled EnvironmentProblem Error UsageError",
     "_explanation": "Explanation LoggedGraph Refusal",
+    "_limits": "Edge Limits LimitsLine LimitsRow Run Time Value",
     "_model": "Check Cudnn EngineConfig Framework Frontend GateRefusal Graph KnownBug Library Mode Obstacle Plan "
     "Reason Requirement Result RootCause Since Source Target Usable WayOut",
     "_report": "Report",
+    "_suggest": "Bug Sighting Suggestion Suggestions",
     "_watch": "Executed Seen SeenGraph watch",
     "_why": "Why",
 }
 _MODULES = {name: module for module, words in _WORDS.items() for name in words.split()}
 
 __all__ = [
-    "Cancelled", "Check", "Cudnn", "EngineConfig", "EnvironmentProblem", "Error", "Executed", "Explanation",
-    "Framework", "Frontend", "GateRefusal", "Graph", "KnownBug", "Library", "LoggedGraph", "Mode", "Obstacle",
-    "Plan", "Reason", "Refusal", "Report", "Requirement", "Result", "RootCause", "Seen", "SeenGraph", "Since",
-    "Source", "Target", "Usable", "UsageError", "WayOut", "Why", "__version__", "explain", "jax", "libraries", "matrix",
-    "probe", "schema", "targets", "torch", "version", "watch",
+    "Bug", "Cancelled", "Check", "Cudnn", "Edge", "EngineConfig", "EnvironmentProblem", "Error", "Executed",
+    "Explanation", "Framework", "Frontend", "GateRefusal", "Graph", "KnownBug", "Library", "Limits", "LimitsLine",
+    "LimitsRow", "LoggedGraph", "Mode", "Obstacle", "Plan", "Reason", "Refusal", "Report", "Requirement", "Result",
+    "RootCause", "Run", "Seen", "SeenGraph", "Sighting", "Since", "Source", "Suggestion", "Suggestions", "Target",
+    "Time", "Usable", "UsageError", "Value", "WayOut", "Why", "__version__", "bugs", "explain", "jax", "libraries",
+    "limits", "matrix", "probe", "schema", "suggest", "targets", "torch", "version", "watch",
 ]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _service
 from ._configs import ConfigLike, PathLike, TargetLike, document_of, matrix_document, target_of, version_of, words_of
 from ._errors import UsageError
 from ._explanation import Explanation
+from ._limits import Limits
 from ._model import Library, Target
 from ._report import Report, merged
+from ._suggest import Bug, Suggestions
 
 Words = Union[None, str, Sequence[str]]
 
@@ -48,15 +50,9 @@ def probe(
 
     Raises UsageError for what attnprobe does not take, EnvironmentProblem where the machine lacks something.
     """
-    calls = [name for name, given in (("torch", torch), ("jax", jax)) if given is not None]
-    if calls and (len(calls) > 1 or config is not None or fields):
-        beside = "jax" if len(calls) > 1 else "config" if config is not None else next(iter(fields))
-        raise UsageError(f"{calls[0]}: {beside} is given beside it; allowed: a config, torch or jax, one of them")
     result = _service.call(
         "probe",
-        config=None if calls else document_of(config, fields),
-        torch=torch,
-        jax=jax,
+        **_question(config, fields, torch, jax),
         target=target_of(target),
         cudnn=version_of(cudnn),
         framework=words_of(framework, "framework"),
@@ -68,6 +64,15 @@ def probe(
         jobs=jobs,
     )
     return Report.from_dict(result)
+
+
+def _question(config: Optional[ConfigLike], fields: Mapping[str, Any], torch: Any, jax: Any) -> Dict[str, Any]:
+    """Exactly one of a config and the calls."""
+    calls = [name for name, given in (("torch", torch), ("jax", jax)) if given is not None]
+    if calls and (len(calls) > 1 or config is not None or fields):
+        beside = "jax" if len(calls) > 1 else "config" if config is not None else next(iter(fields))
+        raise UsageError(f"{calls[0]}: {beside} is given beside it; allowed: a config, torch or jax, one of them")
+    return {"config": None if calls else document_of(config, fields), "torch": torch, "jax": jax}
 
 
 def matrix(
@@ -99,6 +104,93 @@ def matrix(
                   framework=framework if framework is not None else axes.get("framework"), quick=quick, **options)
         )
     return merged(reports)
+
+
+def suggest(
+    config: Optional[ConfigLike] = None,
+    *,
+    target: Optional[TargetLike] = None,
+    cudnn: Optional[PathLike] = None,
+    framework: Words = None,
+    torch: Any = None,
+    jax: Any = None,
+    keep: Words = None,
+    most: Optional[int] = None,
+    most_asked: Optional[int] = None,
+    timeout: Optional[float] = None,
+    jobs: Optional[int] = None,
+    **fields: Any,
+) -> Suggestions:
+    """The smallest changes, one or two, after which configs work, each asked and compiled (docs/suggest.md).
+
+    >>> attnprobe.suggest(heads=12, seqlen=512, head_dim=100, target="a100").only.ways_out  # doctest: +SKIP
+
+    config, fields, target, cudnn, framework, torch, jax, timeout, jobs: as in :func:`probe`.
+    keep: kinds of changes that are not to be made: "dtype,layout"; "cudnn" and "target" ask no others.
+    most: ways for a config on a target, 5 by default. most_asked: questions for one before it gives up, 160 by default.
+    """
+    return Suggestions.from_dict(_service.call(
+        "suggest",
+        **_question(config, fields, torch, jax),
+        target=target_of(target),
+        cudnn=version_of(cudnn),
+        framework=words_of(framework, "framework"),
+        keep=words_of(keep, "keep"),
+        most=most,
+        most_asked=most_asked,
+        timeout=timeout,
+        jobs=jobs,
+    ))
+
+
+def limits(
+    field: str,
+    config: Optional[ConfigLike] = None,
+    *,
+    vary: Words = None,
+    target: Optional[TargetLike] = None,
+    cudnn: Words = None,
+    framework: Words = None,
+    by: Optional[str] = None,
+    mode: Words = None,
+    timeout: Optional[float] = None,
+    jobs: Optional[int] = None,
+    **fields: Any,
+) -> Limits:
+    """Where support begins and ends along a field, from few questions (docs/limits.md).
+
+    >>> print(attnprobe.limits("head_dim", vary="mask=none,causal,pass", target="h100,b200"))  # doctest: +SKIP
+
+    field: "head_dim", or with the numbers to look at, "head_dim=8:512:8"; two of them, with a comma, are a map.
+    vary: fields of which each combination is a row, as --vary takes them.
+    config, fields: the rest of the config; heads, seqlen and head_dim that nobody gives are assumed (``Limits.assumed``).
+    target: as in :func:`probe`, the representative GPUs by default. cudnn: versions ("9.14,9.28", a list) or "all".
+    by: what makes a run, "answer", "engine", "category" or "all"; "time" runs each point of a map on a GPU of this machine.
+    """
+    given = None if config is None and not fields else document_of(config, fields)
+    return Limits.from_dict(_service.call(
+        "limits",
+        field=field,
+        config=given,
+        vary=words_of(vary, "vary"),
+        target=target_of(target),
+        cudnn=words_of(cudnn, "cudnn"),
+        framework=words_of(framework, "framework"),
+        by=by,
+        mode=words_of(mode, "mode"),
+        timeout=timeout,
+        jobs=jobs,
+    ))
+
+
+def bugs(*ids: str, target: Optional[TargetLike] = None, cudnn: Words = None, framework: Words = None) -> Tuple[Bug, ...]:
+    """The known bugs of these names, or all, that concern a cuDNN, here or not, or a framework's, on some GPU.
+
+    >>> [bug.id for bug in attnprobe.bugs(framework="torch==2.13", target="h100")]  # doctest: +SKIP
+    """
+    answer = _service.call("bugs", ids=list(ids) or None, target=target_of(target),
+                           cudnn=words_of(cudnn, "cudnn"), framework=words_of(framework, "framework"))
+    return tuple(Bug.from_dict(bug) for bug in answer["bugs"])
 
 
 def explain(text_or_exception: Union[str, BaseException]) -> Explanation:

@@ -61,7 +61,7 @@ def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
     if config is None:
         if not fields:
             raise UsageError(
-                "probe: nothing is asked; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax="
+                "nothing is asked; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax="
             )
         return dict(fields)
     document = read_document(config) if isinstance(config, (str, os.PathLike)) else config

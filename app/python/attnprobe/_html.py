@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Iterable, List
+from typing import TYPE_CHECKING, Iterable, List, Union
 
 if TYPE_CHECKING:
     from ._explanation import Explanation
+    from ._limits import Limits
     from ._model import Result
     from ._report import Report
+    from ._suggest import Suggestion
     from ._why import Why
 
 _COLOURS = {"yes": "#1a7f37", "but": "#9a6700", "no": "#cf222e"}
@@ -18,9 +20,9 @@ def escaped(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def _answer(result: "Result") -> str:
-    colour = _COLOURS.get(result.answer, "#8250df")
-    return f'<b style="color:{colour}">{escaped(result.answer)}</b>'
+def _answer(result: "Union[Result, Suggestion]") -> str:
+    answer = str(result.usable) if result.usable is not None else result.verdict
+    return f'<b style="color:{_COLOURS.get(answer, "#8250df")}">{escaped(answer)}</b>'
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -66,6 +68,18 @@ def explanation(item: "Explanation") -> str:
     if item.next:
         parts.append(f"<p>next: {escaped(item.next)}</p>")
     return "".join(parts) or f"<p>{escaped(item)}</p>"
+
+
+def limits(item: "Limits") -> str:
+    head, *rows = item.table()
+    return _table(head, ([escaped(cell) for cell in row] for row in rows)) + _list(item.reasons())
+
+
+def suggestion(item: "Suggestion") -> str:
+    head = f"{escaped(item.name)} on {escaped(item.target)}, cuDNN {escaped(item.cudnn.version)}: {_answer(item)} {escaped(item.why)}"
+    gpus = f"<p>The same config is a yes on {escaped(', '.join(item.gpus))}.</p>" if item.gpus else ""
+    ways = "".join(f"<li>{escaped(way)}<br><code>{escaped(way.reproduce)}</code></li>" for way in item.ways_out)
+    return f"<p>{head}</p>" + (f"<ol>{ways}</ol>" if ways else "") + gpus
 
 
 def why(item: "Why") -> str:

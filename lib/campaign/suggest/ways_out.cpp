@@ -79,6 +79,7 @@ class Suggester {
         memory_(elements_of(result.config.spec)) {
     options_.walk.engines = probe::Engines::heuristic;
     options_.walk.sweep_where_none = false;
+    options_.walk.until_works = true;
     options_.walk.plans = probe::Plans::none;
     options_.cudnn = result.cudnn_path;
     std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
@@ -192,11 +193,7 @@ class Suggester {
     WayOut way;
     for (const Change* change : candidate.changes) way.changes.push_back(change->text);
     way.kinds = kinds_of(candidate);
-    for (const auto& config : answer.findings.engine_configs)
-      if (probe::works(config, answer.findings)) {
-        way.engine = config.engine;
-        break;
-      }
+    if (const auto* taken = probe::first_working(answer.findings)) way.engine = taken->engine;
     way.work = candidate.work;
     way.memory = candidate.memory;
     way.spec = candidate.spec;

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "report/formats/limits_map.hpp"
+#include "report/formats/time_scale.hpp"
 
 namespace attnprobe::report {
 
@@ -26,6 +27,10 @@ std::vector<Map> maps_of(const Question& question, const Limits& limits) {
     maps[place->second].rows.push_back(&row);
   }
   return maps;
+}
+
+int64_t place_at(const limits::Axis& axis, size_t index) {
+  return axis.range ? limits::value_at(axis, index).get<int64_t>() : static_cast<int64_t>(index);
 }
 
 namespace {
@@ -85,20 +90,41 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
+// What the digits and colours of times stand for.
+std::string times_text(const TimeScale& scale) {
+  return fmt::format("time of the first choice, from {} to {} in equal ratios", ms_text(scale.shortest_ms()),
+                     ms_text(scale.longest_ms()));
+}
+
+// A bar of the scale's colours, from `x` on.
+std::string times_bar(const TimeScale& scale, size_t x, size_t y) {
+  constexpr size_t steps = 40, width = 5;
+  std::string bar;
+  for (size_t i = 0; i < steps; ++i)
+    bar += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"12\" fill=\"{}\"/>", x + i * width, y, width,
+                       TimeScale::colour_at(static_cast<double>(i) / (steps - 1)));
+  return bar + fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", x + steps * width + 8, y + 10, times_text(scale));
+}
+
 }  // namespace
 
 std::string map_text(const Question& question, const Limits& limits, const TextStyle& /*style*/) {
   const limits::Axis& across = question.axis;
   const limits::Axis& up = question.vary.back();
   const size_t width = count_of(across);
+  const TimeScale scale(limits);
   std::string out;
   Palette palette;
+  const auto letter = [&](const limits::Row& row, size_t x) {
+    const auto ms = time_at(row, place_at(across, x));
+    return ms ? scale.digit(*ms)
+              : palette.letter(palette.place_of(label_text(point_at(limits, row, across, x), question.shown)));
+  };
   for (const auto& map : maps_of(question, limits)) {
     out += map.title + "\n\n";
     for (size_t y = map.rows.size(); y-- > 0;) {
       std::string line;
-      for (size_t x = 0; x < width; ++x)
-        line += palette.letter(palette.place_of(label_text(point_at(limits, *map.rows[y], across, x), question.shown)));
+      for (size_t x = 0; x < width; ++x) line += letter(*map.rows[y], x);
       out += fmt::format("  {:>8} {}\n", axis_text(up, y), line);
     }
     const std::string first = axis_text(across, 0), last = axis_text(across, width - 1);
@@ -107,6 +133,7 @@ std::string map_text(const Question& question, const Limits& limits, const TextS
                        across.name);
   }
   std::vector<std::string> legend;
+  if (!scale.empty()) legend.push_back("0–9 " + times_text(scale));
   for (size_t i = 0; i < palette.labels().size(); ++i)
     if (palette.labels()[i] != "invalid") legend.push_back(palette.letter(i) + " " + palette.labels()[i]);
   return printable(out + fmt::format("{}; {}\n", fmt::join(legend, "   "), asked_of(limits)));
@@ -118,7 +145,8 @@ std::string map_svg(const Question& question, const Limits& limits) {
   const size_t width = count_of(across), height = count_of(up);
   constexpr size_t cell = 8, left = 72, top = 40, below = 60;
   const auto maps = maps_of(question, limits);
-  const size_t map_height = top + height * cell + below, total_width = std::max<size_t>(left + width * cell + 24, 520);
+  const size_t map_height = top + height * cell + below, total_width = std::max<size_t>(left + width * cell + 24, 640);
+  const TimeScale scale(limits);
   Palette palette;
   std::string body;
   for (size_t m = 0; m < maps.size(); ++m) {
@@ -127,15 +155,18 @@ std::string map_svg(const Question& question, const Limits& limits) {
     for (size_t y = 0; y < maps[m].rows.size(); ++y)
       for (size_t x = 0; x < width;) {
         const std::string label = label_text(point_at(limits, *maps[m].rows[y], across, x), question.shown);
+        const auto ms = time_at(*maps[m].rows[y], place_at(across, x));
         size_t end = x + 1;  // as far as the label goes on
-        while (end < width && label_text(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label)
+        while (!ms && end < width && !time_at(*maps[m].rows[y], place_at(across, end)) &&
+               label_text(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label)
           ++end;
-        const size_t place = palette.place_of(label);
+        const std::string colour = ms ? scale.colour(*ms) : palette.colour(palette.place_of(label));
+        const std::string time = ms ? time_words(*maps[m].rows[y], place_at(across, x)) : "";
         body += fmt::format(
-            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} {}: {} to {}: {}</title></rect>\n",
-            left + x * cell, y0 + top + (height - 1 - y) * cell, (end - x) * cell, cell, palette.colour(place), up.name,
+            "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"><title>{} {}: {} to {}: {}{}</title></rect>\n",
+            left + x * cell, y0 + top + (height - 1 - y) * cell, (end - x) * cell, cell, colour, up.name,
             escaped(axis_text(up, y)), escaped(axis_text(across, x)), escaped(axis_text(across, end - 1)),
-            escaped(label));
+            escaped(label), time);
         x = end;
       }
     const auto tick = [&](size_t x, size_t y, const std::string& text, const char* anchor) {
@@ -150,20 +181,22 @@ std::string map_svg(const Question& question, const Limits& limits) {
   }
   std::string legend;
   size_t x = left;
+  const size_t bar = scale.empty() ? 0 : 24;
   for (size_t i = 0; i < palette.labels().size(); ++i) {
     legend += fmt::format(
         "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\" stroke=\"#888\"/><text x=\"{}\" y=\"{}\">{}</text>\n",
-        x, maps.size() * map_height + 4, palette.colour(i), x + 18, maps.size() * map_height + 14,
+        x, maps.size() * map_height + bar + 4, palette.colour(i), x + 18, maps.size() * map_height + bar + 14,
         escaped(palette.labels()[i]));
     x += 40 + 8 * palette.labels()[i].size();
   }
+  if (bar != 0) legend += times_bar(scale, left, maps.size() * map_height + 4);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">\n"
       "<style>text{{font:12px sans-serif;fill:#222}}.title{{font-weight:bold}}</style>\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{2}{3}"
       "<text x=\"{4}\" y=\"{5}\">{6}; attnprobe {7}</text>\n</svg>\n",
-      std::max(total_width, x), maps.size() * map_height + 48, body, legend, left, maps.size() * map_height + 38,
-      asked_of(limits), tool_version());
+      std::max(total_width, x), maps.size() * map_height + bar + 48, body, legend, left,
+      maps.size() * map_height + bar + 38, asked_of(limits), tool_version());
 }
 
 }  // namespace attnprobe::report

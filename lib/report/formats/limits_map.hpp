@@ -11,6 +11,9 @@ struct Map {
   std::vector<const limits::Row*> rows;
 };
 
+/// How a place of an axis is named in Row::asked and Row::times.
+int64_t place_at(const limits::Axis& axis, size_t index);
+
 /// A map for each combination of the other fields, GPUs and cuDNNs.
 std::vector<Map> maps_of(const limits::Question& question, const limits::Limits& limits);
 

@@ -1,6 +1,7 @@
 // Maps as a page to look at: each point with its answer and whether it was asked.
 #include "report/formats/html_page.hpp"
 #include "report/formats/limits_map.hpp"
+#include "report/formats/time_scale.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -19,7 +20,7 @@ struct Told {
 
 class MapPayload {
  public:
-  MapPayload(const Question& question, const Limits& limits) : question_(question), limits_(limits) {}
+  MapPayload(const Question& question, const Limits& limits) : question_(question), limits_(limits), scale_(limits) {}
 
   Json make(const std::string& command) {
     Json maps = Json::array();
@@ -34,7 +35,8 @@ class MapPayload {
             {"across", axis_json(across)},
             {"up", axis_json(up)},
             {"maps", std::move(maps)},
-            {"points", points_.take()}};
+            {"points", points_.take()},
+            {"times", times_json()}};
   }
 
  private:
@@ -45,7 +47,15 @@ class MapPayload {
     Json list = Json::array({"answer"});
     if (has(limits::Shown::engine)) list.push_back("engine");
     if (has(limits::Shown::category)) list.push_back("category");
+    if (!scale_.empty()) list.push_back("time");
     return list;
+  }
+
+  // The scale of the colours of times; null where there are none.
+  Json times_json() const {
+    if (scale_.empty()) return nullptr;
+    return {
+        {"shortest_ms", scale_.shortest_ms()}, {"longest_ms", scale_.longest_ms()}, {"colours", TimeScale::stops()}};
   }
 
   static Json axis_json(const limits::Axis& axis) {
@@ -76,9 +86,10 @@ class MapPayload {
   Told told_at(const Row& row, size_t x) {
     const limits::Axis& axis = question_.axis;
     const Point& point = point_at(limits_, row, axis, x);
-    const Json value = limits::value_at(axis, x);
-    const bool asked = !axis.range || row.asked.contains(value.get<int64_t>());
-    return {points_.index(point_json(point, asked)), asked};
+    const bool asked = !axis.range || row.asked.contains(place_at(axis, x));
+    Json json = point_json(point, asked);
+    if (const auto time = row.times.find(place_at(axis, x)); time != row.times.end()) add_time(json, time->second);
+    return {points_.index(json), asked};
   }
 
   // Of a point that was not asked its answer is known, and no reason in anybody's words.
@@ -91,8 +102,16 @@ class MapPayload {
     return json;
   }
 
+  static void add_time(Json& json, const limits::PointTime& time) {
+    if (time.first_ms) json["ms"] = *time.first_ms;
+    if (!time.fastest_ms || time.fastest_ms == time.first_ms) return;
+    json["fastest_ms"] = *time.fastest_ms;
+    json["fastest_engine"] = time.fastest_engine;
+  }
+
   const Question& question_;
   const Limits& limits_;
+  TimeScale scale_;
   Interned points_;
 };
 

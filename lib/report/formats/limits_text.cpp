@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 #include "attention/fields.hpp"
@@ -124,13 +125,17 @@ std::string what_is_asked(const Question& question) {
   std::string text = question.configs.size() == 1 ? unvaried_words(question, question.configs.front().spec)
                                                   : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
+  if (!question.assumed.empty())
+    text += fmt::format(" ({}, since nothing else was said)", fmt::join(question.assumed, ", "));
   return text;
 }
 
 std::string asked_text(const Limits& limits) {
   if (limits.asked >= limits.cells) return fmt::format("Asked all {} cells.", limits.cells);
-  return fmt::format("Asked {} of {} cells; the rest follows from their neighbours, and random ones of it were tried.",
-                     limits.asked, limits.cells);
+  return fmt::format(
+      "Asked {} of {} cells; the rest follows from their neighbours, and random ones of it were tried. No more than {} "
+      "numbers of a run in a row were left out: a band with another answer that is no wider could lie there unseen.",
+      limits.asked, limits.cells, limits::widest_unasked(limits));
 }
 
 std::string irregular_text(const Question& question, const Limits& limits) {
@@ -187,6 +192,14 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
                {"target", question.targets[row.target].id},
                {"cudnn", question.cudnns[row.cudnn].version.text()},
                {"varied", std::move(varied)}};
+  for (const auto& [place, time] : row.times)
+    if (time.fastest_ms) {
+      Json one = {{"value", question.axis.range ? Json(place) : question.axis.values[static_cast<size_t>(place)]}};
+      if (time.first_ms) one["first_ms"] = *time.first_ms;
+      one["fastest_ms"] = *time.fastest_ms;
+      one["fastest_engine"] = time.fastest_engine;
+      json["times"].push_back(std::move(one));
+    }
   if (question.axis.range) {
     json["runs"] = std::move(runs);
     json["edges"] = std::move(edges);
@@ -195,6 +208,20 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   } else {
     json["values"] = std::move(points);
   }
+  return json;
+}
+
+// Rows that are alike: which they are, and what they differ in.
+Json json_of(const Question& question, const Line& line) {
+  Json configs = Json::array(), varied = Json::object();
+  for (const size_t c : line.configs) configs.push_back(question.configs[c].spec.name);
+  for (size_t v = 0; v < line.varied.size(); ++v) varied[question.vary[v].name] = line.varied[v];
+  Json json = {{"configs", std::move(configs)},
+               {"varied", std::move(varied)},
+               {"targets", targets_of(question, line)},
+               {"cudnns", versions_of(question, line)},
+               {"rows", line.rows}};
+  if (line.end_compiled) json["end_compiled"] = *line.end_compiled;
   return json;
 }
 
@@ -249,6 +276,8 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
   if (taken.empty()) taken.emplace_back("yes");
   head.insert(head.end(), taken.begin(), taken.end());
   std::vector<std::vector<std::string>> rows{head};
+  constexpr size_t most_named = 3;
+  std::map<std::string, std::string> whole;  // fields of which a line has all values, and these
   Notes notes;
   for (const auto& line : limits.lines) {
     const Row& first = limits.rows[line.rows.front()];
@@ -259,11 +288,13 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
       for (const size_t c : line.configs) names.push_back(question.configs[c].spec.name);
       cells.push_back(comma_list(names));
     }
-    for (const auto& values : line.varied) {
+    for (size_t v = 0; v < line.varied.size(); ++v) {
       std::vector<std::string> words;
-      words.reserve(values.size());
-      for (const auto& value : values) words.push_back(limits::text_of(value));
-      cells.push_back(comma_list(words));
+      words.reserve(line.varied[v].size());
+      for (const auto& value : line.varied[v]) words.push_back(limits::text_of(value));
+      const bool is_all = words.size() > most_named && words.size() == count_of(question.vary[v]);
+      if (is_all) whole[question.vary[v].name] = comma_list(words);
+      cells.push_back(is_all ? fmt::format("all {}", words.size()) : comma_list(words));
     }
     cells.push_back(comma_list(targets_of(question, line)));
     if (question.cudnns.size() > 1) cells.push_back(comma_list(versions_of(question, line)));
@@ -275,6 +306,8 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
     rows.push_back(std::move(cells));
   }
   out += "\n" + aligned(rows, 2) + "\n";
+  for (const auto& [name, values] : whole) out += wrapped(fmt::format("all of {}: {}", name, values), 2, style.width);
+  if (!whole.empty()) out += "\n";
   if (!notes.texts().empty()) out += "why it is so\n";
   for (size_t i = 0; i < notes.texts().size(); ++i) {
     std::string note = wrapped(notes.texts()[i], 6, style.width);
@@ -282,13 +315,14 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
     note.replace(2, number.size(), number);
     out += note;
   }
-  out += "\n" + irregular_text(question, limits) + asked_text(limits) + "\n";
+  out += "\n" + irregular_text(question, limits) + wrapped(asked_text(limits), 0, style.width);
   return printable(out);
 }
 
 Json limits_json(const Question& question, const Limits& limits, const std::string& command) {
-  Json rows = Json::array();
+  Json rows = Json::array(), lines = Json::array();
   for (const auto& row : limits.rows) rows.push_back(json_of(question, limits, row));
+  for (const auto& line : limits.lines) lines.push_back(json_of(question, line));
   Json configs = Json::array();
   for (const auto& config : question.configs) configs.push_back(to_json(config.spec));
   Json axis = {{"field", question.axis.name}};
@@ -296,9 +330,17 @@ Json limits_json(const Question& question, const Limits& limits, const std::stri
     axis["range"] = attention::text_of(*question.axis.range);
   else
     axis["values"] = question.axis.values;
-  return {{"schema", "attnprobe/limits/1"}, {"tool", tool_version()},        {"command", command},
-          {"axis", std::move(axis)},        {"configs", std::move(configs)}, {"asked", limits.asked},
-          {"cells", limits.cells},          {"rows", std::move(rows)}};
+  return {{"schema", "attnprobe/limits/1"},
+          {"tool", tool_version()},
+          {"command", command},
+          {"axis", std::move(axis)},
+          {"configs", std::move(configs)},
+          {"assumed", question.assumed},
+          {"asked", limits.asked},
+          {"cells", limits.cells},
+          {"widest_unasked", limits::widest_unasked(limits)},
+          {"lines", std::move(lines)},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace attnprobe::report

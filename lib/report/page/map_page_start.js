@@ -1,11 +1,12 @@
-// Two fields over a plane: each point by its answer, its engine or its reason; a touch says what it is and
-// whether it was asked.
+// Two fields over a plane: each point by its answer, its engine, its reason or its time; a touch says what it is
+// and whether it was asked.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const CHOICES = {
   answer: 'answer',
   engine: 'first engine',
-  category: 'why not'
+  category: 'why not',
+  time: 'time of the first choice'
 };
 const WORDS = {
   yes: 'yes',
@@ -43,6 +44,7 @@ function paletteOf(page) {
   for (const map of page.maps)
     for (const row of map.rows)
       for (const {point} of row) {
+        if (hasTimeColour(page, point)) continue;
         const label = labelOf(point, page.by);
         const known = counts.get(label) ?? {answer: point.answer, count: 0};
         known.count++;
@@ -62,6 +64,33 @@ function paletteOf(page) {
         colours[family][nth] ?? `hsl(${nth * 47} 40% ${isDark() ? 35 : 70}%)`;
     return [label, {colour, count}];
   }));
+}
+
+/** "0.0123 ms", three digits. */
+function timeText(ms) {
+  return `${Number(ms.toPrecision(3))} ms`;
+}
+
+/** Of a share from 0 to 1, between the colours of the scale. */
+function mixedColour(share) {
+  const colours = data.times.colours;
+  const place = share * (colours.length - 1);
+  const below = Math.min(Math.floor(place), colours.length - 2);
+  const channels = [1, 3, 5].map((at) => {
+    const [low, high] = [below, below + 1].map((stop) => parseInt(colours[stop].slice(at, at + 2), 16));
+    return Math.round(low + (high - low) * (place - below));
+  });
+  return `rgb(${channels.join(' ')})`;
+}
+
+/** In equal ratios: twice as long is as far everywhere. */
+function timeColour(ms) {
+  const {shortest_ms: shortest, longest_ms: longest} = data.times;
+  return mixedColour(longest > shortest ? Math.log(ms / shortest) / Math.log(longest / shortest) : 0);
+}
+
+function hasTimeColour(page, point) {
+  return page.by === 'time' && point.ms !== undefined;
 }
 
 /** Rows from below to above, each with a point for every value across. */
@@ -211,9 +240,13 @@ function read(page, at, isKept) {
   const where = `${data.up.name} ${data.up.values[at.y]}, ${data.across.name} ${data.across.values[at.x]}`;
   const engine = point.engine === undefined ? '' : `, engine ${point.engine}`;
   const why = point.category ? `, ${point.category.replaceAll('_', ' ')}` : '';
+  const time = [
+    point.ms === undefined ? '' : `, ${timeText(point.ms)}`,
+    point.fastest_ms === undefined ? '' : `, engine ${point.fastest_engine} ${timeText(point.fastest_ms)}`
+  ].join('');
   const told = asked ? reasonWords(point) : unaskedWords(page, at);
   byId('point').replaceChildren(
-      element('p', {class: 'where'}, `${where}: ${WORDS[point.answer] ?? point.answer}${engine}${why}`),
+      element('p', {class: 'where'}, `${where}: ${WORDS[point.answer] ?? point.answer}${engine}${why}${time}`),
       told ? element('p', {}, told) : '',
       data.maps.length > 1 ? element('p', {class: 'muted'}, page.maps[at.map].title) : '');
   byId('point').hidden = false;
@@ -228,21 +261,40 @@ function draw(page) {
     sample.style.background = colour;
     return element('span', {class: 'legend-item'}, sample, `${label} (${count.toLocaleString('en')})`);
   });
+  if (page.by === 'time') items.unshift(timeLegend());
   byId('legend').replaceChildren(...items);
   for (const input of document.querySelectorAll('[name=by]')) input.checked = input.value === page.by;
   page.figures.forEach(({canvas}, at) => drawMap(page, palette, canvas, at));
+}
+
+function timeLegend() {
+  const bar = element('span', {class: 'sample scale-of-times'});
+  bar.style.background = `linear-gradient(to right in srgb, ${data.times.colours.join(', ')})`;
+  const {shortest_ms: shortest, longest_ms: longest} = data.times;
+  return element('span', {class: 'legend-item'}, timeText(shortest), bar, `${timeText(longest)}, in equal ratios`);
 }
 
 function drawMap(page, palette, canvas, at) {
   const context = canvas.getContext('2d');
   context.clearRect(0, 0, canvas.width, canvas.height);
   page.maps[at].rows.forEach((row, y) => row.forEach(({point}, x) => {
-    context.fillStyle = palette.get(labelOf(point, page.by)).colour;
+    context.fillStyle =
+        hasTimeColour(page, point) ? timeColour(point.ms) : palette.get(labelOf(point, page.by)).colour;
     context.fillRect(x, canvas.height - 1 - y, 1, 1);
   }));
   if (page.at?.map !== at) return;
   context.fillStyle = getComputedStyle(document.body).color;
   context.fillRect(page.at.x, canvas.height - 1 - page.at.y, 1, 1);
+}
+
+/** What a saved point has besides, where times were taken. */
+function timesOf(point) {
+  if (!data.times) return {};
+  return {
+    ms: point.ms ?? '',
+    fastest_ms: point.fastest_ms ?? '',
+    fastest_engine: point.fastest_engine ?? ''
+  };
 }
 
 /** A row a point. */
@@ -258,7 +310,8 @@ function pointsText(page, form) {
                                                                               category: point.category ?? '',
                                                                               reason: point.reason ?? '',
                                                                               source: point.source ?? '',
-                                                                              asked
+                                                                              asked,
+                                                                              ...timesOf(point)
                                                                             }))));
   if (form === 'json')
     return `${

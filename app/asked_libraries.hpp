@@ -1,0 +1,24 @@
+// What a command has that asks several cuDNNs about many configs: cache, workers, the libraries that are meant.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "campaign/chosen_libraries.hpp"
+#include "worker/pool.hpp"
+
+namespace attnprobe::app {
+
+struct AskedLibraries {
+  std::unique_ptr<campaign::WalkCache> cache;
+  std::unique_ptr<worker::Pool> pool;
+  std::vector<cudnn::LibraryInfo> libraries;
+};
+
+/// Of the words of --cudnn, none for the cuDNN at hand; the campaign's options get cache and pool, which must outlive
+/// it. Throws as campaign::choose_libraries().
+AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
+                             bool no_cache, campaign::CampaignOptions& campaign);
+
+}  // namespace attnprobe::app

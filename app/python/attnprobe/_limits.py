@@ -1,0 +1,200 @@
+"""What ``limits`` finds: where support begins and ends along a field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
+
+from ._document import Document
+from ._errors import UsageError
+
+
+@dataclass(frozen=True)
+class Run(Document):
+    """Numbers with one answer: first, first + step, … last. ``64 in run`` asks whether a number is one of them."""
+
+    answer: str = ""
+    first: int = 0
+    last: int = 0
+    step: int = 1
+    #: multiples of it are left out; 0: none
+    except_multiples_of: int = 0
+
+    def __contains__(self, number: int) -> bool:
+        inside = self.first <= number <= self.last and (number - self.first) % self.step == 0
+        return inside and (self.except_multiples_of == 0 or number % self.except_multiples_of != 0)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether cuDNN takes it: yes, but."""
+        return _is_taken(self.answer)
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return str(self.first)
+        text = f"{self.first}–{self.last}" + (f" step {self.step}" if self.step != 1 else "")
+        return text + (f" except multiples of {self.except_multiples_of}" if self.except_multiples_of else "")
+
+
+@dataclass(frozen=True)
+class Edge(Document):
+    """Why a run that is taken begins, ends, leaves numbers out, or is a but."""
+
+    #: "below", "above", "between" or "inside"
+    side: str = ""
+    #: the number that was asked
+    value: int = 0
+    #: what it is answered with
+    answer: str = ""
+    category: str = ""
+    #: in the words of who refuses
+    reason: str = ""
+    #: "cuDNN", or who else says so
+    source: str = ""
+    engine: Optional[int] = None
+
+    def __str__(self) -> str:
+        return f"{self.value}: {self.answer}, {self.reason}" + (f" ({self.source})" if self.source else "")
+
+
+@dataclass(frozen=True)
+class Value(Document):
+    """The answer for a value of a field of words."""
+
+    value: Any = None
+    answer: str = ""
+    category: str = ""
+    reason: str = ""
+    source: str = ""
+    #: of the first choice
+    engine: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Time(Document):
+    """What the plans of a point took on a GPU: medians of cold runs in milliseconds."""
+
+    value: Any = None
+    #: of the first choice that works
+    first_ms: Optional[float] = None
+    fastest_ms: Optional[float] = None
+    fastest_engine: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class LimitsRow(Document):
+    """One config with one value of each varied field, on one target with one cuDNN."""
+
+    config: str = ""
+    target: str = ""
+    cudnn: str = ""
+    #: the varied fields and their values
+    varied: Mapping[str, Any] = field(default_factory=dict)
+    #: of a field of numbers: the whole range
+    runs: Tuple[Run, ...] = ()
+    #: why the runs that are taken are what they are
+    edges: Tuple[Edge, ...] = ()
+    #: of a field of words: each of them
+    values: Tuple[Value, ...] = ()
+    #: of a map by time
+    times: Tuple[Time, ...] = ()
+    asked: int = 0
+    #: how many random numbers were not as predicted, after which the row was asked at a finer grid
+    surprises: int = 0
+
+    def answer(self, value: Any) -> str:
+        """"yes", "but" or "no" (with engine or category where ``by`` asked for them), asked or predicted."""
+        for run in self.runs:
+            if value in run:
+                return run.answer
+        for one in self.values:
+            if one.value == value:
+                return one.answer
+        raise UsageError(f"answer: {value!r} is not one of the values that were looked at")
+
+    @property
+    def taken(self) -> Tuple[Run, ...]:
+        """The runs that cuDNN takes."""
+        return tuple(run for run in self.runs if run.is_taken)
+
+    def __str__(self) -> str:
+        words = [str(run) + ("" if run.answer == "yes" else f" ({run.answer})") for run in self.taken]
+        words += [str(one.value) + ("" if one.answer == "yes" else f" ({one.answer})") for one in self.values if _is_taken(one.answer)]
+        return ", ".join(words) or "none"
+
+
+@dataclass(frozen=True)
+class LimitsLine(Document):
+    """Rows that are alike, and what they differ in."""
+
+    configs: Tuple[str, ...] = ()
+    varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    targets: Tuple[str, ...] = ()
+    cudnns: Tuple[str, ...] = ()
+    #: their places in Limits.rows
+    rows: Tuple[int, ...] = ()
+    #: where support goes on to the end of a range that nobody named: whether the first choice there compiled
+    end_compiled: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class Limits(Document):
+    """Where support begins and ends. Schema ``attnprobe/limits/1``."""
+
+    schema: str = ""
+    #: asks it again
+    command: str = ""
+    #: "field", and "range" or "values"
+    axis: Mapping[str, Any] = field(default_factory=dict)
+    configs: Tuple[Mapping[str, Any], ...] = ()
+    #: what of the shape nobody said: "heads 8"
+    assumed: Tuple[str, ...] = ()
+    #: questions that were put to cuDNN, and the cells that the answer is for
+    asked: int = 0
+    cells: int = 0
+    #: the most numbers of a run in a row that were not asked: a band that is no wider could lie there unseen
+    widest_unasked: int = 0
+    lines: Tuple[LimitsLine, ...] = ()
+    rows: Tuple[LimitsRow, ...] = ()
+    warnings: Tuple[str, ...] = ()
+
+    @property
+    def only(self) -> LimitsRow:
+        """The row, where there is one."""
+        if len(self.rows) != 1:
+            raise UsageError(f"only: there are {len(self.rows)} rows; allowed: limits of one row")
+        return self.rows[0]
+
+    def table(self) -> List[List[str]]:
+        """A line for each of ``lines``, as words, with their names first."""
+        varied = list(dict.fromkeys(name for line in self.lines for name in line.varied))
+        several = {"config": len(self.configs) > 1, "cuDNN": len({row.cudnn for row in self.rows}) > 1}
+        head = [*(["config"] if several["config"] else []), *varied, "GPU", *(["cuDNN"] if several["cuDNN"] else []), str(self.axis.get("field", ""))]
+        lines = [head]
+        for line in self.lines:
+            cells = [", ".join(line.configs)] if several["config"] else []
+            cells += [", ".join(str(value) for value in line.varied.get(name, ())) for name in varied]
+            cells += [", ".join(line.targets)] + ([", ".join(line.cudnns)] if several["cuDNN"] else [])
+            lines.append([*cells, str(self.rows[line.rows[0]])])
+        return lines
+
+    def reasons(self) -> Tuple[str, ...]:
+        """Why runs end, each once."""
+        told = [edge.reason + (f" ({edge.source})" if edge.source else "") for row in self.rows for edge in row.edges]
+        told += [f"{one.value}: {one.reason} ({one.source})" for row in self.rows for one in row.values if one.reason]
+        return tuple(dict.fromkeys(told))
+
+    def __str__(self) -> str:
+        rows = self.table()
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        text = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([*text, *(f"  because: {reason}" for reason in self.reasons())])
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.limits(self)
+
+
+def _is_taken(answer: str) -> bool:
+    return answer.split(",")[0] in ("yes", "but")

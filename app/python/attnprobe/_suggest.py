@@ -1,0 +1,129 @@
+"""What ``suggest`` and ``bugs`` say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Iterator, Mapping, Optional, Tuple, Union, overload
+
+from ._document import Document
+from ._errors import UsageError
+from ._model import Cudnn, KnownBug, Obstacle, RootCause, Target, Usable, WayOut
+
+
+@dataclass(frozen=True)
+class Suggestion(Document):
+    """One config on one target: its answer, and the changes after which it is a yes."""
+
+    config: Optional[Mapping[str, Any]] = None
+    target: Target = Target()
+    cudnn: Cudnn = Cudnn()
+    verdict: str = ""
+    usable: Optional[Usable] = None
+    but: Tuple[Obstacle, ...] = ()
+    root_cause: Optional[RootCause] = None
+    #: the cheapest first, each asked and compiled
+    ways_out: Tuple[WayOut, ...] = ()
+    #: representative GPUs on which the same config is a yes
+    gpus: Tuple[str, ...] = ()
+    #: changes that were left untried when it gave up: ``most_asked``
+    not_tried: int = 0
+
+    @property
+    def name(self) -> str:
+        """The config's."""
+        return str((self.config or {}).get("name", ""))
+
+    @property
+    def helped(self) -> bool:
+        """Whether it is a yes, or gets to be one."""
+        return self.usable == Usable.YES or bool(self.ways_out)
+
+    @property
+    def why(self) -> str:
+        """What stands in the way, in one line."""
+        if self.root_cause is not None:
+            return f"{self.root_cause.category}: {self.root_cause.reason.split(' at: ')[0] or self.root_cause.explanation}"
+        return "; ".join(obstacle.text for obstacle in self.but)
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} on {self.target.id}, cuDNN {self.cudnn.version}: {self.usable or self.verdict}" + (f", {self.why}" if self.why else "")]
+        lines += [f"  {number}  {way}\n     {way.reproduce}" for number, way in enumerate(self.ways_out, 1)]
+        if not self.helped:
+            lines.append("  no change of the config was found" + (f"; {self.not_tried} more were not tried" if self.not_tried else ""))
+        if self.gpus:
+            lines.append("  the same config is a yes on " + ", ".join(self.gpus))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.suggestion(self)
+
+
+@dataclass(frozen=True)
+class Suggestions(Document, Sequence):  # type: ignore[type-arg]  # as Report
+    """What was suggested, configs in order and each on all targets in turn. Schema ``attnprobe/suggest/1``."""
+
+    schema: str = ""
+    results: Tuple[Suggestion, ...] = ()
+    warnings: Tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Suggestion: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuple[Suggestion, ...]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[Suggestion, Tuple[Suggestion, ...]]:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Suggestion]:
+        return iter(self.results)
+
+    @property
+    def only(self) -> Suggestion:
+        """The suggestion, where there is one."""
+        if len(self.results) != 1:
+            raise UsageError(f"only: there are {len(self.results)} suggestions; allowed: one")
+        return self.results[0]
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(one) for one in self.results)
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self.results)
+
+
+@dataclass(frozen=True)
+class Sighting(Document):
+    """A bug's experiment, made once."""
+
+    bug: str = ""
+    gpu: str = ""
+    cudnn: str = ""
+    #: what became of it: "wrong_result", "right", …
+    seen: str = ""
+    what: str = ""
+    simulated: bool = False
+    driver: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True)
+class Bug(KnownBug):
+    """A known bug of cuDNN's attention: whom it concerns, and where it was seen."""
+
+    #: the versions that have it: "9.10 to 9.19"
+    cudnn: str = ""
+    #: the condition on problem, version and GPU
+    when: Mapping[str, Any] = field(default_factory=dict)
+    #: options of ``attnprobe`` that show it; "" for none
+    experiment: str = ""
+    sightings: Tuple[Sighting, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.id} (cuDNN {self.cudnn}): {self.what}" + (f" What to do: {self.advice}" if self.advice else "")

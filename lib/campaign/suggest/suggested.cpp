@@ -1,0 +1,54 @@
+#include "campaign/suggest/suggested.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "gpu/catalogue.hpp"
+
+namespace attnprobe::campaign {
+namespace {
+
+std::vector<std::string> other_gpus(const Result& refused, CampaignOptions options) {
+  options.walk.sweep_where_none = false;
+  options.walk.until_works = true;
+  options.walk.plans = probe::Plans::none;
+  options.cudnn = refused.cudnn_path;
+  std::vector<std::string> ids;
+  for (const auto& other : run_campaign({refused}, gpu::simulated_targets("representative"), options).results)
+    if (other.usable == Usable::yes && other.target.id != refused.target.id) ids.push_back(other.target.id);
+  return ids;
+}
+
+}  // namespace
+
+std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place) {
+  const auto kinds = change_kinds();
+  std::set<std::string> kept;
+  for (const auto& list : words)
+    for (const auto& kind : split(list, ',')) {
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+        throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not something that is changed{}; allowed: {}", place,
+                                                  kind, did_you_mean(kind, kinds), quoted_list(kinds)));
+      kept.insert(kind);
+    }
+  return kept;
+}
+
+std::vector<Suggested> suggest(const QuestionGroup& group, InquiryOptions inquiry) {
+  const auto is_kept = [&](const char* kind) { return inquiry.suggest->keep.count(kind) != 0; };
+  inquiry.other_versions = !is_kept("cudnn");
+  auto campaigns = inquire({group}, inquiry);
+  std::vector<Suggested> all;
+  for (auto& result : campaigns.front().results) {
+    const bool is_stopped = inquiry.campaign.stop != nullptr && *inquiry.campaign.stop;
+    const bool asks_others = result.usable && *result.usable != Usable::yes && !is_kept("target") && !result.by_rule;
+    auto gpus = asks_others && !is_stopped ? other_gpus(result, inquiry.campaign) : std::vector<std::string>();
+    all.push_back({std::move(result), std::move(gpus)});
+  }
+  return all;
+}
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,24 @@
+// What somebody who asks for ways out gets: a result, with them, and the GPUs that need none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "campaign/inquiry.hpp"
+
+namespace attnprobe::campaign {
+
+struct Suggested {
+  Result result;
+  std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; none of a yes
+};
+
+/// The kinds of changes that are not to be made, from words as "dtype,layout". `place` begins the message of
+/// Error(usage) for a word that is none.
+std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place);
+
+/// Asks, looks for ways out, and asks the other GPUs about what is refused. `inquiry.suggest` must be set; what it keeps
+/// counts for "cudnn" and "target" too. Throws as inquire(); once `inquiry.campaign.stop` is set, what is there so far.
+std::vector<Suggested> suggest(const QuestionGroup& group, InquiryOptions inquiry);
+
+}  // namespace attnprobe::campaign

@@ -1,0 +1,18 @@
+// Ways out for people and machines.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "campaign/suggest/suggested.hpp"
+#include "report/formats/report.hpp"
+
+namespace attnprobe::report {
+
+/// Each result with its answer, its ways out, and where else the same works.
+std::string suggest_text(const std::vector<campaign::Suggested>& all, size_t width);
+
+/// Schema "attnprobe/suggest/1".
+Json suggest_json(const std::vector<campaign::Suggested>& all);
+
+}  // namespace attnprobe::report

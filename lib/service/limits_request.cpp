@@ -1,0 +1,87 @@
+#include "service/limits_request.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "attention/read_configs.hpp"
+#include "campaign/chosen_libraries.hpp"
+#include "limits/question_words.hpp"
+#include "report/formats/limits_text.hpp"
+
+namespace attnprobe::service {
+namespace {
+
+// A single config may lack the fields that are varied and a shape; of others each is whole.
+void read_config(const std::optional<JsonView>& config, const JsonView& params, limits::QuestionWords& words) {
+  const bool is_single = !config || (config->json().is_object() && !config->json().contains("configs"));
+  if (!is_single) {
+    words.configs = attention::read_configs(*config);
+    return;
+  }
+  if (config)
+    for (const auto& [field, value] : config->json().items()) words.overrides.push_back({field, value});
+  words.read = [place = config.value_or(params)](const std::vector<attention::Override>& overrides) {
+    Json whole = Json::object();
+    for (const auto& [field, value] : overrides) whole[field] = value;
+    return attention::read_configs(place.with(whole));
+  };
+}
+
+// As an option is given: once, or several times.
+std::vector<std::string> option_words(const std::optional<JsonView>& value) {
+  if (!value) return {};
+  return value->json().is_string() ? std::vector{value->text()} : value->texts();
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ","));
+}
+
+std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
+  std::vector<std::string> ids;
+  for (const auto& target : targets) ids.push_back(target.file.empty() ? target.id : target.file);
+  return ids;
+}
+
+}  // namespace
+
+Json answer_limits(const JsonView& params, const std::string& program, const Means& means) {
+  campaign::CampaignOptions options;
+  options.program = program;
+  take_means(options, means);
+  options.cache = means.cache;
+  JsonObject object(params);
+  const std::string place = params.where();
+  limits::QuestionWords words;
+  words.fields_place = place + "/field";
+  words.vary_place = place + "/vary";
+  words.by_place = place + "/by";
+  words.fields = option_words(object.take("field"));
+  words.vary = option_words(object.find_set("vary"));
+  read_config(object.find_set("config"), params, words);
+  if (const auto by = object.find_set("by")) words.shown = by->one_of<limits::Shown>();
+  words.times = words.shown == limits::Shown::time;
+  auto versions = words_of(object.find_set("cudnn"));
+  const std::string cudnn = joined(versions);
+  if (versions.empty()) versions.emplace_back();
+  read_how(object, options);
+  options.frameworks = gates_of(object, "");
+  const auto target = object.find_set("target");
+  object.finish();
+  limits::Question question = limits::read_question(words);
+  static const Json representative = "representative";
+  question.targets = targets_of(target.value_or(params.with(representative)), options.timeout_seconds, program);
+  std::vector<std::string> warnings;
+  const auto on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
+  question.cudnns = campaign::choose_libraries(versions, question.targets, options, on_problem);
+  const auto found = limits::find_limits(question, options);
+  Json answer = report::limits_json(question, found,
+                                    limits::command_text(words, {.files = {},
+                                                                 .target = joined(target_ids(question.targets)),
+                                                                 .cudnn = cudnn,
+                                                                 .frameworks = rules::words_of(options.frameworks)}));
+  if (!warnings.empty()) answer["warnings"] = warnings;
+  return answer;
+}
+
+}  // namespace attnprobe::service

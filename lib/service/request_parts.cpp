@@ -1,0 +1,72 @@
+#include "service/request_parts.hpp"
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "campaign/named_targets.hpp"
+#include "campaign/preflight.hpp"
+#include "gpu/catalogue.hpp"
+
+namespace attnprobe::service {
+namespace {
+
+void read_modes(const JsonView& value, probe::WalkOptions& walk) {
+  walk.modes = words_of(value);
+  const std::vector<std::string> known{"A", "B", "FALLBACK"};
+  for (const auto& mode : walk.modes)
+    if (std::find(known.begin(), known.end(), mode) == known.end()) value.with(Json(mode)).fail_unless_one_of(known);
+}
+
+}  // namespace
+
+void take_means(campaign::CampaignOptions& options, const Means& means) {
+  options.pool = means.pool;
+  options.words = means.words;
+  options.stop = means.stop;
+}
+
+std::vector<std::string> words_of(const JsonView& value) {
+  return value.json().is_string() ? split(value.text(), ',') : value.texts();
+}
+
+std::vector<std::string> words_of(const std::optional<JsonView>& value) {
+  return value ? words_of(*value) : std::vector<std::string>();
+}
+
+std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double timeout_seconds,
+                                    const std::string& program) {
+  if (!value) {
+    auto targets = campaign::device_targets(campaign::inspect_driver(timeout_seconds, program));
+    return targets.empty() ? gpu::simulated_targets("representative") : targets;
+  }
+  if (value->json().is_string()) return campaign::named_targets(value->text(), timeout_seconds, program);
+  std::vector<gpu::Target> targets;
+  for (const auto& one : value->json().is_array() ? value->elements() : std::vector<JsonView>{*value}) {
+    if (one.json().is_object())
+      gpu::add_target(targets, gpu::parse_target(one.json().dump(), one.where()));
+    else
+      for (auto& target : campaign::named_targets(one.text(), timeout_seconds, program))
+        gpu::add_target(targets, std::move(target));
+  }
+  return targets;
+}
+
+void read_how(JsonObject& object, campaign::CampaignOptions& options) {
+  if (const auto value = object.find_set("timeout")) {
+    options.timeout_seconds = value->number();
+    if (!(options.timeout_seconds > 0 && options.timeout_seconds <= 1e6))
+      value->fail_out_of_range("more than 0, at most 1000000 seconds");
+  }
+  if (const auto value = object.find_set("jobs")) options.jobs = static_cast<int>(value->integer(1, 4096));
+  if (const auto value = object.find_set("mode")) read_modes(*value, options.walk);
+}
+
+std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise) {
+  std::vector<std::string> frameworks;
+  if (!otherwise.empty()) frameworks = {otherwise};
+  if (const auto value = object.find_set("framework"))
+    frameworks = value->json().is_string() ? std::vector{value->text()} : value->texts();
+  return rules::choose_gates(frameworks, object.place().where() + "/framework");
+}
+
+}  // namespace attnprobe::service

@@ -1,0 +1,45 @@
+// What requests have in common: where is asked, how far, and with which workers. Not installed.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json_reader.hpp"
+#include "campaign/campaign.hpp"
+
+namespace attnprobe::worker {
+class Pool;
+}
+
+namespace attnprobe::service {
+
+/// What a request is answered with, beside the program that it was read for.
+struct Means {
+  worker::Pool* pool = nullptr;
+  campaign::WalkCache* cache = nullptr;
+  campaign::LibraryWords* words = nullptr;
+  const std::atomic<bool>* stop = nullptr;
+};
+
+/// The workers, names and the stop; answers are cached where a method says so.
+void take_means(campaign::CampaignOptions& options, const Means& means);
+
+/// A word, a comma list, or an array of words.
+std::vector<std::string> words_of(const JsonView& value);
+/// Of a parameter that may be left out: none.
+std::vector<std::string> words_of(const std::optional<JsonView>& value);
+
+/// Words of --target, or target documents among them; none: this machine's GPUs, else the representative ones. Throws
+/// Error(environment) for a target of this machine where it has no GPU.
+std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double timeout_seconds,
+                                    const std::string& program);
+
+/// "timeout", "jobs" and "mode".
+void read_how(JsonObject& object, campaign::CampaignOptions& options);
+
+/// "framework"; `otherwise` where it is left out, "" for none.
+std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise);
+
+}  // namespace attnprobe::service

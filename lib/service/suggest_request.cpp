@@ -1,0 +1,54 @@
+#include "service/suggest_request.hpp"
+
+#include "campaign/concerning_bugs.hpp"
+#include "report/formats/bugs_text.hpp"
+#include "report/formats/suggest_text.hpp"
+#include "service/probe_request.hpp"
+
+namespace attnprobe::service {
+
+Json answer_suggest(const JsonView& params, const std::string& program, const Means& means) {
+  ProbeRequest request;
+  request.campaign.program = program;
+  campaign::SuggestOptions suggest;
+  suggest.most = 5;
+  JsonObject object(params);
+  const std::string gate = read_questions(object, request);
+  if (const auto value = object.find_set("cudnn")) request.cudnn = value->text();
+  read_how(object, request.campaign);
+  request.campaign.frameworks = gates_of(object, gate);
+  suggest.keep = campaign::read_kept(words_of(object.find_set("keep")), params.where() + "/keep");
+  if (const auto value = object.find_set("most")) suggest.most = static_cast<size_t>(value->integer(1, 100));
+  if (const auto value = object.find_set("most_asked"))
+    suggest.most_asked = static_cast<size_t>(value->integer(1, 100'000));
+  const auto target = object.find_set("target");
+  object.finish();
+  request.group.targets = targets_of(target, request.campaign.timeout_seconds, program);
+  campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
+  take_means(options.campaign, means);
+  options.suggest = suggest;
+  std::vector<std::string> warnings = request.warnings;
+  options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
+  Json answer = report::suggest_json(campaign::suggest(request.group, options));
+  if (!warnings.empty()) answer["warnings"] = warnings;
+  return answer;
+}
+
+Json answer_bugs(const JsonView& params, const std::string& program) {
+  campaign::BugWords words;
+  if (!params.json().is_null()) {
+    JsonObject object(params);
+    words.cudnn_place = params.where() + "/cudnn";
+    words.framework_place = params.where() + "/framework";
+    words.ids = words_of(object.find_set("ids"));
+    words.cudnns = words_of(object.find_set("cudnn"));
+    words.frameworks = words_of(object.find_set("framework"));
+    const auto target = object.find_set("target");
+    object.finish();
+    constexpr double driver_seconds = 60;
+    if (target) words.targets = targets_of(target, driver_seconds, program);
+  }
+  return report::bugs_json(campaign::bugs_concerning(words));
+}
+
+}  // namespace attnprobe::service
