@@ -58,22 +58,16 @@ int find_limits(LimitsOptions options) {
   check_outputs({{"--output " + options.output, options.output}}, inputs);
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
-<<<<<<< HEAD
-  const std::vector<limits::Axis> axes = limits::read_axes(options.fields, "limits");
-  const bool is_map = axes.size() == 2;
-  limits::Question question = question_of(options, axes);
-  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.campaign.frameworks);
-=======
   const bool is_map = limits::read_axes(options.fields, "limits").size() == 2;
   limits::QuestionWords words = words_of(options);
   limits::Question question = limits::read_question(words);
+  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.campaign.frameworks);
   question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   const std::string command =
       limits::command_text(words, {.files = options.configs.files,
                                    .target = options.target,
                                    .cudnn = options.cudnn,
                                    .frameworks = fmt::format("{}", fmt::join(options.frameworks, ","))});
->>>>>>> d7dbc3f356f1b084f52e33f61394b14ba99df6e4
   if ((options.format == "svg" || options.format == "html") && !is_map)
     throw Error(ErrorKind::usage,
                 fmt::format("--format {} draws a map, of two fields: head_dim,seqlen_kv", options.format));
