@@ -90,7 +90,7 @@ TEST_CASE("a run without --resume begins anew, and other questions are asked", "
   CHECK(folder.statuses() == std::map<std::string, int>{{"wrong_result", 16}});
 }
 
-TEST_CASE("--resume needs a report's file, and takes no other file for an unfinished run", "[run][resume]") {
+TEST_CASE("option --resume needs a report's file, and takes no other file for an unfinished run", "[run][resume]") {
   const Run no_file = run_attnprobe("--heads 1 --seqlen 64 --head-dim 64 --target h200 --resume");
   CHECK(no_file.exit_code == 2);
   CHECK_THAT(no_file.err, ContainsSubstring("--resume requires --output"));

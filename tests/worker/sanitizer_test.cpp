@@ -102,7 +102,8 @@ TEST_CASE("each plan is executed under the sanitizer, and its errors are told an
   CHECK(contains(unknown.text, "! engine 1: memcheck: it told nothing; its log has no summary"));
 }
 
-TEST_CASE("--sanitize is refused where nothing is executed, for a word that is none, and without the tool", "[run]") {
+TEST_CASE("option --sanitize is refused where nothing is executed, for a word that is none, and without the tool",
+          "[run]") {
   const Tool tool("");
   const Run simulated = run_attnprobe(on_h200 + "--sanitize", {{"PATH", tool.path()}});
   CHECK(simulated.exit_code == 2);
