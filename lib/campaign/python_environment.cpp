@@ -105,10 +105,10 @@ class Inspection {
 
   void look_at_frameworks() {
     for (const DistInfo& info : infos_)
-      for (const auto& [name, rules] : known_frameworks)
+      for (const auto& [name, gate] : known_frameworks)
         if (info.name == name) {
           found_.frameworks.push_back({info.name, info.version, info.folder.string()});
-          part(info.name, true, info.version);
+          part(info.name, true, rules::release_words(gate, info.version));
         }
     if (found_.frameworks.empty()) part("frameworks", false, "none that uses cuDNN's attention");
   }

@@ -1,5 +1,7 @@
 #include "rules/gate_demands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace attnprobe::rules {
@@ -46,6 +48,12 @@ const GateRelease* gate_release(std::string_view framework, std::string_view ver
   for (const GateRelease& one : gate->releases)
     if (one.version == release) return &one;
   return nullptr;
+}
+
+std::string release_words(std::string_view framework, std::string_view version) {
+  const GateRelease* release = gate_release(framework, version);
+  if (release == nullptr || release->frontend.empty()) return std::string(version);
+  return fmt::format("{}, compiled with cudnn-frontend {}", version, release->frontend);
 }
 
 std::vector<GateDemand> gate_demands(std::string_view framework, std::string_view version, CudnnVersion cudnn) {

@@ -14,6 +14,9 @@ namespace attnprobe::rules {
 /// not read.
 const GateRelease* gate_release(std::string_view framework, std::string_view version);
 
+/// The version, and the cudnn-frontend that it is compiled with where that was read: "2.11.0, compiled with cudnn-frontend 1.18".
+std::string release_words(std::string_view framework, std::string_view version);
+
 /// A rule of a release's gate that an older cuDNN runs into.
 struct GateDemand {
   std::string rule;     ///< "hopper_query_gradient"

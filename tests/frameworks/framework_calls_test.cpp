@@ -8,6 +8,7 @@
 #include "graph/op_graph.hpp"
 #include "replay/replay.hpp"
 #include "rules/framework_gates.hpp"
+#include "rules/gate_demands.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::framework_calls_test {
@@ -305,6 +306,10 @@ TEST_CASE("a framework's release is judged with the cudnn-frontend that it bring
         "1.26: PyTorch 2.14.1 brings cudnn-frontend 1.26 (strings of its libtorch_cuda.so; pull request 189574); 1.32 "
         "answers (--frontend 1.26 is that one)");
   CHECK(noted("torch==2.16", "1.30").empty());
+
+  CHECK(rules::release_words("torch", "2.11.0+cu130") == "2.11.0+cu130, compiled with cudnn-frontend 1.18");
+  CHECK(rules::release_words("torch", "2.99.0") == "2.99.0");
+  CHECK(rules::release_words("keras", "3.15.1") == "3.15.1");
 
   const auto gates = rules::choose_gates({"torch==2.14"}, "--framework");
   const auto adopted = [&](const std::string& config) {
