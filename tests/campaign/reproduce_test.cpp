@@ -43,6 +43,16 @@ TEST_CASE("Every option that changes an answer is in the command, which gives it
   CHECK(reproduce(command.substr(std::string("attnprobe ").size())) == command);
 }
 
+TEST_CASE("What a library is called is looked up once, and is the same", "[reproduce]") {
+  LibraryWords words;
+  const auto version = CudnnVersion::parse("9.19.0");
+  REQUIRE(version);
+  CHECK_FALSE(words.known("/nowhere/libcudnn.so.9", *version));
+  CHECK(words.word("/nowhere/libcudnn.so.9", *version) == cudnn_word("/nowhere/libcudnn.so.9", *version));
+  CHECK(words.known("/nowhere/libcudnn.so.9", *version) == cudnn_word("/nowhere/libcudnn.so.9", *version));
+  CHECK_FALSE(words.known("/elsewhere/libcudnn.so.9", *version));
+}
+
 TEST_CASE("A target's file is named, and a library that no version finds by its path", "[reproduce]") {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "my gpu.json";

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "catch.hpp"
+#include "gpu/catalogue.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::walk_test {
@@ -45,6 +46,32 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(results[4].root_cause->category == diagnose::Category::shared_memory);
   CHECK(results[5].root_cause->category == diagnose::Category::arch_mismatch);
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
+}
+
+TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]") {
+  const auto configs = attention::parse_configs(
+      R"([{"heads": 8, "seqlen": 512, "head_dim": 128}, {"heads": 8, "seqlen": 512, "head_dim": 100}])", "two");
+  campaign::CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.sweep_where_none = false;
+  const std::vector<gpu::Target> targets{*gpu::find("h200")};
+  const auto whole = run_campaign(campaign::questions_of(configs), targets, options).results;
+  options.walk.until_works = true;
+  const auto taken = run_campaign(campaign::questions_of(configs), targets, options).results;
+  REQUIRE(taken.size() == 2);
+  CHECK(whole[0].findings.modes.size() == 3);
+  CHECK(taken[0].findings.modes.size() == 1);
+  CHECK(taken[1].findings.modes.size() == 3);  // a no is a no of every mode
+  REQUIRE(probe::first_working(taken[0].findings) != nullptr);
+  CHECK(probe::first_working(taken[0].findings)->engine == probe::first_working(whole[0].findings)->engine);
+  CHECK(probe::first_working(taken[1].findings) == nullptr);
+  CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
+  // What the asker demands may be found in another mode only, and so may what compiles.
+  options.constraints.deterministic = true;
+  CHECK(run_campaign(campaign::questions_of(configs), targets, options).results[0].findings.modes.size() == 3);
+  options.constraints = {};
+  options.walk.plans = probe::Plans::first;
+  CHECK(run_campaign(campaign::questions_of(configs), targets, options).results[0].findings.modes.size() == 3);
 }
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {

@@ -1,0 +1,41 @@
+// What an answer of the library costs when its workers stay: answers the same question once for each line on standard
+// input, and prints the milliseconds. scripts/dev/bench-python holds the Python module against it.
+//
+//   warm_answers TARGET quick|usual
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <string>
+
+#include "attention/config.hpp"
+#include "campaign/inquiry.hpp"
+#include "campaign/named_targets.hpp"
+#include "campaign/reproduce.hpp"
+#include "worker/pool.hpp"
+
+int main(int count, char** words) {
+  using namespace attnprobe;
+  if (count != 3) return 2;
+  worker::Pool pool(4);
+  campaign::LibraryWords names;
+  const auto cache = campaign::usual_cache({});
+  const bool is_quick = std::string(words[2]) == "quick";
+  for (std::string line; std::getline(std::cin, line);) {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto configs = attention::configs_from_options({{"heads", 12}, {"seqlen", 512}, {"head_dim", 64}});
+    campaign::InquiryOptions options;
+    options.beside = cache.get();
+    options.campaign.pool = &pool;
+    options.campaign.words = &names;
+    options.campaign.walk.plans = is_quick ? probe::Plans::none : probe::Plans::automatic;
+    options.campaign.walk.sweep_where_none = !is_quick;
+    const auto answered =
+        campaign::inquire({{campaign::questions_of(configs), campaign::named_targets(words[1], 60)}}, options);
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
+    fmt::print("{:.4f} {}\n", spent.count(), answered.front().results.front().findings.engine_configs.size());
+    std::fflush(stdout);
+  }
+  return 0;
+}
