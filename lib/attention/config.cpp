@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 
 #include "attention/fields.hpp"
@@ -217,8 +218,36 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
   return read_configs({document, source}, overrides);
 }
 
+namespace {
+
+// The documents of a folder, in the order of their names; those of folders in it are not meant.
+std::vector<std::string> documents_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  const std::filesystem::directory_iterator entries(folder, failed);
+  if (failed) throw Error(ErrorKind::usage, fmt::format("{}: cannot be read: {}", folder, failed.message()));
+  for (const auto& entry : entries)
+    for (const char* ending : {".json", ".json.gz", ".json.xz"})
+      if (entry.path().filename().string().ends_with(ending) && entry.is_regular_file())
+        files.push_back(entry.path().string());
+  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}: the folder holds no .json file", folder));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
 std::vector<AttentionConfig> load_configs(const std::string& path, const std::vector<Override>& overrides) {
-  return parse_configs(input_text(path), input_name(path), overrides);
+  std::error_code unknown;
+  if (!std::filesystem::is_directory(path, unknown))
+    return parse_configs(input_text(path), input_name(path), overrides);
+  std::vector<AttentionConfig> configs;
+  for (const auto& file : documents_in(path)) {
+    auto some = parse_configs(input_text(file), input_name(file), overrides);
+    configs.insert(configs.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
+  }
+  check_limit(limits::configs, configs.size(), path, "configs");
+  return configs;
 }
 
 std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& overrides) {

@@ -41,7 +41,8 @@ std::string override_text(const Json& value);
 std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std::string& file_name,
                                            const std::vector<Override>& overrides = {});
 
-/// The same from a file, which may be compressed (gzip, xz); "-" is standard input.
+/// The same from a file, which may be compressed (gzip, xz); "-" is standard input. Of a folder all files *.json (or
+/// .json.gz, .json.xz), in the order of their names.
 std::vector<AttentionConfig> load_configs(const std::string& path, const std::vector<Override>& overrides = {});
 
 /// Configs made of options alone.

@@ -37,7 +37,7 @@ TEST_CASE("the option --cudnn takes a version, also of a library whose name does
 TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--config /nowhere.json", "/nowhere.json: cannot be opened: No such file or directory"},
-      {"--config configs", "configs: cannot be read: Is a directory"},
+      {"--config app", "app: the folder holds no .json file"},
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
       {"--heads 8 --seqlen 128 --head-dim 64 --dtype f17",

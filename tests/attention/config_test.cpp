@@ -111,8 +111,13 @@ TEST_CASE("A config file is read, and one that is not there is named", "[config]
   CHECK(names(load_configs(path)) == Names{"from-file"});
   CHECK(usage_error([] { load_configs("nowhere.json"); }) ==
         "nowhere.json: cannot be opened: No such file or directory");
-  CHECK(usage_error([&] { load_configs(folder.path()); }) ==
-        folder.path().string() + ": cannot be read: Is a directory");
+  // A folder is all that it holds, by name; what is no JSON document of it is passed over.
+  folder.file("b.json", config(R"("name": "second")"));
+  folder.file("notes.txt", "not a config");
+  CHECK(names(load_configs(folder.path())) == Names{"from-file", "second"});
+  std::filesystem::create_directory(folder.path() / "empty");
+  CHECK(usage_error([&] { load_configs(folder.path() / "empty"); }) ==
+        (folder.path() / "empty").string() + ": the folder holds no .json file");
 }
 
 // ---- shorthands
