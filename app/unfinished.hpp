@@ -14,6 +14,7 @@ class Unfinished {
   /// Of the report `output`, in output + ".unfinished". Without `resume` what an earlier run left there is thrown away.
   /// Throws Error(usage) where the file is there and is something else.
   Unfinished(const std::string& output, bool resume);
+  ~Unfinished() = default;
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
 

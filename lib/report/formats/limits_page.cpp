@@ -1,4 +1,6 @@
 // Maps as a page to look at: each point with its answer and whether it was asked.
+#include <fmt/format.h>
+
 #include "report/formats/html_page.hpp"
 #include "report/formats/limits_map.hpp"
 #include "report/formats/time_scale.hpp"

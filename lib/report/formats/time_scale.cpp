@@ -63,7 +63,7 @@ std::string time_words(const limits::Row& row, int64_t place) {
   const auto found = row.times.find(place);
   if (found == row.times.end() || !found->second.fastest_ms) return "";
   const limits::PointTime& time = found->second;
-  const std::string first = time.first_ms ? ", " + ms_text(*time.first_ms) : "";
+  std::string first = time.first_ms ? ", " + ms_text(*time.first_ms) : "";
   if (time.first_ms && *time.first_ms <= *time.fastest_ms) return first;
   return fmt::format("{}, engine {} {}", first, time.fastest_engine, ms_text(*time.fastest_ms));
 }
