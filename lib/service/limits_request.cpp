@@ -39,6 +39,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
   std::vector<std::string> ids;
+  ids.reserve(targets.size());
   for (const auto& target : targets) ids.push_back(target.file.empty() ? target.id : target.file);
   return ids;
 }
