@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attention/fields.hpp"
 #include "base/printable.hpp"
 #include "graph/op_graph.hpp"
 #include "report/formats/run_text.hpp"
