@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "ask.hpp"
 #include "base/error.hpp"
-#include "commands.hpp"
-#include "output.hpp"
 
 namespace attnprobe::app {
 namespace {
