@@ -34,7 +34,8 @@ void add_field_options(CLI::App& command, ConfigOptions& options) {
 }
 
 void add_config_options(CLI::App& command, ConfigOptions& options) {
-  command.add_option("--config", options.files, "JSON configs, gzip and xz too, or a folder of them; - is standard input")
+  command
+      .add_option("--config", options.files, "JSON configs, gzip and xz too, or a folder of them; - is standard input")
       ->group("What is asked");
   add_field_options(command, options);
 }
