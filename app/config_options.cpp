@@ -33,10 +33,14 @@ void add_field_options(CLI::App& command, ConfigOptions& options) {
       ->group(group);
 }
 
-void add_config_options(CLI::App& command, ConfigOptions& options) {
+void add_file_option(CLI::App& command, ConfigOptions& options) {
   command
       .add_option("--config", options.files, "JSON configs, gzip and xz too, or a folder of them; - is standard input")
       ->group("What is asked");
+}
+
+void add_config_options(CLI::App& command, ConfigOptions& options) {
+  add_file_option(command, options);
   add_field_options(command, options);
 }
 

@@ -19,7 +19,10 @@ struct ConfigOptions {
 /// An option a field, and --causal; `options` must outlive the parsing. The files are the command's own option.
 void add_field_options(CLI::App& command, ConfigOptions& options);
 
-/// --config FILE, several times, and the fields.
+/// --config FILE, several times.
+void add_file_option(CLI::App& command, ConfigOptions& options);
+
+/// The files and the fields.
 void add_config_options(CLI::App& command, ConfigOptions& options);
 
 /// The configs of the files with the fields laid over them, or of the fields alone. Throws Error(usage), which begins with

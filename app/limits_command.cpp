@@ -60,8 +60,8 @@ int find_limits(LimitsOptions options) {
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   const bool is_map = limits::read_axes(options.fields, "limits").size() == 2;
   limits::QuestionWords words = words_of(options);
+  words.frameworks = options.campaign.frameworks;
   limits::Question question = limits::read_question(words);
-  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.campaign.frameworks);
   question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   const std::string command =
       limits::command_text(words, {.files = options.configs.files,

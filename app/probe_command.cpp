@@ -157,10 +157,7 @@ int probe(ProbeOptions options) {
 void add_probe(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProbeOptions>();
   auto* command = app.add_subcommand("probe", "Ask cuDNN about attention configs (the default command)");
-  command
-      ->add_option("--config", options->configs.files,
-                   "JSON configs, gzip and xz too, or a folder of them; - is standard input")
-      ->group("What is asked");
+  add_file_option(*command, options->configs);
   command
       ->add_option(
           "--te", options->transformer_engine,

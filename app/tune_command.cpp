@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "ask.hpp"
-#include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
@@ -12,7 +12,6 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "report/model/choices.hpp"
-#include "worker/test_faults.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -29,12 +28,7 @@ int tune(TuneOptions options) {
   read_modes(ask.modes, ask.campaign.walk);
   const auto questions = campaign::questions_of(read_configs(options.configs, "tune what?"));
   const campaign::QuestionGroup group{questions, choose_targets(ask, "representative")};
-  for (const auto& target : group.targets)
-    if (target.kind != gpu::Kind::device && !worker::test_plans_asked())
-      throw Error(ErrorKind::usage,
-                  fmt::format("tune --target {}: it is simulated, and a GPU that is not there times nothing; allowed: "
-                              "device:0, device:all",
-                              target.id));
+  campaign::check_can_time(group.targets, "tune --target");
   std::unique_ptr<OutputFile> file;
   if (!ask.output.empty()) file = std::make_unique<OutputFile>(ask.output);
   ask.campaign.walk.plans = probe::Plans::run;

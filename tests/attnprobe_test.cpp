@@ -24,10 +24,10 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK(answers[1].root_cause->category == diagnose::Category::arch_mismatch);
   CHECK(answers[3].config == "b");
   std::vector<std::string> told;
-  options.on_answer = [&](const Answer& answer) { told.push_back(answer.reproduce); };
+  options.on_answer = [&](const attnprobe::Answer& answer) { told.push_back(answer.reproduce); };
   CHECK(ask(configs, find_targets("h200"), options).size() == 2);
   CHECK(told.size() == 2);
-  options.on_answer = [](const Answer&) { throw Error(ErrorKind::usage, "enough"); };
+  options.on_answer = [](const attnprobe::Answer&) { throw Error(ErrorKind::usage, "enough"); };
   CHECK_THROWS_WITH(ask(configs, find_targets("h200,t4"), options), "enough");
   CHECK_THROWS_AS(find_targets("h300"), Error);
 }

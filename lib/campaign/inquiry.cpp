@@ -11,7 +11,6 @@
 #include "campaign/suggest/ways_out.hpp"
 #include "worker/pool.hpp"
 #include "worker/sanitize.hpp"
-#include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -20,9 +19,9 @@ namespace {
 void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();
-  bool runs = worker::test_plans_asked();
+  bool runs = false;
   for (const auto& group : groups)
-    for (const auto& t : group.targets) runs = runs || t.kind == gpu::Kind::device;
+    for (const auto& target : group.targets) runs = runs || can_run(target);
   const auto plans = options.walk.plans;
   if (sanitizes && (!runs || (plans != probe::Plans::run && plans != probe::Plans::automatic)))
     throw Error(

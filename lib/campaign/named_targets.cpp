@@ -10,6 +10,7 @@
 #include "campaign/preflight.hpp"
 #include "gpu/catalogue.hpp"
 #include "worker/client.hpp"
+#include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -70,6 +71,19 @@ std::vector<gpu::Target> named_targets(const std::string& list, double timeout_s
     for (auto& t : gpu::simulated_targets(word)) gpu::add_target(targets, std::move(t));
   }
   return targets;
+}
+
+bool can_run(const gpu::Target& target) {
+  return target.kind == gpu::Kind::device || worker::test_plans_asked();
+}
+
+void check_can_time(const std::vector<gpu::Target>& targets, const std::string& place) {
+  for (const auto& target : targets)
+    if (!can_run(target))
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} {}: it is simulated, and a GPU that is not there times nothing; allowed: device:0, "
+                              "device:all",
+                              place, target.id));
 }
 
 void check_expectations(const std::vector<attention::AttentionConfig>& configs,

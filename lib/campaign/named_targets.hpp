@@ -25,6 +25,12 @@ gpu::Target measured_device(const gpu::Target& device, const gpu::DriverInfo& dr
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,
                                        const std::string& program = "");
 
+/// Whether plans are executed there: a GPU of this machine, or a test's double of one.
+bool can_run(const gpu::Target& target);
+
+/// Throws Error(usage), beginning with `place`, for one of them that times nothing since it is simulated.
+void check_can_time(const std::vector<gpu::Target>& targets, const std::string& place);
+
 /// Throws Error(usage), with the nearest name, for an "expect" of a config that names a GPU which is neither in the
 /// catalogue nor one of these: it would be passed in silence.
 void check_expectations(const std::vector<attention::AttentionConfig>& configs,

@@ -14,6 +14,7 @@
 #include "base/digest.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
+#include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
@@ -22,7 +23,6 @@
 #include "run/work.hpp"
 #include "worker/pool.hpp"
 #include "worker/run_plans.hpp"
-#include "worker/test_faults.hpp"
 
 namespace attnprobe::campaign {
 
@@ -107,12 +107,12 @@ size_t jobs_of(const CampaignOptions& options) {
 
 TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, const TargetShare& share)
     : target_(target), options_(options), share_(share), walk_(options.walk), cudnn_word_(options.cudnn) {
-  const bool can_run = target.kind == gpu::Kind::device || worker::test_plans_asked();
+  const bool runs = can_run(target);
   if (walk_.plans == probe::Plans::automatic)
     walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
   if (walk_.plans == probe::Plans::run) {
-    runs_ = can_run;
-    walk_.plans = can_run ? probe::Plans::none : probe::Plans::build;
+    runs_ = runs;
+    walk_.plans = runs ? probe::Plans::none : probe::Plans::build;
   }
   // What is built or run, or kept to the asker's constraints, may have to come from another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();

@@ -11,10 +11,10 @@
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "campaign/matrix.hpp"
+#include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "limits/lines.hpp"
 #include "worker/pool.hpp"
-#include "worker/test_faults.hpp"
 
 namespace attnprobe::limits {
 namespace {
@@ -77,7 +77,7 @@ class Asker {
     options_.walk.sweep_where_none = false;
     options_.walk.until_works = true;
     options_.walk.plans = question.times ? probe::Plans::run : probe::Plans::none;
-    if (question.times) check_can_time();
+    if (question.times) campaign::check_can_time(question.targets, "by time on");
   }
 
   Limits run() {
@@ -98,15 +98,6 @@ class Asker {
   }
 
  private:
-  void check_can_time() const {
-    for (const auto& target : question_.targets)
-      if (target.kind != gpu::Kind::device && !worker::test_plans_asked())
-        throw Error(ErrorKind::usage,
-                    fmt::format("by time on {}: it is simulated, and a GPU that is not there times nothing; allowed: "
-                                "device:0, device:all",
-                                target.id));
-  }
-
   // A time follows from no neighbour.
   std::vector<Wanted> everything() const {
     std::vector<Wanted> all;

@@ -9,6 +9,7 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "campaign/question.hpp"
 
 namespace attnprobe::limits {
 namespace {
@@ -96,15 +97,15 @@ Question read_question(QuestionWords& words) {
   check_vary(question, words.vary_place);
   question.shown = words.shown;
   question.times = words.times;
-  if (!words.configs.empty()) {
-    question.configs = words.configs;
-    return question;
+  question.configs = words.configs;
+  if (words.configs.empty()) {
+    std::vector<Axis> set_later = question.vary;
+    set_later.push_back(question.axis);
+    question.assumed = assume_shape(words.overrides, set_later);
+    const auto overrides = fill_in(words.overrides, set_later);
+    question.configs = words.read ? words.read(overrides) : attention::configs_from_options(overrides);
   }
-  std::vector<Axis> set_later = question.vary;
-  set_later.push_back(question.axis);
-  question.assumed = assume_shape(words.overrides, set_later);
-  const auto overrides = fill_in(words.overrides, set_later);
-  question.configs = words.read ? words.read(overrides) : attention::configs_from_options(overrides);
+  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, words.frameworks);
   return question;
 }
 

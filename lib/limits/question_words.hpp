@@ -7,6 +7,7 @@
 
 #include "attention/config.hpp"
 #include "limits/find_limits.hpp"
+#include "rules/framework_gates.hpp"
 
 namespace attnprobe::limits {
 
@@ -16,7 +17,8 @@ struct QuestionWords {
   std::vector<attention::Override> overrides;       ///< what is asked, where there are no configs
   std::vector<attention::AttentionConfig> configs;  ///< of files and documents; empty: the overrides say it
   Shown shown = Shown::answer;
-  bool times = false;  ///< see Question::times
+  bool times = false;                           ///< see Question::times
+  std::vector<rules::ChosenGate> frameworks{};  ///< whose releases say which cudnn-frontend builds the configs
   /// Makes configs of the overrides and what is filled in; empty: attention::configs_from_options().
   std::function<std::vector<attention::AttentionConfig>(const std::vector<attention::Override>&)> read{};
   std::string fields_place = "limits", vary_place = "--vary", by_place = "--by";  ///< how messages name them

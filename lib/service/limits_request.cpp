@@ -69,8 +69,8 @@ Json answer_limits(const JsonView& params, const std::string& program, const Mea
   options.frameworks = gates_of(object, "");
   const auto target = object.find_set("target");
   object.finish();
+  words.frameworks = options.frameworks;
   limits::Question question = limits::read_question(words);
-  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, options.frameworks);
   static const Json representative = "representative";
   question.targets = targets_of(target.value_or(params.with(representative)), options.timeout_seconds, program);
   std::vector<std::string> warnings;

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "run_answers.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::run_resume_test {
@@ -10,11 +11,6 @@ namespace attnprobe::test::run_resume_test {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Plans that run without a GPU: lib/worker/test_faults.hpp.
-Environment plans_that_are(const char* what) {
-  return {{"ATTNPROBE_TEST_PLANS", what}};
-}
 
 class Folder {
  public:
@@ -34,6 +30,17 @@ class Folder {
         "--config {} --target h200 --mode FALLBACK --plans run --quick --timing none --repeat 0 --jobs 1 --format json -o {}",
         path("configs.json").string(), path("report.json").string());
   }
+  std::string unfinished() const { return path("report.json.unfinished").string(); }
+  // Killed when SQLite's log of what was found has a few results.
+  void leave_unfinished() const {
+    const Run killed = shell(
+        fmt::format(
+            "{0} {1} & while kill -0 $! && [ $(stat -c %s {2}-wal || echo 0) -lt 30000 ]; do sleep 0.02; done; kill -9 $!",
+            program(), command(), unfinished()),
+        double_with("right"));
+    INFO(killed.err);
+    REQUIRE(fs::exists(unfinished()));
+  }
   std::map<std::string, int> statuses() const {
     const Json report = Json::parse(read_text(path("report.json").string()));
     std::map<std::string, int> count;
@@ -51,42 +58,26 @@ class Folder {
 
 TEST_CASE("a run that was killed goes on with --resume, and asks nothing twice", "[run][resume]") {
   const Folder folder;
-  const std::string unfinished = folder.path("report.json.unfinished").string();
-  // Killed when SQLite's log of what was found has a few results.
-  const Run killed = shell(
-      fmt::format(
-          "{0} {1} & while kill -0 $! && [ $(stat -c %s {2}-wal || echo 0) -lt 30000 ]; do sleep 0.02; done; kill -9 $!",
-          program(), folder.command(), unfinished),
-      plans_that_are("right"));
-  INFO(killed.err);
-  REQUIRE(fs::exists(unfinished));
+  folder.leave_unfinished();
   // What is asked anew is told from what was found before by what it computes.
-  const Run resumed = run_attnprobe(folder.command() + " --resume", plans_that_are("wrong"));
+  const Run resumed = run_attnprobe(folder.command() + " --resume", double_with("wrong"));
   INFO(resumed.err);
   CHECK(resumed.exit_code == 5);
   auto statuses = folder.statuses();
   CHECK(statuses["ok"] >= 2);
   CHECK(statuses["wrong_result"] >= 2);
   CHECK(statuses["ok"] + statuses["wrong_result"] == 16);
-  CHECK_FALSE(fs::exists(unfinished));
-  CHECK_FALSE(fs::exists(unfinished + "-wal"));
+  CHECK_FALSE(fs::exists(folder.unfinished()));
+  CHECK_FALSE(fs::exists(folder.unfinished() + "-wal"));
 }
 
 TEST_CASE("a run without --resume begins anew, and other questions are asked", "[run][resume]") {
   const Folder folder;
-  const auto leave = [&] {
-    const Run stopped = shell(
-        fmt::format(
-            "{0} {1} & while kill -0 $! && [ $(stat -c %s {2}-wal || echo 0) -lt 30000 ]; do sleep 0.02; done; kill -9 $!",
-            program(), folder.command(), folder.path("report.json.unfinished").string()),
-        plans_that_are("right"));
-    REQUIRE(fs::exists(folder.path("report.json.unfinished")));
-  };
-  leave();
-  CHECK(run_attnprobe(folder.command() + " --resume --seed 2", plans_that_are("wrong")).exit_code == 5);
+  folder.leave_unfinished();
+  CHECK(run_attnprobe(folder.command() + " --resume --seed 2", double_with("wrong")).exit_code == 5);
   CHECK(folder.statuses() == std::map<std::string, int>{{"wrong_result", 16}});
-  leave();
-  CHECK(run_attnprobe(folder.command(), plans_that_are("wrong")).exit_code == 5);
+  folder.leave_unfinished();
+  CHECK(run_attnprobe(folder.command(), double_with("wrong")).exit_code == 5);
   CHECK(folder.statuses() == std::map<std::string, int>{{"wrong_result", 16}});
 }
 
@@ -95,14 +86,13 @@ TEST_CASE("option --resume needs a report's file, and takes no other file for an
   CHECK(no_file.exit_code == 2);
   CHECK_THAT(no_file.err, ContainsSubstring("--resume requires --output"));
   const Folder folder;
-  std::ofstream(folder.path("report.json.unfinished"))
-      << "my own notes, which are longer than a header of SQLite's file";
+  std::ofstream(folder.unfinished()) << "my own notes, which are longer than a header of SQLite's file";
   for (const char* option : {"", " --resume"}) {
-    const Run refused = run_attnprobe(folder.command() + option, plans_that_are("right"));
+    const Run refused = run_attnprobe(folder.command() + option, double_with("right"));
     CHECK(refused.exit_code == 2);
     CHECK_THAT(refused.err, ContainsSubstring("report.json.unfinished: it is not what a run of attnprobe left"));
   }
-  CHECK(read_text(folder.path("report.json.unfinished").string()).starts_with("my own notes"));
+  CHECK(read_text(folder.unfinished()).starts_with("my own notes"));
 }
 
 }  // namespace attnprobe::test::run_resume_test

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "attention/config.hpp"
+#include "browser.hpp"
 #include "gpu/catalogue.hpp"
 #include "report/formats/limits_text.hpp"
 #include "support.hpp"
@@ -94,13 +95,7 @@ TEST_CASE("A map of times works in a browser", "[limits][page][browser]") {
   const auto& [question, found] = timed_map();
   const std::string page = (folder.path() / "times.html").string();
   std::ofstream(page) << report::map_html(question, found, "attnprobe limits …");
-  const test::Run run = shell("tests/report/check_map.py " + page);
-  INFO(run.out << run.err);
-  if (run.exit_code == 77) {
-    WARN("SKIPPED: no Chromium on this machine (Debian: chromium)");
-    return;
-  }
-  CHECK(run.exit_code == 0);
+  check_in_browser("tests/report/check_map.py " + page);
 }
 
 }  // namespace attnprobe::test::time_scale_test

@@ -6,9 +6,12 @@ import copy
 import dataclasses
 import enum
 import typing
-from typing import Any, Callable, Dict, List, Mapping, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple, Type, TypeVar, Union, overload
+
+from ._errors import UsageError
 
 D = TypeVar("D", bound="Document")
+E = TypeVar("E", bound="Document")
 _Converter = Callable[[Any], Any]
 _converters: Dict[type, List[Tuple[str, str, _Converter]]] = {}
 
@@ -35,6 +38,34 @@ class Document:
     def to_dict(self) -> Dict[str, Any]:
         """The JSON object, a copy that may be changed."""
         return copy.deepcopy(dict(self.raw))
+
+
+class Several(Sequence[E]):
+    """A document that is a sequence of its ``results``. Not a dataclass: one cannot be subscripted beside it in 3.9."""
+
+    results: Tuple[E, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> E: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Tuple[E, ...]: ...
+
+    def __getitem__(self, index: Union[int, slice]) -> Union[E, Tuple[E, ...]]:
+        return self.results[index]
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[E]:
+        return iter(self.results)
+
+    @property
+    def only(self) -> E:
+        """The result, where there is one."""
+        if len(self.results) != 1:
+            raise UsageError(f"only: there are {len(self.results)} results; allowed: one")
+        return self.results[0]
 
 
 def _plan(cls: type) -> List[Tuple[str, str, _Converter]]:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union, overload
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._document import Document
-from ._errors import UsageError
+from ._document import Document, Several
 from ._model import Result, Usable
 
 
 @dataclass(frozen=True)
-class Report(Document, Sequence):  # type: ignore[type-arg]  # Sequence[Result] cannot be subscripted beside a dataclass in 3.9
+class Report(Document, Several[Result]):
     """The results of a probe or a matrix, configs in order and each on all targets in turn.
 
     ``raw`` has the schema ``attnprobe/report/1``: written to a file it is what ``attnprobe diff`` and ``merge`` read.
@@ -24,28 +22,6 @@ class Report(Document, Sequence):  # type: ignore[type-arg]  # Sequence[Result] 
     tool: Mapping[str, Any] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
     results: Tuple[Result, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Result: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Tuple[Result, ...]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[Result, Tuple[Result, ...]]:
-        return self.results[index]
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.results)
-
-    @property
-    def only(self) -> Result:
-        """The result, where there is one."""
-        if len(self.results) != 1:
-            raise UsageError(f"only: the report has {len(self.results)} results; allowed: a report of one result")
-        return self.results[0]
 
     @property
     def met(self) -> bool:

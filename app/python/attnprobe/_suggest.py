@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Iterator, Mapping, Optional, Tuple, Union, overload
+from typing import Any, Mapping, Optional, Tuple
 
-from ._document import Document
-from ._errors import UsageError
+from ._document import Document, Several
 from ._model import Cudnn, KnownBug, Obstacle, RootCause, Target, Usable, WayOut
 
 
@@ -62,34 +60,12 @@ class Suggestion(Document):
 
 
 @dataclass(frozen=True)
-class Suggestions(Document, Sequence):  # type: ignore[type-arg]  # as Report
+class Suggestions(Document, Several[Suggestion]):
     """What was suggested, configs in order and each on all targets in turn. Schema ``attnprobe/suggest/1``."""
 
     schema: str = ""
     results: Tuple[Suggestion, ...] = ()
     warnings: Tuple[str, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Suggestion: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Tuple[Suggestion, ...]: ...
-
-    def __getitem__(self, index: Union[int, slice]) -> Union[Suggestion, Tuple[Suggestion, ...]]:
-        return self.results[index]
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __iter__(self) -> Iterator[Suggestion]:
-        return iter(self.results)
-
-    @property
-    def only(self) -> Suggestion:
-        """The suggestion, where there is one."""
-        if len(self.results) != 1:
-            raise UsageError(f"only: there are {len(self.results)} suggestions; allowed: one")
-        return self.results[0]
 
     def __str__(self) -> str:
         return "\n\n".join(str(one) for one in self.results)
