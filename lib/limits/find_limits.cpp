@@ -78,6 +78,8 @@ class Asker {
     options_.walk.until_works = true;
     options_.walk.plans = question.times ? probe::Plans::run : probe::Plans::none;
     if (question.times) campaign::check_can_time(question.targets, "by time on");
+    // A map has many points, and its colours tell no hundredths apart.
+    options_.run.timing = run::Timing::fast;
   }
 
   Limits run() {

@@ -249,12 +249,12 @@ TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary f
 }
 
 TEST_CASE("a boolean field's option alone means true", "[cli]") {
-  const std::string problem = "--heads 8 --seqlen 512 --head-dim 64 --target h200 --format json ";
+  const std::string asked = "--heads 8 --seqlen 512 --head-dim 64 --target h200 --format json ";
   for (const char* alibi : {"--alibi", "--alibi true", "--alibi --mask causal"}) {
     INFO(alibi);
-    CHECK(run_attnprobe(problem + alibi).json()["results"][0]["config"]["alibi"] == true);
+    CHECK(run_attnprobe(asked + alibi).json()["results"][0]["config"]["alibi"] == true);
   }
-  const Json without = run_attnprobe(problem + "--alibi false").json();
+  const Json without = run_attnprobe(asked + "--alibi false").json();
   CHECK_FALSE(without["results"][0]["config"].contains("alibi"));
 }
 
