@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 namespace attnprobe::diagnose {
@@ -60,15 +61,24 @@ std::pair<std::string, std::string> step_and_rest(const std::string& next) {
   return {next.substr(0, at), rest};
 }
 
+// "--target with the GPU" of a command that takes no problem.
+std::string with_target(std::string step, const std::string& options) {
+  constexpr std::string_view option = " --target ", open = " --target with the GPU";
+  const size_t at = step.find(open), given = options.find(option);
+  if (at == std::string::npos || given == std::string::npos) return step;
+  return step.replace(at, open.size(), options.substr(given, options.find(" --", given + 1) - given));
+}
+
 // Where the text tells something of the call, cuDNN can be asked about the like at once.
 std::string step_of(const Sentence& sentence, const std::string& step, const std::string& options) {
   const bool is_cudnns = sentence.layer == Layer::cudnn_engine || sentence.layer == Layer::cudnn_heuristics;
   if (is_cudnns && !options.empty() && step.find("attnprobe probe") == std::string::npos)
     return fmt::format("attnprobe probe{} with the rest of the call's shape", options);
-  return with_options(step, options);
+  return with_target(with_options(step, options), options);
 }
 
 std::string headline_of(const Sentence& sentence) {
+  if (!sentence.headline.empty()) return sentence.headline;
   if (sentence.kind == SentenceKind::note) return sentence.who + " says what happened, and refuses nothing";
   if (sentence.kind == SentenceKind::general && sentence.layer == Layer::framework)
     return "A program refuses cuDNN's attention, in words of its own";
@@ -141,7 +151,35 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
       told.push_back(fmt::format("the graph {} is {}", graph, words));
   for (const auto& shape : facts.shapes) told.push_back("Q has the sizes " + shape);
   for (const auto& dtype : facts.dtypes) told.push_back("data type " + dtype);
+  for (const auto& kernel : facts.kernels)
+    told.push_back(fmt::format("the kernel {} is {}", kernel, kernel_in_words(kernel)));
+  if (facts.is_about_others())
+    told.push_back("it speaks of " + facts.other_operations.front() + ", and of no attention");
+  if (facts.has_frames && !facts.has_error)
+    told.push_back("it is a traceback without its last line, which is the error itself: give that line, too");
   return told;
+}
+
+// cuDNN's statuses and cudnn-frontend's sentences are the same for every operation; what they mean for attention does
+// not hold then.
+bool may_be_another_operations(const Refusal& refusal) {
+  return refusal.layer == Layer::execution || refusal.layer == Layer::plan_compilation ||
+         refusal.layer == Layer::cudnn_engine || refusal.layer == Layer::cudnn_heuristics ||
+         refusal.kind == SentenceKind::general || refusal.who == "cuDNN";
+}
+
+void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& operation) {
+  std::erase_if(refusals, [](const Refusal& refusal) {
+    return refusal.kind == SentenceKind::general && refusal.layer == Layer::framework;
+  });
+  for (Refusal& refusal : refusals) {
+    if (refusal.layer == Layer::environment || !may_be_another_operations(refusal)) continue;
+    refusal.headline =
+        fmt::format("It failed in cuDNN or CUDA, and not in attention: the text speaks of {}", operation);
+    refusal.causes.clear();
+    refusal.help = "attnprobe answers for attention alone";
+    refusal.next = "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr with the program shows cuDNN's own reason";
+  }
 }
 
 }  // namespace
@@ -203,6 +241,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     add(refusal_of(hit, options), hit.place, true, -static_cast<int64_t>(hit.place.said.size()));
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
+  if (findings.facts.is_about_others())
+    say_it_is_no_attention(answer.refusals, findings.facts.other_operations.front());
   for (const Refusal& refusal : answer.refusals)
     if (refusal.kind == SentenceKind::general && refusal.layer != Layer::framework && refusal.who != "cuDNN" &&
         refusal.who != "cudnn-frontend" &&

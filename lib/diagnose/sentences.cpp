@@ -29,6 +29,7 @@ Sentence read_sentence(const JsonView& place) {
     versions.fail(fmt::format("{} versions for {} matches; allowed: one text, or one for each match",
                               sentence.versions.size(), sentence.match.size()));
   sentence.source = entry.take("source").text();
+  if (const auto headline = entry.find("headline")) sentence.headline = headline->text();
   if (const auto kind = entry.find("kind")) sentence.kind = kind->one_of<SentenceKind>();
   entry.finish();
   return sentence;

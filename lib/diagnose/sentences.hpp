@@ -33,6 +33,7 @@ struct Sentence {
   std::string id;
   Layer layer = Layer::framework;
   std::string who;                    ///< "PyTorch SDPA", "cudnn-frontend", "loader"
+  std::string headline;               ///< where that of the layer does not fit; "" else
   std::vector<std::string> match;     ///< RE2's syntax; searched anywhere, whatever the case
   std::string means;                  ///< in plain words
   std::vector<std::string> causes;    ///< the likeliest first

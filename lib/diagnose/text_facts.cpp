@@ -120,13 +120,44 @@ void add_programs(TextFacts& facts, std::string_view text) {
 void add_versions(TextFacts& facts, std::string_view text) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words("\\bcudnn(?: version|_version)?[ :=v]{1,3}(\\d\\.\\d{1,2}\\.\\d{1,2})\\b", any_case());
-  for (const RE2* versions : {&of_files, &in_words})
+  static const RE2 short_ones("\\bcudnn(?: version|_version)?[ :=v]{1,3}(9\\.\\d{1,2})(?:\\.?(?:[^.\\d]|$))",
+                              any_case());
+  for (const RE2* versions : {&of_files, &in_words, &short_ones})
     each_match(*versions, text,
                [&](const std::string& version, const std::string&) { add_fact(facts.versions, version); });
   static const RE2 of_logs("\\bcudnn \\(v(\\d{5,6}) ", any_case());
   each_match(of_logs, text, [&](const std::string& number, const std::string&) {
     add_fact(facts.versions, CudnnVersion::from_number(number_of(number)).text());
   });
+}
+
+// cuDNN's kernels carry what they compute in their names.
+bool is_kernel_of_attention(const std::string& kernel) {
+  return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
+         kernel.find("mha") != std::string::npos;
+}
+
+// What the text is about. The same statuses and sentences come from convolutions and matmuls.
+void add_subject(TextFacts& facts, std::string_view text) {
+  static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
+  each_match(kernels, text, [&](const std::string& name, const std::string&) { add_fact(facts.kernels, name); });
+  static const RE2 attention(
+      "attention|\\battn|_attn|sdpa|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "Reduction_SUB_EXP|\\bqkv|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
+      any_case());
+  facts.speaks_of_attention = facts.speaks_of_attention || RE2::PartialMatch(text, attention);
+  static const NamedProgram operations[] = {
+      {"a convolution", "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd"},
+      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
+      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
+      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
+  };
+  for (const NamedProgram& operation : operations)
+    if (RE2::PartialMatch(text, operation.words)) add_fact(facts.other_operations, operation.name);
+  static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
+  static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| )");
+  facts.has_frames = facts.has_frames || RE2::PartialMatch(text, frames);
+  facts.has_error = facts.has_error || RE2::PartialMatch(text, errors);
 }
 
 }  // namespace
@@ -143,6 +174,7 @@ void add_facts(TextFacts& facts, std::string_view text) {
   add_sms(facts, text);
   add_programs(facts, text);
   add_versions(facts, text);
+  add_subject(facts, text);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
   each_match(engines, text,
              [&](const std::string& digits, const std::string&) { add_fact(facts.engines, number_of(digits)); });
@@ -166,6 +198,16 @@ void add_facts(TextFacts& facts, std::string_view text) {
   each_match(dtypes, text, [&](const std::string& name, const std::string&) {
     add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
   });
+}
+
+std::string kernel_in_words(const std::string& name) {
+  if (!is_kernel_of_attention(name)) return "of cuDNN, and not its attention";
+  static const RE2 architecture("sm(\\d{2,3})");
+  std::string words = "cuDNN's attention";
+  if (name.find("bprop") != std::string::npos) words += ", backward";
+  if (name.find("fprop") != std::string::npos) words += ", forward";
+  if (std::string sm; RE2::PartialMatch(name, architecture, &sm)) words += ", for sm_" + sm;
+  return words;
 }
 
 std::string graph_in_words(const std::string& name) {

@@ -21,6 +21,15 @@ struct TextFacts {
   std::vector<std::string> programs;  ///< that are named, by their files or their own words: "Transformer Engine"
   std::vector<std::string> versions;  ///< of cuDNN, "9.1.0"
 
+  std::vector<std::string> kernels;           ///< of cuDNN's, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
+  std::vector<std::string> other_operations;  ///< than attention, in words: "a convolution"
+  bool speaks_of_attention = false;           ///< some word of attention stands in the text
+  bool has_frames = false;                    ///< lines of a Python traceback
+  bool has_error = false;                     ///< a line such as that at a traceback's end, "ValueError: …"
+
+  /// Whether the text is about another operation: it names one, and attention nowhere.
+  bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
+
   /// What to give --target; "" where the text names no GPU, or several.
   std::string target() const;
 };
@@ -30,6 +39,9 @@ void add_facts(TextFacts& facts, std::string_view text);
 
 /// What a graph of that name is, in plain words: "forward attention …"; "" for a name that says nothing.
 std::string graph_in_words(const std::string& name);
+
+/// What a kernel of cuDNN's is, by its name: "cuDNN's attention, backward, for sm_90".
+std::string kernel_in_words(const std::string& name);
 
 /// Options of `attnprobe probe` for what the text tells, each with a blank before it: " --pass bprop --target sm_89".
 std::string probe_options(const TextFacts& facts);

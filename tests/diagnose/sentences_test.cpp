@@ -48,7 +48,8 @@ std::string first_id(const std::string& text) {
 
 TEST_CASE("Every sentence can be read and says what to do", "[sentences]") {
   std::set<std::string> ids;
-  const std::set<std::string> commands{"probe", "matrix", "replay", "explain", "diff", "targets", "doctor"};
+  const std::set<std::string> commands{"probe",   "matrix", "replay", "explain", "diff",
+                                       "targets", "doctor", "bugs",   "tune"};
   const std::string help = run_attnprobe("probe --help").out;
   for (const Sentence& sentence : sentences()) {
     INFO(sentence.id);

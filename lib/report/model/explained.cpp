@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "diagnose/sentence_finder.hpp"
@@ -12,12 +14,16 @@
 namespace attnprobe::report {
 namespace {
 
-std::string why_not_explained(const std::string& name, const replay::Replay& replay) {
+std::string why_not_explained(const std::string& name, const replay::Replay& replay,
+                              const std::vector<std::string>& told) {
   if (replay.history.has_entries()) return replay::why_no_graph(replay);
+  std::string tells;
+  for (const auto& fact : told) tells += (tells.empty() ? "" : "; ") + fact;
+  if (!tells.empty()) tells = fmt::format("The text tells: {}. ", tells);
   return fmt::format(
       "{}: nothing known: none of the {} sentences by which PyTorch, JAX, Transformer Engine, other frameworks, "
-      "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}",
-      name, diagnose::sentences().size(), replay::how_to_log());
+      "cudnn-frontend, cuDNN, its loader and CUDA refuse or fail, and nothing that cuDNN or cudnn-frontend wrote. {}{}",
+      name, diagnose::sentences().size(), tells, replay::how_to_log());
 }
 
 }  // namespace
@@ -50,7 +56,7 @@ Explained explain(const std::string& name, const std::string& called, const repl
   if (broken && explained.answer.refusals.empty()) throw Error(*broken);
   if (explained.replay.graphs.empty() && explained.replay.history.exceptions.empty() &&
       explained.answer.refusals.empty())
-    throw Error(ErrorKind::usage, why_not_explained(called, explained.replay));
+    throw Error(ErrorKind::usage, why_not_explained(called, explained.replay, explained.answer.told));
   return explained;
 }
 
