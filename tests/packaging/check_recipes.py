@@ -35,7 +35,7 @@ def main():
     spack = (PACKAGING / "spack/package.py").read_text()
     vcpkg = json.loads((PACKAGING / "vcpkg/vcpkg.json").read_text())
     portfile = (PACKAGING / "vcpkg/portfile.cmake").read_text()
-    wanted = set(re.findall(r"^find_package\((\w+)", cmake, re.M)) - {"Threads"} | set(re.findall(r"^find_path\(\w+ (\S+)", cmake, re.M))
+    wanted = set(re.findall(r"^find_package\((\w+)", cmake, re.M)) - {"Threads"} | set(re.findall(r"^find_path\(\w+ ([\w./]+)", cmake, re.M))
     requirements = conda.partition("requirements:")[2].partition("ignore_run_exports:")[0]
     listed = (
         set(re.findall(r"^    - ([\w-]+)", requirements, re.M)),

@@ -1,0 +1,127 @@
+"""docs/ci/github-matrix.yml: its shell steps, as written, where GitHub would run them."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import textwrap
+import unittest
+import xml.etree.ElementTree
+
+import support
+import test_ci
+
+TEXT = (support.ROOT / "docs" / "ci" / "github-matrix.yml").read_text()
+PARTS = 2
+#: fetches nothing: the cuDNN is that of the test
+PROGRAM = """#!/bin/sh
+if [ "$1" = cudnn ]; then shift; echo "$*" >>"$CALLS"; else exec "$PROGRAM" "$@"; fi
+"""
+
+
+def steps(job):
+    """The shell steps of a job."""
+    body = re.search(rf"^  {job}:\n((?:    .*\n|\n)+)", TEXT, re.M).group(1)
+    return [textwrap.dedent(block) or line for block, line in re.findall(r"\brun: (?:\|\n((?: {10}.*\n)+)|(.*)\n)", body)]
+
+
+def installed(job):
+    """The packages that a job installs."""
+    return set(re.search(r"apt-get install -y -qq --no-install-recommends (.*)", "\n".join(steps(job))).group(1).split())
+
+
+def with_dependencies(packages):
+    """Packages and what comes with them, as dpkg knows it of this machine."""
+    seen, left = set(), list(packages)
+    while left:
+        name = left.pop()
+        if name not in seen:
+            seen.add(name)
+            shown = subprocess.run(["dpkg-query", "-W", "-f", "${Pre-Depends}, ${Depends}", name], capture_output=True, text=True).stdout
+            left += re.findall(r"(?:^|[,|]) *([a-z0-9.+-]+)", shown)
+    return seen
+
+
+class Packages(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("dpkg-query") and shutil.which("readelf"), "SKIPPED: not a Debian with binutils")
+    def test_libraries_of_the_program(self):
+        listed = subprocess.run(["ldd", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout
+        needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", subprocess.run(
+            ["readelf", "-d", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout))
+        owners = {}
+        for name, path in re.findall(r"(\S+) => (/\S+)", listed):
+            # Where / is one with /usr, dpkg may know either name.
+            for known in (path, os.path.realpath(path), os.path.realpath(path).removeprefix("/usr")):
+                owner = subprocess.run(["dpkg-query", "-S", known], capture_output=True, text=True).stdout.split(":")[0]
+                if name in needed and owner:
+                    owners[name] = owner
+        self.assertIn("libc.so.6", owners)
+        for job in ("matrix", "report"):
+            # Whatever apt and dpkg need is in the image.
+            there = with_dependencies(installed(job) | {"apt", "dpkg"})
+            self.assertEqual({name: owner for name, owner in owners.items() if owner not in there}, {}, job)
+
+
+class Jobs(test_ci.Job):
+    def job(self, name, folder, expressions, **variables):
+        """Runs a job's steps in a workspace of its own, but for those that install."""
+        given = dict(re.findall(r"^  (\w+): (.*?)(?: #.*)?$", re.search(r"^env:\n((?:  .*\n)+)", TEXT, re.M).group(1), re.M))
+        del given["XDG_CACHE_HOME"]
+        given.update(PARTS=str(PARTS), MATRIX="matrix.json", GITHUB_STEP_SUMMARY="summary.md", CALLS="calls.txt",
+                     PROGRAM=os.environ["ATTNPROBE_PROGRAM"], **variables)
+        shutil.copy(self.folder / "matrix.json", folder)
+        shutil.copy(self.folder / "attnprobe.tar", folder)
+        workspace, self.folder = self.folder, folder
+        try:
+            for step in steps(name):
+                if "apt-get" in step:
+                    continue
+                for expression, value in expressions.items():
+                    step = step.replace("${{ " + expression + " }}", value)
+                self.assertNotIn("${{", step)
+                run = self.run_("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, **given)
+                self.assertEqual(run.returncode, 0, step + run.stdout + run.stderr)
+        finally:
+            self.folder = workspace
+
+    def report(self, at, configs):
+        """All three jobs, with what GitHub carries from one to the next."""
+        workspace = self.folder / at
+        self.write("matrix.json", json.dumps({"configs": configs, "targets": ["h100", "l40s"]}))
+        for part in range(1, PARTS + 1):
+            folder = workspace / "part"
+            folder.mkdir(parents=True)
+            self.job("matrix", folder, {"matrix.shard": str(part)})
+            self.assertEqual((folder / "calls.txt").read_text().split()[0], "fetch")
+            (workspace / "parts").mkdir(exist_ok=True)
+            shutil.move(folder / "part", workspace / "parts" / f"part-{part}")
+            shutil.rmtree(folder)
+        if (self.folder / "last").exists():
+            shutil.move(self.folder / "last", workspace / "last")
+        self.job("report", workspace, {})
+        shutil.copytree(workspace / "last", self.folder / "last")
+        suites = xml.etree.ElementTree.parse(workspace / "report" / "report.xml").getroot()
+        self.assertEqual(suites.get("tests"), str(2 * len(configs)))
+        return (workspace / "summary.md").read_text()
+
+    def test_parts_and_report(self):
+        build = self.folder / "build-release"
+        build.mkdir()
+        program = build / "attnprobe"
+        program.write_text(PROGRAM)
+        program.chmod(0o755)
+        (build / "libattnprobe_null_driver.so").write_text("")
+        (self.folder / "configs").mkdir()
+        (packing,) = (line for line in "\n".join(steps("build")).splitlines() if line.startswith("tar "))
+        self.assertEqual(self.run_(*packing.split()).returncode, 0)
+        both = [{**test_ci.GOOD, "name": "a"}, {**test_ci.BAD, "name": "b", "expect": "no"}]
+        first = self.report("first", both)
+        self.assertIn("4 cells", first)
+        # Another question for the same name: what changed since the last report is told.
+        second = self.report("second", [both[0], {**both[0], "name": "b"}])
+        self.assertIn("newly supported", second)
+
+
+if __name__ == "__main__":
+    unittest.main()
