@@ -189,7 +189,7 @@ TEST_CASE("Times are asked of GPUs that are there, and of maps", "[limits]") {
   CHECK_THAT(ran.err, ContainsSubstring("8 plans"));
 }
 
-TEST_CASE("A map's page has each point, and works in a browser", "[limits][page][browser]") {
+TEST_CASE("A map's page has each point, and works in a browser", "[limits][page][browser][slow]") {
   const TemporaryFolder folder;
   const std::string page = (folder.path() / "map.html").string();
   const std::string map = "limits head_dim=8:320:8,seqlen_kv=64:1024:64 --heads 4 --seqlen-q 256 --pass bprop ";

@@ -90,7 +90,7 @@ TEST_CASE("A map of times has digits, colours and what was faster", "[limits]") 
   CHECK(json["rows"][0]["times"][1]["fastest_engine"] == 5);
 }
 
-TEST_CASE("A map of times works in a browser", "[limits][page][browser]") {
+TEST_CASE("A map of times works in a browser", "[limits][page][browser][slow]") {
   const TemporaryFolder folder;
   const auto& [question, found] = timed_map();
   const std::string page = (folder.path() / "times.html").string();
