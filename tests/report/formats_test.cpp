@@ -165,7 +165,8 @@ TEST_CASE("Markdown of a large matrix says what it leaves out", "[formats]") {
   CHECK(report.size() < (1 << 20));
 }
 
-TEST_CASE("A page opens the same view by its address, counts, turns, saves and says what helps", "[page][browser][slow]") {
+TEST_CASE("A page opens the same view by its address, counts, turns, saves and says what helps",
+          "[page][browser][slow]") {
   const MatrixFolder folder(R"({
     "targets": ["h200", "l40s", "t4"], "framework": "torch==2.15.0",
     "defaults": {"heads": 8, "seqlen": 256, "expect": "any"},
