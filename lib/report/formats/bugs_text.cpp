@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/printable.hpp"
 
@@ -21,7 +22,7 @@ std::vector<const BugSighting*> sightings_of(const std::string& bug) {
   return found;
 }
 
-// "h200: wrong_result with 9.14.0, 9.19.0; right with 9.26.1"
+// "h100, h200: wrong_result with 9.14.0, 9.19.0; right with 9.26.1": GPUs that show the same together.
 std::string seen_text(const std::string& bug) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> by_gpu;
   for (const auto* sighting : sightings_of(bug)) {
@@ -31,14 +32,23 @@ std::string seen_text(const std::string& bug) {
           [compiles ? "compiles" : std::string(name_of(sighting->seen))]
               .push_back(sighting->cudnn);
   }
-  std::vector<std::string> gpus;
+  std::vector<std::pair<std::string, std::string>> gpus_of;  // what was seen, and by whom
   for (const auto& [gpu, by_seen] : by_gpu) {
     std::vector<std::string> words;
     for (const auto& [seen, versions] : by_seen)
       words.push_back(fmt::format("{} with {}", seen, fmt::join(versions, ", ")));
-    gpus.push_back(fmt::format("{}: {}", gpu, fmt::join(words, "; ")));
+    const std::string seen = fmt::format("{}", fmt::join(words, "; "));
+    const auto same =
+        std::find_if(gpus_of.begin(), gpus_of.end(), [&](const auto& other) { return other.first == seen; });
+    if (same == gpus_of.end())
+      gpus_of.emplace_back(seen, gpu);
+    else
+      same->second += ", " + gpu;
   }
-  return fmt::format("{}", fmt::join(gpus, " | "));
+  std::vector<std::string> texts;
+  texts.reserve(gpus_of.size());
+  for (const auto& [seen, gpus] : gpus_of) texts.push_back(gpus + ": " + seen);
+  return fmt::format("{}", fmt::join(texts, " | "));
 }
 
 std::string_view words_of(Agreement agreement) {
