@@ -6,15 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "diagnose/search_options.hpp"
+
 namespace attnprobe::diagnose {
 namespace {
-
-RE2::Options bytes_quietly() {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_log_errors(false);
-  return options;
-}
 
 // What stands for another character, or for none.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 23> spellings{{
@@ -108,7 +103,7 @@ const RE2& prefix() {
       "|(?:INFO|WARNING|ERROR|DEBUG) \\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d (?:\\[[^\\]]{1,80}\\] )?"  // vLLM
       "|E (?:  +)?"                                                                                // pytest
       ")+)",
-      bytes_quietly());
+      exact_case());
   return pattern;
 }
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <tuple>
+
+#include "diagnose/readings.hpp"
+#include "diagnose/text_reading.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -182,6 +186,34 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
   }
 }
 
+// Where only symptoms are told, and a bug shows in them, the step is to look for it.
+void name_bug(TextAnswer& answer) {
+  if (answer.refusals.empty() || answer.bugs.empty() || answer.bugs.front().experiment.empty()) return;
+  Refusal& first = answer.refusals.front();
+  if (first.kind == SentenceKind::refusal) return;
+  first.help += (first.help.empty() ? "" : "; ") + first.next;
+  first.next = fmt::format("attnprobe bugs run {} --target device:0 on that GPU shows whether it is there; {}",
+                           answer.bugs.front().id, answer.bugs.front().advice);
+}
+
+// Words that no sentence knows count where none that is known refuses. They come before notes, and before what only says
+// that some program does without cuDNN.
+void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, const std::string& options) {
+  const auto refuses = [](const Refusal& refusal) { return refusal.kind == SentenceKind::refusal; };
+  if (findings.facts.is_about_others() || std::any_of(refusals.begin(), refusals.end(), refuses)) return;
+  auto read = read_words(findings.pasted, findings.facts);
+  std::erase_if(read, [&](const Refusal& reading) {
+    return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& known) {
+      return known.kind == SentenceKind::note && known.first_line == reading.first_line;
+    });
+  });
+  for (Refusal& refusal : read) refusal.next = with_options(refusal.next, options);
+  const auto says_little = std::find_if(refusals.begin(), refusals.end(), [](const Refusal& refusal) {
+    return refusal.kind == SentenceKind::note || refusal.layer == Layer::framework;
+  });
+  refusals.insert(says_little, std::make_move_iterator(read.begin()), std::make_move_iterator(read.end()));
+}
+
 }  // namespace
 
 Layer layer_of(Category category) {
@@ -241,6 +273,11 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     add(refusal_of(hit, options), hit.place, true, -static_cast<int64_t>(hit.place.said.size()));
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
+  for (Refusal& refusal : answer.refusals) {
+    refusal.next = with_ways(refusal.next, findings.facts.programs);
+    refusal.help = with_ways(refusal.help, findings.facts.programs);
+  }
+  add_readings(answer.refusals, findings, options);
   if (findings.facts.is_about_others())
     say_it_is_no_attention(answer.refusals, findings.facts.other_operations.front());
   for (const Refusal& refusal : answer.refusals)
@@ -248,6 +285,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
         refusal.who != "cudnn-frontend" &&
         std::find(answer.callers.begin(), answer.callers.end(), refusal.who) == answer.callers.end())
       answer.callers.push_back(refusal.who);
+  answer.bugs = bugs_in_text(findings.pasted, findings.facts);
+  name_bug(answer);
   answer.told = told_in_words(findings.facts);
   return answer;
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "diagnose/bugs_in_text.hpp"
 #include "diagnose/category.hpp"
 #include "diagnose/sentence_finder.hpp"
 
@@ -34,9 +35,10 @@ ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times,
 struct TextAnswer {
   std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
   std::vector<std::string> callers;  ///< the programs that handed the call on: "Transformer Engine"
+  std::vector<BugInText> bugs;       ///< known ones that it may be about
   std::vector<std::string> told;     ///< what else the text tells, in words: the GPU, the graph, the shape
 };
-ATTNPROBE_JSON(TextAnswer, refusals, callers, told)
+ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, told)
 
 /// The layer of a reason of cuDNN's.
 Layer layer_of(Category category);

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "diagnose/pasted_text.hpp"
+#include "diagnose/search_options.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -30,10 +31,7 @@ constexpr size_t most_glued_bytes = size_t{64} << 10;
 constexpr size_t most_bytes_for_facts = size_t{256} << 10;
 
 RE2::Options finder_options() {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: logs are not promised to be UTF-8
-  options.set_case_sensitive(false);
-  options.set_log_errors(false);
+  RE2::Options options = any_case();
   options.set_max_mem(int64_t{2} << 20);  // of each pattern that a text comes near to; 8 MB of each would add up
   return options;
 }
@@ -210,6 +208,7 @@ class SentenceFinder::State {
     std::stable_sort(findings.reasons.begin(), findings.reasons.end(),
                      [](const auto& a, const auto& b) { return a.reason->progress > b.reason->progress; });
     findings.facts = std::move(facts_);
+    if (number_ <= most_pasted_lines && pasted_.size() <= most_glued_bytes) findings.pasted = std::move(pasted_);
     return findings;
   }
 
@@ -229,6 +228,7 @@ class SentenceFinder::State {
     ++number_;
     if (!is_whole) --number_;
     const std::string plain = plain_line(pending_);
+    if (pasted_.size() <= most_glued_bytes) pasted_ += plain + "\n";
     if (!plain.empty()) {
       starts_.push_back({text_.size(), is_whole ? number_ : number_ + 1, is_line_of_log(plain)});
       text_ += plain;
@@ -374,6 +374,7 @@ class SentenceFinder::State {
   std::vector<LineStart> starts_;        // of the lines in it
   std::string glued_;                    // the lines of a short text without anything between
   std::vector<LineStart> glued_starts_;  // of them
+  std::string pasted_;                   // the lines of a short text, blank ones too
   int64_t number_ = 0;
   size_t searched_ = 0;
   std::map<Form, Found> sentences_;

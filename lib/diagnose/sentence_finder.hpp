@@ -42,6 +42,7 @@ struct TextFindings {
   std::vector<ReasonHit> reasons;      ///< each once, those that came furthest first
   TextFacts facts;                     ///< of the text around them
   int64_t lines = 0;
+  std::string pasted;  ///< the plain lines with their ends, of a text as people paste it; "" of a longer one
 };
 
 /// Takes a text as it comes, in pieces of any size; its memory does not grow with the text. A sentence is found within

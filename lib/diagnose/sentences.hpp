@@ -26,6 +26,7 @@ enum class SentenceKind {
   refusal,  ///< what refused or failed
   general,  ///< that something further inside did, and not what
   note,     ///< what happened; it refuses nothing
+  reading,  ///< words of no sentence of the catalogue, read by rule (text_reading.hpp)
 };
 
 /// One meaning, and every form of words that was seen for it.
@@ -63,10 +64,11 @@ struct EnumNames<diagnose::Layer> {
 };
 template <>
 struct EnumNames<diagnose::SentenceKind> {
-  static constexpr std::array<std::pair<diagnose::SentenceKind, std::string_view>, 3> table{{
+  static constexpr std::array<std::pair<diagnose::SentenceKind, std::string_view>, 4> table{{
       {diagnose::SentenceKind::refusal, "refusal"},
       {diagnose::SentenceKind::general, "general"},
       {diagnose::SentenceKind::note, "note"},
+      {diagnose::SentenceKind::reading, "reading"},
   }};
 };
 }  // namespace attnprobe

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/version.hpp"
+#include "diagnose/search_options.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::diagnose {
@@ -24,23 +25,23 @@ std::optional<T> only(const std::vector<T>& facts) {
   return facts.size() == 1 ? std::optional<T>(facts.front()) : std::nullopt;
 }
 
-RE2::Options any_case() {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_case_sensitive(false);
-  options.set_log_errors(false);
-  return options;
-}
-
 // Calls take(first group, second group or "") for every match.
 template <class Take>
 void each_match(const RE2& pattern, std::string_view text, Take&& take) {
+  // What somebody demands is not what there is: "requires A100 or H100 GPUs", "(supported: {torch.float16, …})".
+  static const RE2 demand(
+      "(?:\\brequires?|\\bneeds?|\\bonly(?: on| for| supports?)?|\\bsupported: ?\\{|\\bsupports?|\\bsuch as)\\b?[^.;:!?]{0,48}$",
+      any_case());
+  constexpr size_t reach = 64;
   const int groups = std::min(pattern.NumberOfCapturingGroups(), 2);
   re2::StringPiece found[3];
   size_t at = 0;
   while (at < text.size() && pattern.Match(text, at, text.size(), RE2::UNANCHORED, found, groups + 1)) {
-    take(std::string(found[1].data(), found[1].size()),
-         groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string());
+    const auto begin = static_cast<size_t>(found[0].data() - text.data());
+    const std::string_view before = text.substr(begin - std::min(begin, reach), std::min(begin, reach));
+    if (!has_words(before, demand))
+      take(std::string(found[1].data(), found[1].size()),
+           groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string());
     at = static_cast<size_t>(found[0].data() - text.data()) + std::max<size_t>(found[0].size(), 1);
   }
 }
@@ -101,7 +102,8 @@ struct NamedProgram {
 void add_programs(TextFacts& facts, std::string_view text) {
   static const NamedProgram programs[] = {
       {"Transformer Engine", "transformer_?engine|tex\\.fused_attn|\\bNVTE_"},
-      {"PyTorch", "\\btorch[./]|\\bat::native|pytorch"},
+      {"PyTorch",
+       "\\btorch[./]|\\bat::native|pytorch|scaled_dot_product_attention|SDPBackend|_(?:CUDNN|FLASH|EFFICIENT)_ATTENTION"},
       {"JAX", "\\bjax(?:lib)?[./]|\\bjnp\\."},
       {"XLA", "\\bxla/|external/xla|XlaRuntimeError"},
       {"TensorFlow", "\\btensorflow\\b"},

@@ -831,7 +831,7 @@ TEST_CASE("A softcap divides, bends and multiplies by one scalar", "[builders][f
 
 TEST_CASE("The arrow's comparisons are integers computed as booleans", "[builders][features]") {
   const OpGraph graph = graph_of(R"("score_mod": "arrow")");
-  for (const size_t index : {4, 5, 7, 8, 9, 10, 11}) {
+  for (const size_t index : {4U, 5U, 7U, 8U, 9U, 10U, 11U}) {
     INFO(index);
     const auto& op = operation<Pointwise>(graph, index);
     CHECK(op.compute == DataType::boolean);

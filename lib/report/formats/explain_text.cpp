@@ -254,6 +254,7 @@ Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text
   json["advice"] = advice_for(replay);
   json["refusals"] = ordered_refusals(replay, text);
   json["callers"] = text.callers;
+  json["bugs"] = text.bugs;
   json["told"] = text.told;
   json["next"] = next_step(replay, besides_reasons(replay, text));
   return json;

@@ -50,6 +50,11 @@ std::string refusals_text(const diagnose::TextAnswer& answer, const TextStyle& s
                      style.width);
   }
   out += titled_part("what else helps", first.help, style);
+  if (!answer.bugs.empty())
+    out += "  known bugs of cuDNN that fit what the text tells; whether it is one of them is not proved\n";
+  for (const auto& bug : answer.bugs)
+    out += wrapped(fmt::format("- {} ({}; {}): {} {}", bug.id, bug.versions, bug.why, bug.what, bug.advice), 4,
+                   style.width);
   std::string told;
   for (const auto& fact : answer.told) told += (told.empty() ? "" : "; ") + fact;
   out += titled_part("the text also tells", told, style);

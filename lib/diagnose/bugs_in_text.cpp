@@ -1,0 +1,151 @@
+#include "diagnose/bugs_in_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/version.hpp"
+#include "diagnose/readings.hpp"
+#include "diagnose/search_options.hpp"
+#include "diagnose/text_reading.hpp"
+#include "gpu/catalogue.hpp"
+#include "rules/bug_sightings.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+// What a condition asks for by name: "sink": true, and not "sink": false or an alternative.
+void add_demands(const Json& when, std::set<std::string>& demands) {
+  for (const auto& [key, value] : when.items()) {
+    if (key == "all") {
+      for (const Json& part : value) add_demands(part, demands);
+      continue;
+    }
+    const bool is_denied = value.is_boolean() ? !value.get<bool>() : value.is_object() && value.contains("not");
+    if (!is_denied && readings().features.count(key) > 0) demands.insert(key);
+    if ((key == "seqlen_q" || key == "decode") && value == Json(1)) demands.insert("decode");
+  }
+}
+
+// Which direction a text speaks of; none where of both or of neither.
+std::optional<bool> is_backward(std::string_view text) {
+  static const RE2 backward("backward|\\bbprop|grad(?:_|ient|s?\\b)|\\bd[QKV]\\b|\\btraining\\b", any_case());
+  static const RE2 forward("\\bforward|fprop|inference|prefill|decod|generat", any_case());
+  const bool b = has_words(text, backward), f = has_words(text, forward);
+  return b == f ? std::nullopt : std::optional<bool>(b);
+}
+
+bool may_go(const Json& when, std::optional<bool> backward) {
+  const auto pass = when.find("pass");
+  if (!backward || pass == when.end()) return true;
+  if (pass->is_string()) return (*pass == "bprop") == *backward;
+  const bool not_backward = pass->is_object() && pass->value("not", "") == "bprop";
+  return !(not_backward && *backward);
+}
+
+// The compute capabilities that the text names; none: any.
+std::vector<int> sms_of(const TextFacts& facts) {
+  std::vector<int> sms = facts.sms;
+  for (const auto& id : facts.gpus)
+    if (const gpu::Target* target = gpu::find(id)) sms.push_back(target->sm);
+  return sms;
+}
+
+bool may_apply(const Json& when, const TextFacts& facts) {
+  std::vector<std::optional<CudnnVersion>> versions;
+  for (const auto& text : facts.versions)
+    if (const auto version = CudnnVersion::parse(text)) versions.emplace_back(version);
+  if (versions.empty()) versions.emplace_back();
+  std::vector<std::optional<int>> sms;
+  for (const int sm : sms_of(facts)) sms.emplace_back(sm);
+  if (sms.empty()) sms.emplace_back();
+  for (const auto& version : versions)
+    for (const auto& sm : sms)
+      if (rules::may_apply(when, version, sm)) return true;
+  return false;
+}
+
+bool was_seen_to(const std::string& bug, const std::vector<rules::Seen>& effects) {
+  const auto& all = rules::bug_sightings();
+  return std::any_of(all.begin(), all.end(), [&](const rules::BugSighting& sighting) {
+    return sighting.bug == bug && std::find(effects.begin(), effects.end(), sighting.seen) != effects.end();
+  });
+}
+
+// Conditions that old cuDNNs' own pattern alone has.
+bool is_legacy(const Json& when) {
+  return when.value("pattern", Json()) == Json("mha");
+}
+
+struct Fit {
+  const rules::KnownBugRule* bug = nullptr;
+  int64_t score = 0;
+  std::vector<std::string> why;
+};
+
+std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text, const TextFacts& facts,
+                          const std::vector<const Symptom*>& told, std::optional<bool> backward) {
+  Fit fit{&bug, 0, {}};
+  const Symptom* shows = nullptr;
+  for (const Symptom* symptom : told) {
+    const bool by_words = has_words(bug.entry.what, *symptom->all.front());
+    if (!by_words && !was_seen_to(bug.entry.id, symptom->effects)) continue;
+    const int64_t score = by_words ? 3 : 1;
+    if (score <= fit.score) continue;
+    shows = symptom;
+    fit.score = score;
+  }
+  if (shows == nullptr || is_legacy(bug.when) || !may_go(bug.when, backward) || !may_apply(bug.when, facts))
+    return std::nullopt;
+  fit.why.push_back(shows->id);
+  std::set<std::string> demands;
+  add_demands(bug.when, demands);
+  for (const auto& demand : demands) {
+    if (!has_words(text, *readings().features.at(demand))) return std::nullopt;
+    fit.why.push_back(demand);
+    fit.score += 2;
+  }
+  if (backward && bug.when.value("pass", Json()) == Json("bprop")) {
+    fit.why.emplace_back(*backward ? "backward" : "forward");
+    ++fit.score;
+  }
+  if (bug.when.contains("sm") && !sms_of(facts).empty()) {
+    fit.why.emplace_back("the GPU");
+    ++fit.score;
+  }
+  if (bug.when.contains("cudnn") && !facts.versions.empty()) {
+    fit.why.emplace_back("the version of cuDNN");
+    ++fit.score;
+  }
+  return fit;
+}
+
+}  // namespace
+
+std::vector<BugInText> bugs_in_text(std::string_view text, const TextFacts& facts, size_t most) {
+  constexpr int64_t least_score = 4, less_telling = 2;
+  static const RE2 cudnn("cudnn", any_case());
+  std::vector<BugInText> bugs;
+  if (!has_words(text, cudnn)) return bugs;
+  std::vector<const Symptom*> told;
+  for (const Symptom* symptom : symptoms_in(text))
+    if (!symptom->effects.empty()) told.push_back(symptom);
+  if (told.empty()) return bugs;
+  const auto backward = is_backward(text);
+  std::vector<Fit> fits;
+  for (const auto& bug : rules::known_bug_rules())
+    if (auto fit = fit_of(bug, text, facts, told, backward); fit && fit->score >= least_score)
+      fits.push_back(std::move(*fit));
+  std::stable_sort(fits.begin(), fits.end(), [](const Fit& a, const Fit& b) { return a.score > b.score; });
+  for (const Fit& fit : fits) {
+    if (bugs.size() == most || fit.score + less_telling < fits.front().score) break;
+    bugs.push_back({fit.bug->entry.id, fit.bug->entry.what, fit.bug->entry.advice, rules::versions_text(fit.bug->when),
+                    fit.bug->experiment, fmt::format("{}", fmt::join(fit.why, ", "))});
+  }
+  return bugs;
+}
+
+}  // namespace attnprobe::diagnose

@@ -1,0 +1,109 @@
+#include "diagnose/readings.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "base/embedded.hpp"
+#include "base/json_reader.hpp"
+#include "diagnose/search_options.hpp"
+
+namespace attnprobe {
+extern const EmbeddedFiles embedded_readings;
+}
+
+namespace attnprobe::diagnose {
+namespace {
+
+Words words_at(const JsonView& place) {
+  auto words = std::make_shared<const RE2>(place.text(), any_case());
+  if (!words->ok()) place.fail(fmt::format("not a regular expression of RE2: {}", words->error()));
+  return words;
+}
+
+NamedAttention read_program(const JsonView& place) {
+  JsonObject entry(place);
+  NamedAttention program;
+  program.name = entry.take("name").text();
+  program.words = words_at(entry.take("words"));
+  if (const auto apart = entry.find("apart")) program.apart = apart->boolean();
+  program.instead = entry.take("instead").text();
+  entry.finish();
+  return program;
+}
+
+Matter read_matter(const JsonView& place) {
+  JsonObject entry(place);
+  Matter matter;
+  matter.id = entry.take("id").text();
+  matter.words = words_at(entry.take("words"));
+  matter.what = entry.take("what").text();
+  matter.step = entry.take("do").text();
+  entry.finish();
+  return matter;
+}
+
+Symptom read_symptom(const JsonView& place) {
+  JsonObject entry(place);
+  Symptom symptom;
+  symptom.id = entry.take("id").text();
+  for (const JsonView& words : entry.take("all").elements()) symptom.all.push_back(words_at(words));
+  symptom.within = static_cast<size_t>(entry.take("within").integer());
+  if (const JsonView unless = entry.take("unless"); !unless.text().empty()) symptom.unless = words_at(unless);
+  if (const auto question = entry.find("question")) symptom.is_question = question->boolean();
+  for (const JsonView& effect : entry.take("effects").elements())
+    symptom.effects.push_back(effect.one_of<rules::Seen>());
+  symptom.headline = entry.take("headline").text();
+  symptom.means = entry.take("means").text();
+  for (const JsonView& cause : entry.take("causes").elements()) {
+    if (cause.json().is_string()) {
+      symptom.causes.push_back({cause.text(), nullptr});
+      continue;
+    }
+    JsonObject conditional(cause);
+    symptom.causes.push_back({conditional.take("text").text(), words_at(conditional.take("if"))});
+    conditional.finish();
+  }
+  symptom.next = entry.take("next").text();
+  symptom.also = entry.take("also").text();
+  entry.finish();
+  return symptom;
+}
+
+Readings read_all() {
+  const JsonSource source{.name = "readings.json", .kind = ErrorKind::internal};
+  const Json json = parse_json(embedded_readings.front().text, source);
+  JsonObject document(JsonView(json, source));
+  Readings read;
+  document.take("comment");
+  for (const JsonView& entry : document.take("programs").elements()) read.programs.push_back(read_program(entry));
+  for (const JsonView& entry : document.take("matters").elements()) read.matters.push_back(read_matter(entry));
+  for (const JsonView& entry : document.take("symptoms").elements()) read.symptoms.push_back(read_symptom(entry));
+  for (const auto& [way, programs] : document.take("ways").members())
+    for (const auto& [program, how] : programs.members()) read.ways[way][program] = how.text();
+  for (const auto& [key, words] : document.take("features").members()) read.features[key] = words_at(words);
+  document.finish();
+  return read;
+}
+
+}  // namespace
+
+const Readings& readings() {
+  static const Readings all = read_all();
+  return all;
+}
+
+std::string with_ways(std::string text, const std::vector<std::string>& programs) {
+  for (const auto& [way, ways] : readings().ways) {
+    const std::string mark = "{" + way + "}";
+    const std::string* how = &ways.at("");
+    for (const auto& program : programs)
+      if (const auto known = ways.find(program); known != ways.end()) {
+        how = &known->second;
+        break;
+      }
+    for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), *how);
+  }
+  return text;
+}
+
+}  // namespace attnprobe::diagnose

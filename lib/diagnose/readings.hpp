@@ -1,0 +1,69 @@
+// How words are read that no sentence of the catalogue knows: by rule, which the answer says. Data is in readings.json, built
+// into the library.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rules/bug_sightings.hpp"
+
+namespace re2 {
+class RE2;
+}
+
+namespace attnprobe::diagnose {
+
+/// RE2's pattern, searched anywhere and without regard to case; compiled when it is read.
+using Words = std::shared_ptr<const re2::RE2>;
+
+/// An attention, or who calls one.
+struct NamedAttention {
+  std::string name;  ///< "SageAttention"
+  Words words;
+  bool apart = false;   ///< it never calls cuDNN
+  std::string instead;  ///< how to go around it; "" where nothing general is known
+};
+
+/// What an error may be about.
+struct Matter {
+  std::string id;  ///< "head_dim"
+  Words words;
+  std::string what;  ///< in words, to follow "about": "the head dimension"
+  std::string step;  ///< what to do
+};
+
+/// What people tell of an attention where no library says anything.
+struct Symptom {
+  std::string id;
+  std::vector<Words> all;  ///< each of them has to be there, within so many bytes
+  size_t within = 0;
+  Words unless;                      ///< not among them; none where empty
+  bool is_question = false;          ///< asked, and not complained of
+  std::vector<rules::Seen> effects;  ///< of known bugs that show so
+  std::string headline, means, next, also;
+  struct Cause {
+    std::string text;
+    Words when;  ///< that make it likelier; none: nothing does
+  };
+  std::vector<Cause> causes;  ///< the likeliest first, where the text tells nothing of them
+};
+
+struct Readings {
+  std::vector<NamedAttention> programs;  ///< the most special first
+  std::vector<Matter> matters;           ///< the most telling first
+  std::vector<Symptom> symptoms;
+  /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
+  std::map<std::string, std::map<std::string, std::string>> ways;
+  std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it
+};
+
+/// Throws Error(internal) where the data that is built in is broken.
+const Readings& readings();
+
+/// The text with each "{off}" and "{unfused}" as it is done in the first of these programs for which it is known.
+std::string with_ways(std::string text, const std::vector<std::string>& programs);
+
+}  // namespace attnprobe::diagnose

@@ -1,0 +1,286 @@
+#include "diagnose/text_reading.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.hpp"
+#include "diagnose/readings.hpp"
+#include "diagnose/search_options.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+using re2::StringPiece;
+
+constexpr size_t longest_message = 2000, longest_line_shown = 400;
+constexpr int64_t frames_above = 16;  // lines of a traceback that belong to its error
+// In so short a text one word of attention is enough for all of it.
+constexpr int64_t short_text = 14;
+constexpr size_t most_lines_of_one = 80;  // programs' lines meet in a longer text
+constexpr const char* by_rule = "by rule: attnprobe knows no such sentence, and read its words";
+
+struct Line {
+  std::string_view text;
+  int64_t number = 0;  // from 1
+};
+
+std::vector<Line> lines_of(std::string_view text) {
+  std::vector<Line> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back({text.substr(begin, end - begin), static_cast<int64_t>(lines.size()) + 1});
+    begin = end + 1;
+  }
+  return lines;
+}
+
+const RE2& attention_words() {
+  static const RE2 words(
+      "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
+      "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|head_?dim\\b|head_?size|kv_?cache|"
+      "_ATTN\\b",
+      any_case());
+  return words;
+}
+
+// How surely a line is the error itself.
+enum class Form { none, demand, warning, failure, exception };
+
+struct ErrorLine {
+  Form form = Form::none;
+  std::string message;  // with the lines that go on with it
+  std::string shown;
+  int64_t line = 0;
+  const NamedAttention* program = nullptr;
+  std::vector<const Matter*> matters;
+  int64_t score = 0;
+};
+
+Form form_of(std::string_view line) {
+  static const RE2 exception("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]\\w*(?:Error|Exception|Failure)\\]?: ?\\S",
+                             exact_case());
+  static const RE2 warning("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]?\\w*[Ww]arning\\]?: ?\\S|\\bWARN(?:ING)?\\b",
+                           exact_case());
+  static const RE2 failure(
+      "^(?:\\S+ ){0,3}(?:error|fatal|assertion failed|failed)\\b[^:]{0,80}: ?\\S|^(?:\\S+ ){0,3}(?:failure|assertion): ?\\S|"
+      "^no operator found for|^error occurred|"
+      "^error running|terminate called|"
+      "what\\(\\): ",
+      any_case());
+  static const RE2 demand(
+      "(?:is|are|was) (?:not|only) (?:yet |currently |being )?(?:supported|implemented|available|compatible|enabled)|"
+      "(?:does|do|did) ?(?:not|n't) (?:yet |currently )?(?:support|work|have)|only supports?\\b|unsupported|"
+      "not supported|no such|can ?not be used|can't be used|cannot use|must (?:be|have|match)|should be in|expected\\b|"
+      "\\brequires?\\b|undefined symbol|out of (?:memory|resource)|not (?:been )?implemented|not installed|"
+      "no operator found|\\bunable to\\b|could not|couldn't|falls? back|fallback",
+      any_case());
+  if (has_words(line, exception)) return Form::exception;
+  if (has_words(line, warning)) return Form::warning;
+  if (has_words(line, failure)) return Form::failure;
+  return has_words(line, demand) ? Form::demand : Form::none;
+}
+
+bool is_frame(std::string_view line) {
+  static const RE2 frame("^(?:File \"|Traceback|During handling|The above exception|at 0x|frame #|#\\d+ )|^\\^+$",
+                         exact_case());
+  return has_words(trim(line), frame);
+}
+
+// The error's line and those that go on with it: up to a blank line, a frame or another error.
+std::string message_at(const std::vector<Line>& lines, size_t at) {
+  std::string message(lines[at].text);
+  for (size_t i = at + 1; i < lines.size() && message.size() < longest_message; ++i) {
+    const std::string_view next = trim(lines[i].text);
+    if (next.empty() || is_frame(next) || form_of(next) == Form::exception) break;
+    message += "\n" + std::string(next);
+  }
+  return message.substr(0, longest_message);
+}
+
+// What stands above it in its traceback.
+std::string_view frames_of(const std::vector<Line>& lines, size_t at) {
+  const size_t first = at - std::min(at, static_cast<size_t>(frames_above));
+  const char* begin = lines[first].text.data();
+  return {begin, static_cast<size_t>(lines[at].text.data() - begin)};
+}
+
+const NamedAttention* program_in(std::string_view text) {
+  for (const auto& program : readings().programs)
+    if (has_words(text, *program.words)) return &program;
+  return nullptr;
+}
+
+std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Line>& lines, size_t at) {
+  ErrorLine error;
+  error.form = form_of(lines[at].text);
+  if (error.form == Form::none || is_frame(lines[at].text)) return std::nullopt;
+  // What is demanded in passing is that line's alone.
+  error.message = error.form == Form::demand ? std::string(lines[at].text) : message_at(lines, at);
+  const std::string_view frames = frames_of(lines, at);
+  const bool named = has_words(error.message, attention_words());
+  const bool near = error.form >= Form::failure && has_words(frames, attention_words());
+  const bool whole = static_cast<int64_t>(lines.size()) <= short_text && has_words(text, attention_words());
+  if (!named && !near && !whole) return std::nullopt;
+  error.line = lines[at].number;
+  error.shown = std::string(lines[at].text.substr(0, longest_line_shown));
+  error.program = program_in(error.message);
+  const bool in_message = error.program != nullptr;
+  if (error.program == nullptr && near) error.program = program_in(frames);
+  if (error.program == nullptr && (whole || (error.form >= Form::failure && lines.size() <= most_lines_of_one)))
+    error.program = program_in(text);
+  for (const Matter& matter : readings().matters)
+    if (has_words(error.message, *matter.words)) error.matters.push_back(&matter);
+  error.score = 4 * static_cast<int64_t>(error.form) + (in_message ? 2 : 0) + (named ? 3 : 0) +
+                (error.matters.empty() ? -4 : 4) - (near || named ? 0 : 2);
+  return error;
+}
+
+Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
+  constexpr size_t most_matters = 4;
+  Refusal refusal;
+  refusal.kind = SentenceKind::reading;
+  refusal.who = error.program != nullptr ? error.program->name : "a program";
+  refusal.said = refusal.line = error.shown;
+  refusal.first_line = error.line;
+  refusal.times = 1;
+  refusal.source = by_rule;
+  refusal.headline =
+      fmt::format("{} {}, by its own words", error.program != nullptr ? error.program->name : "A program",
+                  error.form == Form::warning ? "warns" : "refuses or fails");
+  const std::string apart = error.program != nullptr && error.program->apart ? " cuDNN has no part in it." : "";
+  if (error.matters.empty()) {
+    refusal.id = "reading";
+    refusal.means = "attnprobe does not know this sentence, and its words do not say what it is about." + apart;
+  } else {
+    refusal.id = "reading-" + error.matters.front()->id;
+    refusal.means = fmt::format("Its words are about {}.{} (Read by rule: attnprobe has no entry for this sentence.)",
+                                error.matters.front()->what, apart);
+    for (size_t i = 1; i < error.matters.size() && i < most_matters; ++i)
+      refusal.causes.push_back(fmt::format("it also speaks of {}: {}", error.matters[i]->what, error.matters[i]->step));
+    refusal.next = with_ways(error.matters.front()->step, facts.programs);
+  }
+  if (error.program != nullptr && !error.program->instead.empty()) refusal.help = error.program->instead;
+  if (refusal.next.empty()) refusal.next = refusal.help.empty() ? "read the lines above it" : refusal.help;
+  if (refusal.next == refusal.help) refusal.help.clear();
+  return refusal;
+}
+
+std::optional<ErrorLine> most_telling_error(std::string_view text, const std::vector<Line>& lines) {
+  std::optional<ErrorLine> best;
+  for (size_t i = 0; i < lines.size(); ++i)
+    if (auto error = read_error(text, lines, i); error && (!best || error->score >= best->score))
+      best = std::move(error);
+  // Who it is and what it is about: one of the two has to be known, and more than that somebody demands something.
+  if (best && best->matters.empty() && (best->program == nullptr || best->form == Form::demand)) return std::nullopt;
+  if (best && best->form == Form::demand && best->program == nullptr) return std::nullopt;
+  return best;
+}
+
+std::vector<size_t> places_of(std::string_view text, const RE2& words) {
+  constexpr size_t most = 256;
+  std::vector<size_t> places;
+  StringPiece found;
+  for (size_t at = 0;
+       at < text.size() && places.size() < most &&
+       words.Match(StringPiece(text.data(), text.size()), at, text.size(), RE2::UNANCHORED, &found, 1);) {
+    const auto place = static_cast<size_t>(found.data() - text.data());
+    places.push_back(place);
+    at = place + std::max<size_t>(found.size(), 1);
+  }
+  return places;
+}
+
+// Where the words of a symptom stand together.
+struct Told {
+  const Symptom* symptom = nullptr;
+  size_t at = 0;      // the first of its groups, the first time
+  int64_t score = 0;  // how often; a title counts more
+};
+
+bool stands_with(size_t at, const std::vector<size_t>& others, size_t within) {
+  return std::any_of(others.begin(), others.end(),
+                     [&](size_t other) { return std::max(at, other) - std::min(at, other) <= within; });
+}
+
+std::optional<Told> told_in(std::string_view text, const Symptom& symptom) {
+  constexpr int64_t in_title = 5;
+  std::vector<std::vector<size_t>> places;
+  for (const Words& words : symptom.all) {
+    places.push_back(places_of(text, *words));
+    if (places.back().empty()) return std::nullopt;
+  }
+  const size_t title_end = text.find('\n');
+  std::optional<Told> told;
+  for (const size_t at : places.front()) {
+    if (!std::all_of(places.begin() + 1, places.end(),
+                     [&](const auto& others) { return stands_with(at, others, symptom.within); }))
+      continue;
+    const size_t begin = at - std::min(at, symptom.within);
+    if (symptom.unless && has_words(text.substr(begin, 2 * symptom.within), *symptom.unless)) continue;
+    if (!told) told = Told{&symptom, at, 0};
+    told->score += at < title_end ? in_title : 1;
+  }
+  return told;
+}
+
+std::vector<Told> all_told(std::string_view text) {
+  std::vector<Told> all;
+  for (const Symptom& symptom : readings().symptoms)
+    if (const auto told = told_in(text, symptom)) all.push_back(*told);
+  // What a text asks in general comes after what it complains of.
+  std::stable_sort(all.begin(), all.end(), [](const Told& a, const Told& b) {
+    return std::pair(a.symptom->is_question, -a.score) < std::pair(b.symptom->is_question, -b.score);
+  });
+  return all;
+}
+
+Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, const TextFacts& facts) {
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+  const size_t end = std::min(text.find('\n', at), text.size());
+  Refusal refusal;
+  refusal.kind = SentenceKind::reading;
+  refusal.id = "told-" + symptom.id;
+  refusal.layer = Layer::execution;
+  refusal.who = "the text";
+  refusal.headline = symptom.headline;
+  const size_t from = at - begin > longest_line_shown / 2 ? at - longest_line_shown / 4 : begin;
+  refusal.said = refusal.line = std::string(trim(text.substr(from, std::min(end - from, longest_line_shown))));
+  refusal.first_line =
+      static_cast<int64_t>(std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n')) + 1;
+  refusal.times = 1;
+  refusal.means = symptom.means;
+  for (const bool likelier : {true, false})
+    for (const auto& cause : symptom.causes)
+      if ((cause.when && has_words(text, *cause.when)) == likelier) refusal.causes.push_back(cause.text);
+  refusal.next = with_ways(symptom.next, facts.programs);
+  refusal.help = with_ways(symptom.also, facts.programs);
+  refusal.source = by_rule;
+  return refusal;
+}
+
+}  // namespace
+
+std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
+  std::vector<Refusal> read;
+  const std::vector<Line> lines = lines_of(text);
+  const auto error = most_telling_error(text, lines);
+  for (const Told& told : all_told(text)) read.push_back(refusal_of(*told.symptom, text, told.at, facts));
+  if (!error) return read;
+  // An exception says more than who tells of it; a demand in passing says less.
+  const bool leads = !error->matters.empty() && error->form >= Form::failure;
+  read.insert(leads ? read.begin() : read.end(), refusal_of(*error, facts));
+  return read;
+}
+
+std::vector<const Symptom*> symptoms_in(std::string_view text) {
+  std::vector<const Symptom*> symptoms;
+  for (const Told& told : all_told(text)) symptoms.push_back(told.symptom);
+  return symptoms;
+}
+
+}  // namespace attnprobe::diagnose
