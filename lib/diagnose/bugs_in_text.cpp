@@ -56,7 +56,7 @@ std::vector<int> sms_of(const TextFacts& facts) {
 
 bool may_apply(const Json& when, const TextFacts& facts) {
   std::vector<std::optional<CudnnVersion>> versions;
-  for (const auto& text : facts.versions)
+  for (const auto& text : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)
     if (const auto version = CudnnVersion::parse(text)) versions.emplace_back(version);
   if (versions.empty()) versions.emplace_back();
   std::vector<std::optional<int>> sms;

@@ -50,6 +50,7 @@ Symptom read_symptom(const JsonView& place) {
   symptom.within = static_cast<size_t>(entry.take("within").integer());
   if (const JsonView unless = entry.take("unless"); !unless.text().empty()) symptom.unless = words_at(unless);
   if (const auto question = entry.find("question")) symptom.is_question = question->boolean();
+  if (const auto weight = entry.find("weight")) symptom.weight = weight->integer(1);
   for (const JsonView& effect : entry.take("effects").elements())
     symptom.effects.push_back(effect.one_of<rules::Seen>());
   symptom.headline = entry.take("headline").text();

@@ -2,6 +2,7 @@
 // into the library.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,7 @@ struct Symptom {
   size_t within = 0;
   Words unless;                      ///< not among them; none where empty
   bool is_question = false;          ///< asked, and not complained of
+  int64_t weight = 1;                ///< of one mention; what explains another symptom weighs more
   std::vector<rules::Seen> effects;  ///< of known bugs that show so
   std::string headline, means, next, also;
   struct Cause {

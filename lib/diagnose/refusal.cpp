@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string_view>
 #include <tuple>
@@ -73,6 +74,22 @@ std::string with_target(std::string step, const std::string& options) {
   return step.replace(at, open.size(), options.substr(given, options.find(" --", given + 1) - given));
 }
 
+// A step that leaves framework and GPU open, with those of the text.
+std::string with_names(std::string step, const TextFacts& facts) {
+  const auto put = [&](std::string_view open, const std::string& name) {
+    for (size_t at; (at = step.find(open)) != std::string::npos;) step.replace(at, open.size(), name);
+  };
+  if (facts.frameworks.size() == 1) {
+    put("FRAMEWORK==VERSION", facts.frameworks.front());
+    if (facts.frameworks.front().starts_with("torch==")) put("torch==VERSION", facts.frameworks.front());
+  }
+  if (const std::string gpu = facts.target(); !gpu.empty()) {
+    put("--target with the GPU", "--target " + gpu);
+    put("--target GPU", "--target " + gpu);
+  }
+  return step;
+}
+
 // Where the text tells something of the call, cuDNN can be asked about the like at once.
 std::string step_of(const Sentence& sentence, const std::string& step, const std::string& options) {
   const bool is_cudnns = sentence.layer == Layer::cudnn_engine || sentence.layer == Layer::cudnn_heuristics;
@@ -141,10 +158,14 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
   const auto list = [&](const std::string& what, const std::vector<std::string>& names) {
     std::string all;
     for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
-    if (!all.empty()) told.push_back(what + " " + all);
+    if (!all.empty()) told.push_back(what.empty() ? all : what + " " + all);
   };
   list("it names", facts.programs);
   list("cuDNN", facts.versions);
+  list("", facts.frameworks);
+  if (facts.versions.empty())
+    if (const auto brought = cudnns_brought(facts); brought.size() == 1)
+      told.push_back(fmt::format("whose wheels bring cuDNN {}, another CUDA's perhaps another", brought.front()));
   for (const auto& id : facts.gpus) told.push_back("GPU " + id);
   for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
   std::string engines;
@@ -200,14 +221,27 @@ void name_bug(TextAnswer& answer) {
 // that some program does without cuDNN.
 void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, const std::string& options) {
   const auto refuses = [](const Refusal& refusal) { return refusal.kind == SentenceKind::refusal; };
-  if (findings.facts.is_about_others() || std::any_of(refusals.begin(), refusals.end(), refuses)) return;
+  if (findings.facts.is_about_others()) return;
+  if (std::any_of(refusals.begin(), refusals.end(), refuses)) {
+    // A warning may stand above the exception that matters.
+    const bool only_warned = std::all_of(refusals.begin(), refusals.end(), [](const Refusal& refusal) {
+      return refusal.line.find("Warning: ") != std::string::npos;
+    });
+    auto exception = only_warned ? read_exception(findings.pasted, findings.facts) : std::nullopt;
+    if (exception) refusals.insert(refusals.begin(), std::move(*exception));
+    return;
+  }
   auto read = read_words(findings.pasted, findings.facts);
   std::erase_if(read, [&](const Refusal& reading) {
     return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& known) {
       return known.kind == SentenceKind::note && known.first_line == reading.first_line;
     });
   });
-  for (Refusal& refusal : read) refusal.next = with_options(refusal.next, options);
+  for (Refusal& refusal : read) refusal.next = with_names(with_options(refusal.next, options), findings.facts);
+  const auto is_note = [](const Refusal& refusal) { return refusal.kind == SentenceKind::note; };
+  const auto notes = std::stable_partition(read.begin(), read.end(), std::not_fn(is_note));
+  std::copy(std::make_move_iterator(notes), std::make_move_iterator(read.end()), std::back_inserter(refusals));
+  read.erase(notes, read.end());
   const auto says_little = std::find_if(refusals.begin(), refusals.end(), [](const Refusal& refusal) {
     return refusal.kind == SentenceKind::note || refusal.layer == Layer::framework;
   });

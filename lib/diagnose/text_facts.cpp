@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "diagnose/search_options.hpp"
 #include "gpu/catalogue.hpp"
+#include "rules/framework_gates.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -133,6 +135,20 @@ void add_versions(TextFacts& facts, std::string_view text) {
   });
 }
 
+void add_frameworks(TextFacts& facts, std::string_view text) {
+  static const NamedProgram releases[] = {
+      {"torch", "\\b(?:py)?torch(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)"},
+      {"jax", "\\bjax(?:lib)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
+      {"transformer-engine",
+       "(?:transformer[ _-]?engine(?:[ _](?:torch|jax|version))?|\\bTE)['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)"},
+      {"vllm", "\\bvllm(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
+  };
+  for (const NamedProgram& release : releases)
+    each_match(release.words, text, [&](const std::string& version, const std::string&) {
+      add_fact(facts.frameworks, release.name + "==" + version);
+    });
+}
+
 // cuDNN's kernels carry what they compute in their names.
 bool is_kernel_of_attention(const std::string& kernel) {
   return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
@@ -176,6 +192,11 @@ void add_facts(TextFacts& facts, std::string_view text) {
   add_sms(facts, text);
   add_programs(facts, text);
   add_versions(facts, text);
+  add_frameworks(facts, text);
+  for (const auto& framework : facts.frameworks) {
+    if (framework.starts_with("torch==")) add_fact(facts.programs, std::string("PyTorch"));
+    if (framework.starts_with("jax==")) add_fact(facts.programs, std::string("JAX"));
+  }
   add_subject(facts, text);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
   each_match(engines, text,
@@ -200,6 +221,23 @@ void add_facts(TextFacts& facts, std::string_view text) {
   each_match(dtypes, text, [&](const std::string& name, const std::string&) {
     add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
   });
+}
+
+std::vector<std::string> cudnns_brought(const TextFacts& facts) {
+  std::vector<std::string> versions;
+  for (const auto& framework : facts.frameworks) try {
+      for (const auto& chosen : rules::choose_gates({framework}, "the text")) {
+        if (chosen.release == nullptr || !chosen.asked.empty()) continue;
+        const std::string& pinned = chosen.release->cudnn;
+        if (const auto version = CudnnVersion::parse(pinned.substr(0, pinned.rfind('.'))); version)
+          add_fact(versions, version->text());
+        else if (const auto short_one = CudnnVersion::parse(pinned); short_one)
+          add_fact(versions, short_one->text());
+      }
+    } catch (const Error&) {
+      continue;  // a release that no gate was read of
+    }
+  return versions;
 }
 
 std::string kernel_in_words(const std::string& name) {

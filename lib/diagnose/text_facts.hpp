@@ -18,8 +18,9 @@ struct TextFacts {
   std::vector<std::string> dtypes;  ///< "bf16", "f16"
   std::vector<int64_t> head_dims_qk, head_dims_v;
 
-  std::vector<std::string> programs;  ///< that are named, by their files or their own words: "Transformer Engine"
-  std::vector<std::string> versions;  ///< of cuDNN, "9.1.0"
+  std::vector<std::string> programs;    ///< that are named, by their files or their own words: "Transformer Engine"
+  std::vector<std::string> versions;    ///< of cuDNN, "9.1.0"
+  std::vector<std::string> frameworks;  ///< with their releases, as --framework takes them: "torch==2.11"
 
   std::vector<std::string> kernels;           ///< of cuDNN's, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
   std::vector<std::string> other_operations;  ///< than attention, in words: "a convolution"
@@ -36,6 +37,9 @@ struct TextFacts {
 
 /// Adds what `text` tells; what is there already is not added again. At most 16 of each.
 void add_facts(TextFacts& facts, std::string_view text);
+
+/// The cuDNN that the named frameworks bring, "9.19.0" of "torch==2.11"; empty where that is not known.
+std::vector<std::string> cudnns_brought(const TextFacts& facts);
 
 /// What a graph of that name is, in plain words: "forward attention …"; "" for a name that says nothing.
 std::string graph_in_words(const std::string& name);

@@ -57,6 +57,7 @@ struct ErrorLine {
   std::string shown;
   int64_t line = 0;
   const NamedAttention* program = nullptr;
+  const NamedAttention* raised_by = nullptr;  // by the file of the innermost frame
   std::vector<const Matter*> matters;
   int64_t score = 0;
 };
@@ -115,6 +116,15 @@ const NamedAttention* program_in(std::string_view text) {
   return nullptr;
 }
 
+const NamedAttention* raised_by(const std::vector<Line>& lines, size_t at) {
+  for (size_t i = at; i-- > 0;) {
+    const std::string_view line = trim(lines[i].text);
+    if (line.starts_with("Traceback")) break;
+    if (line.starts_with("File \"")) return program_in(line.substr(0, line.find("\", line")));
+  }
+  return nullptr;
+}
+
 std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Line>& lines, size_t at) {
   ErrorLine error;
   error.form = form_of(lines[at].text);
@@ -133,6 +143,7 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (error.program == nullptr && near) error.program = program_in(frames);
   if (error.program == nullptr && (whole || (error.form >= Form::failure && lines.size() <= most_lines_of_one)))
     error.program = program_in(text);
+  if (error.form == Form::exception) error.raised_by = raised_by(lines, at);
   for (const Matter& matter : readings().matters)
     if (has_words(error.message, *matter.words)) error.matters.push_back(&matter);
   error.score = 4 * static_cast<int64_t>(error.form) + (in_message ? 2 : 0) + (named ? 3 : 0) +
@@ -143,15 +154,17 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
 Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
   constexpr size_t most_matters = 4;
   Refusal refusal;
-  refusal.kind = SentenceKind::reading;
-  refusal.who = error.program != nullptr ? error.program->name : "a program";
+  refusal.kind = error.form == Form::warning ? SentenceKind::note : SentenceKind::reading;
+  const NamedAttention* speaker = error.raised_by != nullptr ? error.raised_by : error.program;
+  refusal.who = speaker != nullptr ? speaker->name : "a program";
   refusal.said = refusal.line = error.shown;
   refusal.first_line = error.line;
   refusal.times = 1;
   refusal.source = by_rule;
-  refusal.headline =
-      fmt::format("{} {}, by its own words", error.program != nullptr ? error.program->name : "A program",
-                  error.form == Form::warning ? "warns" : "refuses or fails");
+  const bool is_about = speaker != nullptr && error.program != nullptr && speaker != error.program;
+  refusal.headline = fmt::format("{} {}{}, by its own words", speaker != nullptr ? speaker->name : "A program",
+                                 error.form == Form::warning ? "warns" : "refuses or fails",
+                                 is_about ? " over " + error.program->name : std::string());
   const std::string apart = error.program != nullptr && error.program->apart ? " cuDNN has no part in it." : "";
   if (error.matters.empty()) {
     refusal.id = "reading";
@@ -223,7 +236,7 @@ std::optional<Told> told_in(std::string_view text, const Symptom& symptom) {
     const size_t begin = at - std::min(at, symptom.within);
     if (symptom.unless && has_words(text.substr(begin, 2 * symptom.within), *symptom.unless)) continue;
     if (!told) told = Told{&symptom, at, 0};
-    told->score += at < title_end ? in_title : 1;
+    told->score += symptom.weight * (at < title_end ? in_title : 1);
   }
   return told;
 }
@@ -275,6 +288,15 @@ std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   const bool leads = !error->matters.empty() && error->form >= Form::failure;
   read.insert(leads ? read.begin() : read.end(), refusal_of(*error, facts));
   return read;
+}
+
+std::optional<Refusal> read_exception(std::string_view text, const TextFacts& facts) {
+  const std::vector<Line> lines = lines_of(text);
+  const auto error = most_telling_error(text, lines);
+  if (!error || error->form != Form::exception || error->matters.empty() ||
+      !has_words(error->message, attention_words()))
+    return std::nullopt;
+  return refusal_of(*error, facts);
 }
 
 std::vector<const Symptom*> symptoms_in(std::string_view text) {

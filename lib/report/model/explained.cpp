@@ -15,8 +15,11 @@ namespace attnprobe::report {
 namespace {
 
 std::string why_not_explained(const std::string& name, const replay::Replay& replay,
-                              const std::vector<std::string>& told) {
+                              const diagnose::TextFindings& findings, const std::vector<std::string>& told) {
   if (replay.history.has_entries()) return replay::why_no_graph(replay);
+  if (!findings.facts.speaks_of_attention)
+    return fmt::format(
+        "{}: nothing known: nothing in it speaks of an attention, and attnprobe knows of attention alone", name);
   std::string tells;
   for (const auto& fact : told) tells += (tells.empty() ? "" : "; ") + fact;
   if (!tells.empty()) tells = fmt::format("The text tells: {}. ", tells);
@@ -52,11 +55,12 @@ Explained explain(const std::string& name, const std::string& called, const repl
     explained.replay.problem = e.what();
     broken = e;
   }
-  explained.answer = diagnose::answer_of(finder.finish(), shows_graphs(explained.replay));
+  const diagnose::TextFindings findings = finder.finish();
+  explained.answer = diagnose::answer_of(findings, shows_graphs(explained.replay));
   if (broken && explained.answer.refusals.empty()) throw Error(*broken);
   if (explained.replay.graphs.empty() && explained.replay.history.exceptions.empty() &&
       explained.answer.refusals.empty())
-    throw Error(ErrorKind::usage, why_not_explained(called, explained.replay, explained.answer.told));
+    throw Error(ErrorKind::usage, why_not_explained(called, explained.replay, findings, explained.answer.told));
   return explained;
 }
 
