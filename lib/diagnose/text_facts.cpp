@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -30,22 +31,28 @@ std::optional<T> only(const std::vector<T>& facts) {
 // Calls take(first group, second group or "") for every match.
 template <class Take>
 void each_match(const RE2& pattern, std::string_view text, Take&& take) {
-  // What somebody demands is not what there is: "requires A100 or H100 GPUs", "(supported: {torch.float16, …})".
-  static const RE2 demand(
-      "(?:\\brequires?|\\bneeds?|\\bonly(?: on| for| supports?)?|\\bsupported: ?\\{|\\bsupports?|\\bsuch as)\\b?[^.;:!?]{0,48}$",
-      any_case());
-  constexpr size_t reach = 64;
   const int groups = std::min(pattern.NumberOfCapturingGroups(), 2);
   re2::StringPiece found[3];
   size_t at = 0;
   while (at < text.size() && pattern.Match(text, at, text.size(), RE2::UNANCHORED, found, groups + 1)) {
     const auto begin = static_cast<size_t>(found[0].data() - text.data());
-    const std::string_view before = text.substr(begin - std::min(begin, reach), std::min(begin, reach));
-    if (!has_words(before, demand))
-      take(std::string(found[1].data(), found[1].size()),
-           groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string());
-    at = static_cast<size_t>(found[0].data() - text.data()) + std::max<size_t>(found[0].size(), 1);
+    const std::string first(found[1].data(), found[1].size());
+    const std::string second = groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string();
+    if constexpr (std::is_invocable_v<Take, std::string, std::string, size_t>)
+      take(first, second, begin);
+    else
+      take(first, second);
+    at = begin + std::max<size_t>(found[0].size(), 1);
   }
+}
+
+// What somebody demands is not what there is: "requires A100 or H100 GPUs", "(supported: {torch.float16, …})".
+bool is_demanded(std::string_view text, size_t at) {
+  constexpr size_t reach = 64;
+  static const RE2 demand("(?:\\brequires?\\b|\\bneeds?\\b|\\bonly\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?]{0,48}$",
+                          any_case());
+  const size_t begin = at - std::min(at, reach);
+  return has_words(text.substr(begin, at - begin), demand);
 }
 
 int64_t number_of(const std::string& digits) {
@@ -57,9 +64,10 @@ void add_gpus(TextFacts& facts, std::string_view text) {
   static const RE2 names(
       "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?)\\b",
       any_case());
-  static const RE2 short_names("(?:NVIDIA|Tesla) ((?:[ALTPV]\\d{1,3}G?)\\b)", any_case());
-  const auto take = [&](const std::string& name, const std::string&) {
-    if (const gpu::Target* target = gpu::find(name)) add_fact(facts.gpus, target->id);
+  static const RE2 short_names("(?:NVIDIA|Tesla|\\bon an?|GPU:?|\\bmy) ((?:[ALTPV]\\d{1,3}G?)\\b)", any_case());
+  const auto take = [&](const std::string& name, const std::string&, size_t at) {
+    const gpu::Target* target = gpu::find(name);
+    if (target != nullptr && !is_demanded(text, at)) add_fact(facts.gpus, target->id);
   };
   each_match(names, text, take);
   each_match(short_names, text, take);
@@ -218,8 +226,9 @@ void add_facts(TextFacts& facts, std::string_view text) {
              [&](const std::string& digits, const std::string&) { add_fact(facts.head_dims_v, number_of(digits)); });
   static const RE2 dtypes("\\b(?:torch\\.|jnp\\.|dtype=|qkv_dtype: )(?:torch\\.)?(bfloat16|float16|half)\\b",
                           any_case());
-  each_match(dtypes, text, [&](const std::string& name, const std::string&) {
-    add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
+  each_match(dtypes, text, [&](const std::string& name, const std::string&, size_t at) {
+    if (!is_demanded(text, at))
+      add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
   });
 }
 
