@@ -107,7 +107,7 @@ class Patterns {
   }
 
   [[noreturn]] static void fail(const std::string& what) {
-    throw Error(ErrorKind::internal, fmt::format("sentences.json: {} is no regular expression for RE2", what));
+    throw Error(ErrorKind::internal, fmt::format("sentences: {} is no regular expression for RE2", what));
   }
 
   void add(const std::string& pattern, const Wanted& wanted) {

@@ -40,10 +40,12 @@ Sentence read_sentence(const JsonView& place) {
 const std::vector<Sentence>& sentences() {
   static const std::vector<Sentence> all = [] {
     std::vector<Sentence> read;
-    const JsonSource source{.name = "sentences.json", .kind = ErrorKind::internal};
-    const Json json = parse_json(embedded_sentences.front().text, source);
-    for (const JsonView& entry : JsonView(json, source).at("sentences").elements())
-      read.push_back(read_sentence(entry));
+    for (const EmbeddedFile& file : embedded_sentences) {
+      const JsonSource source{.name = std::string(file.name), .kind = ErrorKind::internal};
+      const Json json = parse_json(file.text, source);
+      for (const JsonView& entry : JsonView(json, source).at("sentences").elements())
+        read.push_back(read_sentence(entry));
+    }
     return read;
   }();
   return all;

@@ -1,6 +1,10 @@
 // The sentences by which frameworks, cudnn-frontend, cuDNN, its loader and CUDA say that an attention was refused or
-// failed. Data is in sentences.json, built into the library; tests/diagnose/check_sentences.py holds it against texts
-// that people pasted.
+// failed. Data is in sentences/, a file for those of one voice, built into the library; tests/diagnose/check_sentences.py holds
+// it against texts that people pasted. cuDNN's own reasons, line by line, are in reasons.json.
+//
+// `match` has regular expressions without look-around, valid in RE2, ECMAScript and Python, searched anywhere and without regard to
+// case; a text is tried as it stands and once more with each line break and the indentation after it taken as one blank, for
+// pasted texts are wrapped. Several may hit one text: then the longest hit of the innermost layer tells most.
 #pragma once
 
 #include <string>

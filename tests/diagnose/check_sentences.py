@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds lib/diagnose/sentences.json against texts that people pasted and against log lines that are none of ours.
+"""Holds lib/diagnose/sentences/ against texts that people pasted and against log lines that are none of ours.
 
 Every text of tests/fixtures/texts/texts.json must be hit by a sentence of the text's own layer, and no line of
 tests/fixtures/texts/unrelated.txt by any. Ends with 1 and names what is wrong otherwise.
@@ -31,8 +31,8 @@ UNPORTABLE = re.compile(r"\(\?|\\[ApPQEzZGK<>']|\\[1-9]|\[\[:|[*+?}][+]")
 
 
 def read_sentences():
-    data = json.loads((ROOT / "lib" / "diagnose" / "sentences.json").read_text())
-    sentences = data["sentences"]
+    sentences = [sentence for file in sorted((ROOT / "lib" / "diagnose" / "sentences").glob("*.json"))
+                 for sentence in json.loads(file.read_text())["sentences"]]
     for sentence in sentences:
         sentence["compiled"] = [re.compile(match, re.IGNORECASE) for match in sentence["match"]]
     return sentences
