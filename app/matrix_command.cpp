@@ -14,6 +14,7 @@
 #include "base/folder_lock.hpp"
 #include "base/text.hpp"
 #include "baseline.hpp"
+#include "cache_file.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
@@ -33,9 +34,6 @@ namespace attnprobe::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* no_cache_file =
-    "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
 
 struct MatrixOptions {
   ConfigOptions configs;
@@ -225,10 +223,6 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   return baseline ? baseline->finish(table, expectations_of(matrix), options.out) : exit_code(table);
 }
 
-fs::path cache_file(const std::string& named) {
-  return named.empty() ? campaign::default_cache_file() : fs::path(named);
-}
-
 std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vector<std::string>& words) try {
   return campaign::named_targets(joined(words), options.campaign.timeout_seconds);
 } catch (const Error& e) {
@@ -377,31 +371,6 @@ void add_merge(CLI::App& app, Run& run) {
           "for reports that need not be whole",
           all - log.size(), all);
       return environment_lacks;
-    };
-  });
-}
-
-void add_cache(CLI::App& app, Run& run) {
-  struct Options {
-    std::string what, file, format = "table";
-  };
-  auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
-  command->add_option("WHAT", options->what, "stats, or clear")->required()->check(CLI::IsMember({"stats", "clear"}));
-  command->add_option("--cache", options->file, "the file; default: " + campaign::default_cache_file().string());
-  command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
-  command->callback([options, &run] {
-    run = [options]() -> int {
-      const fs::path file = cache_file(options->file);
-      if (file.empty()) throw Error(ErrorKind::environment, fmt::format("there is no cache: {}", no_cache_file));
-      if (options->what == "clear") campaign::clear_cache(file);
-      const auto statistics = campaign::cache_statistics(file);
-      if (options->format == "json")
-        print_data(json_text(Json(statistics), 2) + "\n");
-      else
-        print_text(fmt::format("{}: {} answers of {} cuDNN libraries, {:.1f} MB\n", statistics.file, statistics.answers,
-                               statistics.libraries, static_cast<double>(statistics.bytes) / 1e6));
-      return all_met;
     };
   });
 }

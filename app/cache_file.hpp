@@ -1,0 +1,20 @@
+// Where the answers that `attnprobe matrix` keeps lie.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "campaign/walk_cache.hpp"
+
+namespace attnprobe::app {
+
+/// Why there may be none.
+inline constexpr const char* no_cache_file =
+    "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
+
+/// The file that was named, else the user's own; empty where there is none.
+inline std::filesystem::path cache_file(const std::string& named) {
+  return named.empty() ? campaign::default_cache_file() : std::filesystem::path(named);
+}
+
+}  // namespace attnprobe::app
