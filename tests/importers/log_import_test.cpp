@@ -46,7 +46,7 @@ void check_graphs(const std::vector<ImportedGraph>& imported, const std::vector<
   for (size_t i = 0; i < graphs.size(); ++i) {
     INFO(graphs[i]["config"]);
     CHECK(imported[i].missing.empty());
-    CHECK(hash(imported[i].graph) == graphs[i]["hash"]);
+    CHECK(hash(imported[i].graph) == graphs[i]["hash"].get<std::string>());
   }
 }
 
@@ -148,7 +148,8 @@ TEST_CASE("the calls of several threads do not mix", "[log_import][slow]") {
     }
   const auto both = logged_graphs(mixed);
   REQUIRE(both.size() > 20);
-  for (size_t i = 0; i < both.size(); ++i) CHECK(hash(both[i].graph) == features().graphs[i / 2]["hash"]);
+  for (size_t i = 0; i < both.size(); ++i)
+    CHECK(hash(both[i].graph) == features().graphs[i / 2]["hash"].get<std::string>());
 }
 
 TEST_CASE("logs of older and newer versions", "[log_import]") {

@@ -42,7 +42,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   REQUIRE(l40s.root_cause->advice.size() == 2);
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
-  for (const size_t i : {1, 2, 3}) CHECK(results[i].verdict == Verdict::supported);
+  for (const size_t i : {1U, 2U, 3U}) CHECK(results[i].verdict == Verdict::supported);
   CHECK(results[4].root_cause->category == diagnose::Category::shared_memory);
   CHECK(results[5].root_cause->category == diagnose::Category::arch_mismatch);
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));

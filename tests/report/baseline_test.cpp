@@ -91,9 +91,9 @@ TEST_CASE("lines stand by config, GPU and version, whatever order the cells have
   cells.axes.cudnns = {"9.10.0", "9.8.0"};
   cells.configs.resize(2);
   cells.answers = {yes(1)};
-  for (size_t config : {0, 1})
-    for (size_t target : {0, 1})
-      for (size_t cudnn : {0, 1}) cells.cells.push_back({{config, target, cudnn}, 0});
+  for (size_t config : {0U, 1U})
+    for (size_t target : {0U, 1U})
+      for (size_t cudnn : {0U, 1U}) cells.cells.push_back({{config, target, cudnn}, 0});
   CHECK(text_of(lock_of(cells, "")) == std::string(head) +
                                            "a h200 9.8.0 yes 1\na h200 9.10.0 yes 1\na t4 9.8.0 yes 1\n"
                                            "a t4 9.10.0 yes 1\nb h200 9.8.0 yes 1\nb h200 9.10.0 yes 1\n"

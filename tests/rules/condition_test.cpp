@@ -125,7 +125,8 @@ TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
     if (value.is_null()) continue;
     CHECK(value.is_boolean() == (key.kind == KeyKind::boolean));
     CHECK(value.is_number() == (key.kind == KeyKind::number));
-    if (key.kind == KeyKind::text) CHECK(std::find(key.values.begin(), key.values.end(), value) != key.values.end());
+    if (key.kind == KeyKind::text)
+      CHECK(std::find(key.values.begin(), key.values.end(), value.get<std::string>()) != key.values.end());
   }
 }
 

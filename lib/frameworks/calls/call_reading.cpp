@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/text.hpp"
+#include "frameworks/calls/python_call.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -16,6 +17,30 @@ namespace {
 constexpr size_t most_axes = 8;
 
 using ReadCall = FrameworkCall (*)(const JsonView& place);
+
+// What is read of a framework's calls, and how.
+struct CallForm {
+  const char* option;                   // "--torch"
+  const char* mark;                     // "attnprobe-torch"
+  const char* function;                 // "scaled_dot_product_attention"
+  std::vector<std::string> positional;  // its parameters in their order
+  ReadCall read;
+};
+
+const CallForm& torch_form() {
+  static const CallForm form{"--torch",
+                             "attnprobe-torch",
+                             "scaled_dot_product_attention",
+                             {"query", "key", "value", "attn_mask", "dropout_p", "is_causal"},
+                             read_torch_call};
+  return form;
+}
+
+const CallForm& jax_form() {
+  static const CallForm form{
+      "--jax", "attnprobe-jax", "dot_product_attention", {"query", "key", "value", "bias", "mask"}, read_jax_call};
+  return form;
+}
 
 void add_call(std::vector<FrameworkCall>& calls, FrameworkCall call) {
   const auto known =
@@ -84,11 +109,19 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
   return calls;
 }
 
-std::vector<FrameworkCall> load_calls(const std::string& file_or_json, const char* option, const std::string& mark,
-                                      ReadCall read) {
-  const std::string_view word = trim(file_or_json);
-  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, {option, ": ", false}, mark, read);
-  return calls_in(input_text(file_or_json), {input_name(file_or_json)}, mark, read);
+std::vector<FrameworkCall> load_calls(const std::string& given, const CallForm& form) {
+  const std::string_view word = trim(given);
+  const JsonSource option{form.option, ": ", false};
+  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, option, form.mark, form.read);
+  if (is_python_call(word, form.function))
+    return calls_in(read_python_call(word, form.option, form.positional).dump(), option, form.mark, form.read);
+  if (word.find('(') != std::string_view::npos)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: \"{}\" is not a call of {}; allowed: the call with its tensors' sizes, as in "
+                    "{}(q[2, 8, 1024, 64], k[2, 8, 1024, 64], v[2, 8, 1024, 64], dtype=bfloat16), JSON, or a file",
+                    form.option, cut(given), form.function, form.function));
+  return calls_in(input_text(given), {input_name(given)}, form.mark, form.read);
 }
 
 }  // namespace
@@ -158,16 +191,16 @@ void check_graphs(const FrameworkCall& call, const JsonView& place) {
 }
 
 std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, "attnprobe-torch", read_torch_call);
+  return calls_in(text, {file_name}, torch_form().mark, torch_form().read);
 }
 std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, "attnprobe-jax", read_jax_call);
+  return calls_in(text, {file_name}, jax_form().mark, jax_form().read);
 }
-std::vector<FrameworkCall> load_torch_calls(const std::string& file_or_json) {
-  return load_calls(file_or_json, "--torch", "attnprobe-torch", read_torch_call);
+std::vector<FrameworkCall> load_torch_calls(const std::string& given) {
+  return load_calls(given, torch_form());
 }
-std::vector<FrameworkCall> load_jax_calls(const std::string& file_or_json) {
-  return load_calls(file_or_json, "--jax", "attnprobe-jax", read_jax_call);
+std::vector<FrameworkCall> load_jax_calls(const std::string& given) {
+  return load_calls(given, jax_form());
 }
 
 }  // namespace attnprobe::frameworks

@@ -32,8 +32,9 @@ struct FrameworkCall {
 std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name);
 std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name);
 
-/// The same of an option's value: JSON itself, or a file, which may be compressed (gzip, xz); "-" is standard input.
-std::vector<FrameworkCall> load_torch_calls(const std::string& file_or_json);
-std::vector<FrameworkCall> load_jax_calls(const std::string& file_or_json);
+/// The same of an option's value: the call itself (python_call.hpp), JSON, or a file, which may be compressed (gzip, xz); "-" is
+/// standard input.
+std::vector<FrameworkCall> load_torch_calls(const std::string& given);
+std::vector<FrameworkCall> load_jax_calls(const std::string& given);
 
 }  // namespace attnprobe::frameworks

@@ -1,0 +1,90 @@
+// --torch and --jax with the call itself.
+#include "frameworks/calls/python_call.hpp"
+#include "attention/fields.hpp"
+#include "base/error.hpp"
+#include "catch.hpp"
+#include "frameworks/calls/framework_calls.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::python_call_test {
+
+using namespace attnprobe::frameworks;
+
+namespace {
+
+// Whatever the order of its members.
+nlohmann::json unordered(const std::string& text) {
+  return nlohmann::json::parse(text);
+}
+
+nlohmann::json read(const std::string& text) {
+  return unordered(
+      read_python_call(text, "--torch", {"query", "key", "value", "attn_mask", "dropout_p", "is_causal"}).dump());
+}
+
+std::string refused(const std::string& text) {
+  try {
+    read(text);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("A call as source has it is the JSON of its arguments", "[calls]") {
+  CHECK(is_python_call("F.scaled_dot_product_attention (q)", "scaled_dot_product_attention"));
+  CHECK(is_python_call("out = torch.nn.functional.scaled_dot_product_attention(q)", "scaled_dot_product_attention"));
+  CHECK_FALSE(is_python_call("scaled_dot_product_attention.json", "scaled_dot_product_attention"));
+  CHECK_FALSE(is_python_call(R"({"query": "scaled_dot_product_attention("})", "scaled_dot_product_attention"));
+
+  CHECK(read("out = F.sdpa(q[2, 32, 4096, 128], k[2,8,4096,128], (2, 8, 4096, 128), None, 0.125, is_causal=True, "
+             "enable_gqa=True, scale=-1e-2, dtype=torch.bfloat16)") ==
+        unordered(
+            R"({"query": {"shape": [2, 32, 4096, 128]}, "key": {"shape": [2, 8, 4096, 128]}, "value": [2, 8, 4096, 128],
+          "dropout_p": 0.125, "is_causal": true, "enable_gqa": true, "scale": -0.01, "dtype": "bfloat16"})"));
+  CHECK(read("f(torch.randn(2, 4096, 32, 128, dtype=torch.half, device='cuda', requires_grad=True).transpose(1, 2))") ==
+        unordered(R"({"query": {"shape": [2, 32, 4096, 128], "strides": [16777216, 128, 4096, 1], "dtype": "half",
+          "device": "cuda", "requires_grad": true}})"));
+  CHECK(read("f(jax.random.normal(rng, (2, 1024, 8, 64), jnp.bfloat16))") ==
+        unordered(R"({"query": {"shape": [2, 1024, 8, 64], "dtype": "bfloat16"}})"));
+  CHECK(read("f(torch.full((2, 8, 16, 64), 0.5).cuda().to(torch.float16).requires_grad_())") ==
+        unordered(R"({"query": {"shape": [2, 8, 16, 64], "dtype": "float16", "requires_grad": true}})"));
+  CHECK(read("f(torch.zeros(size=[1, 2, 3, 8]).permute(0, 2, 1, 3).contiguous())") ==
+        unordered(R"({"query": {"shape": [1, 3, 2, 8]}})"));
+}
+
+TEST_CASE("What is wrong with such a call is said with its column", "[calls]") {
+  CHECK_THAT(refused("f(q)"), !ContainsSubstring("column"));  // a word; the reader of calls refuses it
+  CHECK_THAT(refused("f(q[b, 8, 16, 64])"), ContainsSubstring("whole numbers"));
+  CHECK_THAT(refused("f(2 * 3)"), ContainsSubstring("--torch: column 5: \"* 3)\": ',' or ')' is missing"));
+  CHECK_THAT(refused("f(q[1,2,3,4]"), ContainsSubstring("column 13"));
+  CHECK_THAT(refused("f(make(2, 3))"), ContainsSubstring("make makes no tensor that is known"));
+  CHECK_THAT(refused("f(q[1,2,3,4].view(2))"), ContainsSubstring("view() of a tensor is not known"));
+  CHECK_THAT(refused("f(q[1,2,3,4].transpose(1, 7))"), ContainsSubstring("the tensor has 4 axes"));
+  CHECK_THAT(refused("f(a[1], query=b[2])"), ContainsSubstring("query is given twice"));
+  CHECK_THAT(refused("f(1, 2, 3, 4, 5, 6, 7)"), ContainsSubstring("7 arguments without a name"));
+  CHECK_THAT(refused("f(" + std::string(40, '(')), ContainsSubstring("nested too deeply"));
+  CHECK_THAT(refused("f(q[1,2,3,4]) + 1"), ContainsSubstring("the call has ended"));
+}
+
+TEST_CASE("The call and its JSON are the same question", "[calls]") {
+  const auto by_call = load_torch_calls(
+      "F.scaled_dot_product_attention(q[2, 32, 512, 64], k[2, 32, 512, 64], v[2, 32, 512, 64], is_causal=True, dtype=torch.half)");
+  const auto by_json = load_torch_calls(
+      R"({"query": [2, 32, 512, 64], "key": [2, 32, 512, 64], "value": [2, 32, 512, 64], "is_causal": true, "dtype": "float16"})");
+  REQUIRE(by_call.size() == 1);
+  REQUIRE(by_call[0].graphs.size() == by_json[0].graphs.size());
+  CHECK(attention::to_json(by_call[0].graphs[0]) == attention::to_json(by_json[0].graphs[0]));
+  CHECK(by_call[0].keys == by_json[0].keys);
+  const auto jax = load_jax_calls(
+      "jax.nn.dot_product_attention(q[2, 512, 8, 64], k[2, 512, 8, 64], v[2, 512, 8, 64], dtype=jnp.bfloat16)");
+  REQUIRE(jax.size() == 1);
+  CHECK(jax[0].graphs[0].heads_q == 8);
+  const Run run = run_attnprobe("--torch 'F.softmax(x)' --target h100");
+  CHECK(run.exit_code == 2);
+  CHECK_THAT(run.err, ContainsSubstring("is not a call of scaled_dot_product_attention; allowed: "));
+}
+
+}  // namespace attnprobe::test::python_call_test
