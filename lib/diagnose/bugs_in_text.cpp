@@ -84,11 +84,12 @@ struct Fit {
   const rules::KnownBugRule* bug = nullptr;
   int64_t score = 0;
   std::vector<std::string> why;
+  int64_t features = 0;
 };
 
 std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text, const TextFacts& facts,
                           const std::vector<const Symptom*>& told, std::optional<bool> backward) {
-  Fit fit{&bug, 0, {}};
+  Fit fit{&bug, 0, {}, 0};
   const Symptom* shows = nullptr;
   for (const Symptom* symptom : told) {
     const bool by_words = has_words(bug.entry.what, *symptom->all.front());
@@ -106,6 +107,7 @@ std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text,
   for (const auto& demand : demands) {
     if (!has_words(text, *readings().features.at(demand))) return std::nullopt;
     fit.why.push_back(demand);
+    ++fit.features;
     fit.score += 2;
   }
   if (backward && bug.when.value("pass", Json()) == Json("bprop")) {
@@ -143,7 +145,7 @@ std::vector<BugInText> bugs_in_text(std::string_view text, const TextFacts& fact
   for (const Fit& fit : fits) {
     if (bugs.size() == most || fit.score + less_telling < fits.front().score) break;
     bugs.push_back({fit.bug->entry.id, fit.bug->entry.what, fit.bug->entry.advice, rules::versions_text(fit.bug->when),
-                    fit.bug->experiment, fmt::format("{}", fmt::join(fit.why, ", "))});
+                    fit.bug->experiment, fmt::format("{}", fmt::join(fit.why, ", ")), fit.features});
   }
   return bugs;
 }

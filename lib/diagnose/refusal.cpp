@@ -207,11 +207,12 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
   }
 }
 
-// Where only symptoms are told, and a bug shows in them, the step is to look for it.
+// Where only symptoms are told, or that a call failed, and a bug shows so, the step is to look for it.
 void name_bug(TextAnswer& answer) {
   if (answer.refusals.empty() || answer.bugs.empty() || answer.bugs.front().experiment.empty()) return;
   Refusal& first = answer.refusals.front();
-  if (first.kind == SentenceKind::refusal) return;
+  const bool may_be_it = first.layer == Layer::execution && answer.bugs.front().features > 0;
+  if (first.kind == SentenceKind::refusal && !may_be_it) return;
   first.help += (first.help.empty() ? "" : "; ") + first.next;
   first.next = fmt::format("attnprobe bugs run {} --target device:0 on that GPU shows whether it is there; {}",
                            answer.bugs.front().id, answer.bugs.front().advice);

@@ -112,18 +112,19 @@ struct NamedProgram {
 void add_programs(TextFacts& facts, std::string_view text) {
   static const NamedProgram programs[] = {
       {"Transformer Engine", "transformer_?engine|tex\\.fused_attn|\\bNVTE_"},
-      {"PyTorch",
-       "\\btorch[./]|\\bat::native|pytorch|scaled_dot_product_attention|SDPBackend|_(?:CUDNN|FLASH|EFFICIENT)_ATTENTION"},
       {"JAX", "\\bjax(?:lib)?[./]|\\bjnp\\."},
       {"XLA", "\\bxla/|external/xla|XlaRuntimeError"},
       {"TensorFlow", "\\btensorflow\\b"},
       {"Keras", "\\bkeras[./]"},
       {"ONNX Runtime", "onnxruntime"},
+      {"TensorRT-LLM", "tensorrt[_-]?llm|\\btrtllm\\b"},
       {"vLLM", "\\bvllm\\b"},
       {"SGLang", "\\bsglang\\b"},
       {"FlashInfer", "flashinfer"},
       {"diffusers", "\\bdiffusers[./]"},
       {"CUDA.jl", "CUDA\\.jl|CUDNNError|cuDNN\\.jl"},
+      {"PyTorch",
+       "\\btorch[./]|\\bat::native|pytorch|scaled_dot_product_attention|SDPBackend|_(?:CUDNN|FLASH|EFFICIENT)_ATTENTION"},
   };
   for (const NamedProgram& program : programs)
     if (RE2::PartialMatch(text, program.words)) add_fact(facts.programs, program.name);

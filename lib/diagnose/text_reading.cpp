@@ -20,7 +20,7 @@ using re2::StringPiece;
 constexpr size_t longest_message = 2000, longest_line_shown = 400;
 constexpr int64_t frames_above = 16;  // lines of a traceback that belong to its error
 // In so short a text one word of attention is enough for all of it.
-constexpr int64_t short_text = 14;
+constexpr size_t short_text = 14;
 constexpr size_t most_lines_of_one = 80;  // programs' lines meet in a longer text
 constexpr const char* by_rule = "by rule: attnprobe knows no such sentence, and read its words";
 
@@ -42,7 +42,7 @@ std::vector<Line> lines_of(std::string_view text) {
 const RE2& attention_words() {
   static const RE2 words(
       "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
-      "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|head_?dim\\b|head_?size|kv_?cache|"
+      "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|cudnn_att|cudnn_frontend|head_?dim\\b|head_?size|kv_?cache|"
       "_ATTN\\b",
       any_case());
   return words;
@@ -63,8 +63,9 @@ struct ErrorLine {
 };
 
 Form form_of(std::string_view line) {
-  static const RE2 exception("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]\\w*(?:Error|Exception|Failure)\\]?: ?\\S",
-                             exact_case());
+  static const RE2 exception(
+      "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)\\]?: ?\\S",
+      exact_case());
   static const RE2 warning("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]?\\w*[Ww]arning\\]?: ?\\S|\\bWARN(?:ING)?\\b",
                            exact_case());
   static const RE2 failure(
@@ -77,7 +78,7 @@ Form form_of(std::string_view line) {
       "(?:is|are|was) (?:not|only) (?:yet |currently |being )?(?:supported|implemented|available|compatible|enabled)|"
       "(?:does|do|did) ?(?:not|n't) (?:yet |currently )?(?:support|work|have)|only supports?\\b|unsupported|"
       "not supported|no such|can ?not be used|can't be used|cannot use|must (?:be|have|match)|should be in|expected\\b|"
-      "\\brequires?\\b|undefined symbol|out of (?:memory|resource)|not (?:been )?implemented|not installed|"
+      "\\brequires?\\b|\\brejects?\\b|undefined (?:symbol|reference)|out of (?:memory|resource)|not (?:been )?implemented|not installed|"
       "no operator found|\\bunable to\\b|could not|couldn't|falls? back|fallback",
       any_case());
   if (has_words(line, exception)) return Form::exception;
@@ -110,10 +111,20 @@ std::string_view frames_of(const std::vector<Line>& lines, size_t at) {
   return {begin, static_cast<size_t>(lines[at].text.data() - begin)};
 }
 
+// The one that is named first; of several at one place the most special.
 const NamedAttention* program_in(std::string_view text) {
-  for (const auto& program : readings().programs)
-    if (has_words(text, *program.words)) return &program;
-  return nullptr;
+  const NamedAttention* first = nullptr;
+  size_t place = text.size();
+  for (const auto& program : readings().programs) {
+    StringPiece found;
+    if (!program.words->Match(StringPiece(text.data(), text.size()), 0, text.size(), RE2::UNANCHORED, &found, 1))
+      continue;
+    const auto at = static_cast<size_t>(found.data() - text.data());
+    if (at >= place) continue;
+    place = at;
+    first = &program;
+  }
+  return first;
 }
 
 const NamedAttention* raised_by(const std::vector<Line>& lines, size_t at) {
@@ -134,11 +145,13 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   const std::string_view frames = frames_of(lines, at);
   const bool named = has_words(error.message, attention_words());
   const bool near = error.form >= Form::failure && has_words(frames, attention_words());
-  const bool whole = static_cast<int64_t>(lines.size()) <= short_text && has_words(text, attention_words());
+  const size_t reach = error.form >= Form::failure ? most_lines_of_one : short_text;
+  const bool whole = lines.size() <= reach && has_words(text, attention_words());
   if (!named && !near && !whole) return std::nullopt;
   error.line = lines[at].number;
   error.shown = std::string(lines[at].text.substr(0, longest_line_shown));
-  error.program = program_in(error.message);
+  error.program = program_in(lines[at].text);
+  if (error.program == nullptr) error.program = program_in(error.message);
   const bool in_message = error.program != nullptr;
   if (error.program == nullptr && near) error.program = program_in(frames);
   if (error.program == nullptr && (whole || (error.form >= Form::failure && lines.size() <= most_lines_of_one)))
@@ -146,6 +159,9 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (error.form == Form::exception) error.raised_by = raised_by(lines, at);
   for (const Matter& matter : readings().matters)
     if (has_words(error.message, *matter.words)) error.matters.push_back(&matter);
+  // The line itself tells more than those that go on with it.
+  std::stable_partition(error.matters.begin(), error.matters.end(),
+                        [&](const Matter* matter) { return has_words(lines[at].text, *matter->words); });
   error.score = 4 * static_cast<int64_t>(error.form) + (in_message ? 2 : 0) + (named ? 3 : 0) +
                 (error.matters.empty() ? -4 : 4) - (near || named ? 0 : 2);
   return error;
