@@ -11,7 +11,6 @@
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
 #include "diagnose/text_reading.hpp"
-#include "gpu/catalogue.hpp"
 #include "rules/bug_sightings.hpp"
 
 namespace attnprobe::diagnose {
@@ -46,21 +45,13 @@ bool may_go(const Json& when, std::optional<bool> backward) {
   return !(not_backward && *backward);
 }
 
-// The compute capabilities that the text names; none: any.
-std::vector<int> sms_of(const TextFacts& facts) {
-  std::vector<int> sms = facts.sms;
-  for (const auto& id : facts.gpus)
-    if (const gpu::Target* target = gpu::find(id)) sms.push_back(target->sm);
-  return sms;
-}
-
 bool may_apply(const Json& when, const TextFacts& facts) {
   std::vector<std::optional<CudnnVersion>> versions;
   for (const auto& text : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)
     if (const auto version = CudnnVersion::parse(text)) versions.emplace_back(version);
   if (versions.empty()) versions.emplace_back();
   std::vector<std::optional<int>> sms;
-  for (const int sm : sms_of(facts)) sms.emplace_back(sm);
+  for (const int sm : facts.all_sms()) sms.emplace_back(sm);
   if (sms.empty()) sms.emplace_back();
   for (const auto& version : versions)
     for (const auto& sm : sms)
@@ -114,7 +105,7 @@ std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text,
     fit.why.emplace_back(*backward ? "backward" : "forward");
     ++fit.score;
   }
-  if (bug.when.contains("sm") && !sms_of(facts).empty()) {
+  if (bug.when.contains("sm") && !facts.all_sms().empty()) {
     fit.why.emplace_back("the GPU");
     ++fit.score;
   }

@@ -207,6 +207,30 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
   }
 }
 
+// Causes that are another GPU's than those that the text names are none.
+void drop_other_gpus(std::vector<std::string>& causes, const TextFacts& facts) {
+  struct Family {
+    std::string_view name;
+    int min, below;
+  };
+  static constexpr Family families[] = {
+      {"Turing", 75, 80}, {"Ampere", 80, 89}, {"Ada", 89, 90}, {"Hopper", 90, 100}, {"Blackwell", 100, 130}};
+  const std::vector<int> sms = facts.all_sms();
+  if (sms.empty()) return;
+  const auto is_here = [&](const Family& family) {
+    return std::any_of(sms.begin(), sms.end(), [&](int sm) { return sm >= family.min && sm < family.below; });
+  };
+  std::erase_if(causes, [&](const std::string& cause) {
+    bool named = false, here = false;
+    for (const Family& family : families)
+      if (cause.find(" on " + std::string(family.name)) != std::string::npos) {
+        named = true;
+        here = here || is_here(family);
+      }
+    return named && !here;
+  });
+}
+
 // Where only symptoms are told, or that a call failed, and a bug shows so, the step is to look for it.
 void name_bug(TextAnswer& answer) {
   if (answer.refusals.empty() || answer.bugs.empty() || answer.bugs.front().experiment.empty()) return;
@@ -313,6 +337,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     refusal.help = with_ways(refusal.help, findings.facts.programs);
   }
   add_readings(answer.refusals, findings, options);
+  for (Refusal& refusal : answer.refusals) drop_other_gpus(refusal.causes, findings.facts);
   if (findings.facts.is_about_others())
     say_it_is_no_attention(answer.refusals, findings.facts.other_operations.front());
   for (const Refusal& refusal : answer.refusals)

@@ -189,6 +189,13 @@ void add_subject(TextFacts& facts, std::string_view text) {
 
 }  // namespace
 
+std::vector<int> TextFacts::all_sms() const {
+  std::vector<int> all = sms;
+  for (const auto& id : gpus)
+    if (const gpu::Target* target = gpu::find(id)) all.push_back(target->sm);
+  return all;
+}
+
 std::string TextFacts::target() const {
   if (const auto id = only(gpus)) return *id;
   if (gpus.empty())

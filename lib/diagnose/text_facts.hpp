@@ -31,6 +31,9 @@ struct TextFacts {
   /// Whether the text is about another operation: it names one, and attention nowhere.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
 
+  /// The compute capabilities of the GPUs that it names; none: it names none.
+  std::vector<int> all_sms() const;
+
   /// What to give --target; "" where the text names no GPU, or several.
   std::string target() const;
 };

@@ -139,6 +139,10 @@ TEST_CASE("What the text names goes into causes and commands", "[readings]") {
   CHECK_THAT(old_gpu.refusals.front().next, ContainsSubstring("--framework torch==2.10.0 --target t4"));
   const TextAnswer grouped = answer_to("SDPA falls back to MATH with enable_gqa=True");
   CHECK_THAT(grouped.refusals.front().causes.at(0), ContainsSubstring("enable_gqa"));
+  // A cause of another GPU's is none.
+  const std::string told = "cuDNN SDPA attention backward gives NaN gradients on ";
+  CHECK(Json(answer_to(told + "B300").refusals.front().causes).dump().find("Hopper") == std::string::npos);
+  CHECK(Json(answer_to(told + "H100").refusals.front().causes).dump().find("Hopper") != std::string::npos);
   // What is demanded is not what there is.
   const TextAnswer demanded =
       answer_to("RuntimeError: FlashAttention backward for head dim > 64 requires A100 or H100 GPUs");
