@@ -23,7 +23,9 @@ void add_demands(const Json& when, std::set<std::string>& demands) {
       for (const Json& part : value) add_demands(part, demands);
       continue;
     }
-    const bool is_denied = value.is_boolean() ? !value.get<bool>() : value.is_object() && value.contains("not");
+    const bool is_denied = value.is_boolean()
+                               ? !value.get<bool>()
+                               : value.is_object() && (value.contains("not") || value.value("set", true) == false);
     if (!is_denied && readings().features.count(key) > 0) demands.insert(key);
     if ((key == "seqlen_q" || key == "decode") && value == Json(1)) demands.insert("decode");
   }
@@ -49,7 +51,10 @@ bool may_apply(const Json& when, const TextFacts& facts) {
   std::vector<std::optional<CudnnVersion>> versions;
   for (const auto& text : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)
     if (const auto version = CudnnVersion::parse(text)) versions.emplace_back(version);
-  if (versions.empty()) versions.emplace_back();
+  // Where the text says nothing, those that people have now.
+  if (versions.empty())
+    versions = {CudnnVersion(9, 10, 0), CudnnVersion(9, 14, 0), CudnnVersion(9, 19, 0), CudnnVersion(9, 24, 0),
+                CudnnVersion(9, 28, 0)};
   std::vector<std::optional<int>> sms;
   for (const int sm : facts.all_sms()) sms.emplace_back(sm);
   if (sms.empty()) sms.emplace_back();
@@ -123,9 +128,9 @@ std::vector<BugInText> bugs_in_text(std::string_view text, const TextFacts& fact
   static const RE2 cudnn("cudnn", any_case());
   std::vector<BugInText> bugs;
   if (!has_words(text, cudnn)) return bugs;
-  std::vector<const Symptom*> told;
-  for (const Symptom* symptom : symptoms_in(text))
-    if (!symptom->effects.empty()) told.push_back(symptom);
+  std::vector<const Symptom*> told = symptoms_in(text);
+  if (!told.empty() && told.front()->effects.empty()) return bugs;  // the text is about something else
+  std::erase_if(told, [](const Symptom* symptom) { return symptom->effects.empty(); });
   if (told.empty()) return bugs;
   const auto backward = is_backward(text);
   std::vector<Fit> fits;

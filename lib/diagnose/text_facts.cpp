@@ -176,6 +176,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
   static const NamedProgram operations[] = {
       {"a convolution", "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd"},
       {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
+      {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
   };

@@ -294,11 +294,21 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
 
 }  // namespace
 
+// What is told in passing is not what the text is about.
+std::vector<Told> most_told(std::string_view text) {
+  std::vector<Told> told = all_told(text);
+  if (told.empty()) return told;
+  const int64_t enough = (told.front().score + 1) / 2;
+  const bool is_question = told.front().symptom->is_question;
+  std::erase_if(told, [&](const Told& one) { return one.score < enough || one.symptom->is_question != is_question; });
+  return told;
+}
+
 std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   std::vector<Refusal> read;
   const std::vector<Line> lines = lines_of(text);
   const auto error = most_telling_error(text, lines);
-  for (const Told& told : all_told(text)) read.push_back(refusal_of(*told.symptom, text, told.at, facts));
+  for (const Told& told : most_told(text)) read.push_back(refusal_of(*told.symptom, text, told.at, facts));
   if (!error) return read;
   // An exception says more than who tells of it; a demand in passing says less.
   const bool leads = !error->matters.empty() && error->form >= Form::failure;
@@ -317,7 +327,7 @@ std::optional<Refusal> read_exception(std::string_view text, const TextFacts& fa
 
 std::vector<const Symptom*> symptoms_in(std::string_view text) {
   std::vector<const Symptom*> symptoms;
-  for (const Told& told : all_told(text)) symptoms.push_back(told.symptom);
+  for (const Told& told : most_told(text)) symptoms.push_back(told.symptom);
   return symptoms;
 }
 
