@@ -20,9 +20,14 @@ inline RE2::Options any_case() {
   return options;
 }
 
+/// As RE2 takes texts: in newer releases that is Abseil's type, which is not std::string_view everywhere (Debian 13).
+inline re2::StringPiece piece(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
 /// Whether they stand anywhere in the text.
 inline bool has_words(std::string_view text, const RE2& words) {
-  return RE2::PartialMatch(re2::StringPiece(text.data(), text.size()), words);
+  return RE2::PartialMatch(piece(text), words);
 }
 
 }  // namespace attnprobe::diagnose

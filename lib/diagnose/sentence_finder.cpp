@@ -89,7 +89,7 @@ class Patterns {
   std::vector<int> possible(std::string_view text) const {
     std::vector<int> atoms, patterns;
     RE2::Set::ErrorInfo error{RE2::Set::kNoError};
-    if (!literals_.Match(text, &atoms, &error) && error.kind != RE2::Set::kNoError) {
+    if (!literals_.Match(piece(text), &atoms, &error) && error.kind != RE2::Set::kNoError) {
       for (size_t i = 0; i < wanted_.size(); ++i) patterns.push_back(static_cast<int>(i));
       return patterns;
     }
@@ -134,7 +134,7 @@ bool is_line_of_log(std::string_view line) {
     return options;
   }());
   if (line.find("; Reason: ") != std::string_view::npos) return true;
-  return line.find("! ") != std::string_view::npos && RE2::PartialMatch(line.substr(0, 200), marker);
+  return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
 }
 
 // The reason that a line holds, as cuDNN's log or a program that hands it on writes it.

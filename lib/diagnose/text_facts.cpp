@@ -34,7 +34,7 @@ void each_match(const RE2& pattern, std::string_view text, Take&& take) {
   const int groups = std::min(pattern.NumberOfCapturingGroups(), 2);
   re2::StringPiece found[3];
   size_t at = 0;
-  while (at < text.size() && pattern.Match(text, at, text.size(), RE2::UNANCHORED, found, groups + 1)) {
+  while (at < text.size() && pattern.Match(piece(text), at, text.size(), RE2::UNANCHORED, found, groups + 1)) {
     const auto begin = static_cast<size_t>(found[0].data() - text.data());
     const std::string first(found[1].data(), found[1].size());
     const std::string second = groups > 1 ? std::string(found[2].data(), found[2].size()) : std::string();
@@ -127,7 +127,7 @@ void add_programs(TextFacts& facts, std::string_view text) {
        "\\btorch[./]|\\bat::native|pytorch|scaled_dot_product_attention|SDPBackend|_(?:CUDNN|FLASH|EFFICIENT)_ATTENTION"},
   };
   for (const NamedProgram& program : programs)
-    if (RE2::PartialMatch(text, program.words)) add_fact(facts.programs, program.name);
+    if (has_words(text, program.words)) add_fact(facts.programs, program.name);
 }
 
 void add_versions(TextFacts& facts, std::string_view text) {
@@ -172,7 +172,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
       "attention|\\battn|_attn|sdpa|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
       any_case());
-  facts.speaks_of_attention = facts.speaks_of_attention || RE2::PartialMatch(text, attention);
+  facts.speaks_of_attention = facts.speaks_of_attention || has_words(text, attention);
   static const NamedProgram operations[] = {
       {"a convolution", "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd"},
       {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
@@ -181,11 +181,11 @@ void add_subject(TextFacts& facts, std::string_view text) {
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
   };
   for (const NamedProgram& operation : operations)
-    if (RE2::PartialMatch(text, operation.words)) add_fact(facts.other_operations, operation.name);
+    if (has_words(text, operation.words)) add_fact(facts.other_operations, operation.name);
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| )");
-  facts.has_frames = facts.has_frames || RE2::PartialMatch(text, frames);
-  facts.has_error = facts.has_error || RE2::PartialMatch(text, errors);
+  facts.has_frames = facts.has_frames || has_words(text, frames);
+  facts.has_error = facts.has_error || has_words(text, errors);
 }
 
 }  // namespace

@@ -117,8 +117,7 @@ const NamedAttention* program_in(std::string_view text) {
   size_t place = text.size();
   for (const auto& program : readings().programs) {
     StringPiece found;
-    if (!program.words->Match(StringPiece(text.data(), text.size()), 0, text.size(), RE2::UNANCHORED, &found, 1))
-      continue;
+    if (!program.words->Match(piece(text), 0, text.size(), RE2::UNANCHORED, &found, 1)) continue;
     const auto at = static_cast<size_t>(found.data() - text.data());
     if (at >= place) continue;
     place = at;
@@ -214,9 +213,8 @@ std::vector<size_t> places_of(std::string_view text, const RE2& words) {
   constexpr size_t most = 256;
   std::vector<size_t> places;
   StringPiece found;
-  for (size_t at = 0;
-       at < text.size() && places.size() < most &&
-       words.Match(StringPiece(text.data(), text.size()), at, text.size(), RE2::UNANCHORED, &found, 1);) {
+  for (size_t at = 0; at < text.size() && places.size() < most &&
+                      words.Match(piece(text), at, text.size(), RE2::UNANCHORED, &found, 1);) {
     const auto place = static_cast<size_t>(found.data() - text.data());
     places.push_back(place);
     at = place + std::max<size_t>(found.size(), 1);

@@ -141,7 +141,7 @@ TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it 
   const std::string config = programs.path("c.json");
   std::ofstream(config)
       << R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 128, "head_dim": 192, "pass": "bprop"}])";
-  const std::string program = fmt::format("{} --target a100 {} {} {}", ATTNPROBE_TEST_LOG_WRITER, cudnn_path(),
+  const std::string program = fmt::format("{} --target a100 --plans {} {} {}", ATTNPROBE_TEST_LOG_WRITER, cudnn_path(),
                                           programs.path("out.jsonl"), config);
   const Run run = run_attnprobe(traced("--format json --report " + report, program));
   INFO(run.err);
