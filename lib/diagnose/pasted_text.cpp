@@ -113,7 +113,8 @@ std::string plain_line(std::string_view line) {
   std::string plain = without_decoration(line);
   re2::StringPiece found;
   if (!prefix().Match(plain, 0, plain.size(), RE2::ANCHOR_START, &found, 1)) return plain;
-  const bool is_framed = found.find('|') != re2::StringPiece::npos && plain.ends_with(" |");
+  const bool is_framed =
+      std::string_view(found.data(), found.size()).find('|') != std::string_view::npos && plain.ends_with(" |");
   plain.erase(0, found.size());
   if (is_framed) plain.erase(plain.size() - std::min<size_t>(2, plain.size()));
   return plain;
