@@ -80,12 +80,12 @@ struct Fit {
   const rules::KnownBugRule* bug = nullptr;
   int64_t score = 0;
   std::vector<std::string> why;
-  int64_t features = 0;
+  bool by_words = false;  // the symptom's own words stand in the bug's text
 };
 
 std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text, const TextFacts& facts,
                           const std::vector<const Symptom*>& told, std::optional<bool> backward) {
-  Fit fit{&bug, 0, {}, 0};
+  Fit fit{&bug, 0, {}, false};
   const Symptom* shows = nullptr;
   for (const Symptom* symptom : told) {
     const bool by_words = has_words(bug.entry.what, *symptom->all.front());
@@ -94,6 +94,7 @@ std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text,
     if (score <= fit.score) continue;
     shows = symptom;
     fit.score = score;
+    fit.by_words = by_words;
   }
   if (shows == nullptr || is_legacy(bug.when) || !may_go(bug.when, backward) || !may_apply(bug.when, facts))
     return std::nullopt;
@@ -103,7 +104,6 @@ std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text,
   for (const auto& demand : demands) {
     if (!has_words(text, *readings().features.at(demand))) return std::nullopt;
     fit.why.push_back(demand);
-    ++fit.features;
     fit.score += 2;
   }
   if (backward && bug.when.value("pass", Json()) == Json("bprop")) {
@@ -124,7 +124,7 @@ std::optional<Fit> fit_of(const rules::KnownBugRule& bug, std::string_view text,
 }  // namespace
 
 std::vector<BugInText> bugs_in_text(std::string_view text, const TextFacts& facts, size_t most) {
-  constexpr int64_t least_score = 4, less_telling = 2;
+  constexpr int64_t least_score = 4, strong_score = 5, less_telling = 2;
   static const RE2 cudnn("cudnn", any_case());
   std::vector<BugInText> bugs;
   if (!has_words(text, cudnn)) return bugs;
@@ -141,7 +141,8 @@ std::vector<BugInText> bugs_in_text(std::string_view text, const TextFacts& fact
   for (const Fit& fit : fits) {
     if (bugs.size() == most || fit.score + less_telling < fits.front().score) break;
     bugs.push_back({fit.bug->entry.id, fit.bug->entry.what, fit.bug->entry.advice, rules::versions_text(fit.bug->when),
-                    fit.bug->experiment, fmt::format("{}", fmt::join(fit.why, ", ")), fit.features});
+                    fit.bug->experiment, fmt::format("{}", fmt::join(fit.why, ", ")),
+                    fit.by_words && fit.score >= strong_score});
   }
   return bugs;
 }

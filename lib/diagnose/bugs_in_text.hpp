@@ -1,7 +1,6 @@
 // Known bugs of cuDNN that a text may be about: by GPU, cuDNN, direction, features and what was seen.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,9 +17,9 @@ struct BugInText {
   std::string versions;    ///< of cuDNN that have it, in words
   std::string experiment;  ///< options of attnprobe that show it; "" where there is none
   std::string why;         ///< what of the text it fits: "nan, backward, the GPU"
-  int64_t features = 0;    ///< how many features that it needs the text names
+  bool is_strong = false;  ///< what was seen is told in its words, and a feature, the direction and the GPU fit
 };
-ATTNPROBE_JSON(BugInText, id, what, advice, versions, experiment, why, features)
+ATTNPROBE_JSON(BugInText, id, what, advice, versions, experiment, why, is_strong)
 
 /// The most fitting, at most `most`; none where the text does not name cuDNN, or tells of nothing that a bug does. `text`: as
 /// read_words() takes it.

@@ -57,11 +57,14 @@ Symptom read_symptom(const JsonView& place) {
   symptom.means = entry.take("means").text();
   for (const JsonView& cause : entry.take("causes").elements()) {
     if (cause.json().is_string()) {
-      symptom.causes.push_back({cause.text(), nullptr});
+      symptom.causes.push_back({cause.text(), nullptr, nullptr});
       continue;
     }
     JsonObject conditional(cause);
-    symptom.causes.push_back({conditional.take("text").text(), words_at(conditional.take("if"))});
+    Symptom::Cause& added = symptom.causes.emplace_back();
+    added.text = conditional.take("text").text();
+    if (const auto when = conditional.find("if")) added.when = words_at(*when);
+    if (const auto only = conditional.find("only")) added.only = words_at(*only);
     conditional.finish();
   }
   symptom.next = entry.take("next").text();

@@ -49,6 +49,7 @@ struct Symptom {
   struct Cause {
     std::string text;
     Words when;  ///< that make it likelier; none: nothing does
+    Words only;  ///< without which it is none; none: it always may be
   };
   std::vector<Cause> causes;  ///< the likeliest first, where the text tells nothing of them
 };

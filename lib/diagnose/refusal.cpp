@@ -233,10 +233,11 @@ void drop_other_gpus(std::vector<std::string>& causes, const TextFacts& facts) {
 
 // Where only symptoms are told, or that a call failed, and a bug shows so, the step is to look for it.
 void name_bug(TextAnswer& answer) {
-  if (answer.refusals.empty() || answer.bugs.empty() || answer.bugs.front().experiment.empty()) return;
+  if (answer.refusals.empty() || answer.bugs.empty() || !answer.bugs.front().is_strong ||
+      answer.bugs.front().experiment.empty())
+    return;
   Refusal& first = answer.refusals.front();
-  const bool may_be_it = first.layer == Layer::execution && answer.bugs.front().features > 0;
-  if (first.kind == SentenceKind::refusal && !may_be_it) return;
+  if (first.kind == SentenceKind::refusal && first.layer != Layer::execution) return;
   first.help += (first.help.empty() ? "" : "; ") + first.next;
   first.next = fmt::format("attnprobe bugs run {} --target device:0 on that GPU shows whether it is there; {}",
                            answer.bugs.front().id, answer.bugs.front().advice);

@@ -62,7 +62,17 @@ struct ErrorLine {
   int64_t score = 0;
 };
 
+// A line of a program or of a diff: what stands in it was not said, but may be.
+bool is_source(std::string_view line) {
+  static const RE2 source(
+      "^(?:[+-] |[+-]\\s*(?:if|raise|return|def|self)\\b|\\s*raise \\w|\\s*(?:def|if|elif|return|assert) .*:?$)|"
+      "\\b(?:logging|logger|warnings|log)\\.\\w+\\(|\\bTORCH_(?:WARN|CHECK)\\w*\\(|std::cout",
+      exact_case());
+  return has_words(line, source);
+}
+
 Form form_of(std::string_view line) {
+  if (is_source(line)) return Form::none;
   static const RE2 exception(
       "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)\\]?: ?\\S",
       exact_case());
@@ -102,6 +112,16 @@ std::string message_at(const std::vector<Line>& lines, size_t at) {
     message += "\n" + std::string(next);
   }
   return message.substr(0, longest_message);
+}
+
+// Of an error's lines the first, and those that demand something: not dumps of arguments.
+std::string demanding_lines(const std::string& message) {
+  std::string said;
+  for (const Line& line : lines_of(message))
+    if (line.number == 1 || form_of(line.text) != Form::none || line.text.find("upported") != std::string_view::npos ||
+        line.text.find("Required: ") != std::string_view::npos)
+      said += std::string(line.text) + "\n";
+  return said;
 }
 
 // What stands above it in its traceback.
@@ -156,8 +176,9 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (error.program == nullptr && (whole || (error.form >= Form::failure && lines.size() <= most_lines_of_one)))
     error.program = program_in(text);
   if (error.form == Form::exception) error.raised_by = raised_by(lines, at);
+  const std::string said = demanding_lines(error.message);
   for (const Matter& matter : readings().matters)
-    if (has_words(error.message, *matter.words)) error.matters.push_back(&matter);
+    if (has_words(said, *matter.words)) error.matters.push_back(&matter);
   // The line itself tells more than those that go on with it.
   std::stable_partition(error.matters.begin(), error.matters.end(),
                         [&](const Matter* matter) { return has_words(lines[at].text, *matter->words); });
@@ -180,14 +201,18 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
   refusal.headline = fmt::format("{} {}{}, by its own words", speaker != nullptr ? speaker->name : "A program",
                                  error.form == Form::warning ? "warns" : "refuses or fails",
                                  is_about ? " over " + error.program->name : std::string());
+  static const RE2 goes_on("using .{1,40} instead|fall(?:s|ing)? ?back (?:to|on)|\\binstead\\.?$", any_case());
+  const std::string went_on =
+      has_words(error.message, goes_on) ? " It goes on with another attention: nothing else is broken." : "";
   const std::string apart = error.program != nullptr && error.program->apart ? " cuDNN has no part in it." : "";
   if (error.matters.empty()) {
     refusal.id = "reading";
-    refusal.means = "attnprobe does not know this sentence, and its words do not say what it is about." + apart;
+    refusal.means =
+        "attnprobe does not know this sentence, and its words do not say what it is about." + apart + went_on;
   } else {
     refusal.id = "reading-" + error.matters.front()->id;
-    refusal.means = fmt::format("Its words are about {}.{} (Read by rule: attnprobe has no entry for this sentence.)",
-                                error.matters.front()->what, apart);
+    refusal.means = fmt::format("Its words are about {}.{}{} (Read by rule: attnprobe has no entry for this sentence.)",
+                                error.matters.front()->what, apart, went_on);
     for (size_t i = 1; i < error.matters.size() && i < most_matters; ++i)
       refusal.causes.push_back(fmt::format("it also speaks of {}: {}", error.matters[i]->what, error.matters[i]->step));
     refusal.next = with_ways(error.matters.front()->step, facts.programs);
@@ -283,7 +308,8 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
   refusal.means = symptom.means;
   for (const bool likelier : {true, false})
     for (const auto& cause : symptom.causes)
-      if ((cause.when && has_words(text, *cause.when)) == likelier) refusal.causes.push_back(cause.text);
+      if ((cause.when && has_words(text, *cause.when)) == likelier && (!cause.only || has_words(text, *cause.only)))
+        refusal.causes.push_back(cause.text);
   refusal.next = with_ways(symptom.next, facts.programs);
   refusal.help = with_ways(symptom.also, facts.programs);
   refusal.source = by_rule;
