@@ -47,7 +47,7 @@ std::string seen_text(const std::string& bug) {
   }
   std::vector<std::string> texts;
   texts.reserve(gpus_of.size());
-  for (const auto& [seen, gpus] : gpus_of) texts.push_back(gpus + ": " + seen);
+  for (const auto& [seen, gpus] : gpus_of) texts.push_back(fmt::format("{}: {}", gpus, seen));
   return fmt::format("{}", fmt::join(texts, " | "));
 }
 
