@@ -146,6 +146,12 @@ class Others(unittest.TestCase):
         with self.assertRaisesRegex(attnprobe.UsageError, "nothing known"):
             attnprobe.explain("the weather is fine")
 
+    def test_explain_what_is_told(self):
+        told = attnprobe.explain("cuDNN backward returns NaN in grad_q on H100, torch 2.11")
+        self.assertEqual((told.refusals[0].id, told.refusals[0].kind), ("told-nan", "reading"))
+        self.assertEqual(told.bugs[0].id, "bprop_negative_lse_hopper")
+        self.assertIn("may be the known bug bprop_negative_lse_hopper (from 9.19.0 before 9.26.0)", str(told))
+
     def test_explain_an_exception(self):
         try:
             try:

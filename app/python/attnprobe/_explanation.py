@@ -31,9 +31,27 @@ class Refusal(Document):
     next: str = ""
     versions: str = ""
     source: str = ""
-    #: "refusal", "general" or "note"
+    #: "refusal", "general", "note", or "reading" of words that no sentence of attnprobe's knows
     kind: str = ""
     in_log: bool = False
+
+
+@dataclass(frozen=True)
+class BugInText(Document):
+    """A known bug of cuDNN that fits what a text tells; that it is this one is not proved."""
+
+    id: str = ""
+    what: str = ""
+    advice: str = ""
+    versions: str = ""
+    #: options of ``attnprobe`` that show it
+    experiment: str = ""
+    #: what of the text it fits
+    why: str = ""
+    is_strong: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.versions}): {self.what} {self.advice}"
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,8 @@ class Explanation(Document):
     frontend_refusals: Tuple[Mapping[str, Any], ...] = ()
     #: programs that handed the call on
     callers: Tuple[Any, ...] = ()
+    #: known bugs of cuDNN that it may be about
+    bugs: Tuple[BugInText, ...] = ()
     #: what else the text tells
     told: Tuple[Any, ...] = ()
     problems: Tuple[str, ...] = ()
@@ -92,6 +112,7 @@ class Explanation(Document):
             lines += [f"  likely: {cause}" for cause in refusal.causes]
             if refusal.help:
                 lines.append(f"  what else helps: {refusal.help}")
+        lines += [f"may be the known bug {bug}" for bug in self.bugs]
         lines += [f"graph {graph.number}: {graph}" for graph in self.graphs]
         if self.next:
             lines.append(f"next: {self.next}")
