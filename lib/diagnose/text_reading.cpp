@@ -291,6 +291,16 @@ std::vector<Told> all_told(std::string_view text) {
   return all;
 }
 
+// What is told in passing is not what the text is about.
+std::vector<Told> most_told(std::string_view text) {
+  std::vector<Told> told = all_told(text);
+  if (told.empty()) return told;
+  const int64_t enough = (told.front().score + 1) / 2;
+  const bool is_question = told.front().symptom->is_question;
+  std::erase_if(told, [&](const Told& one) { return one.score < enough || one.symptom->is_question != is_question; });
+  return told;
+}
+
 Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, const TextFacts& facts) {
   const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
   const size_t end = std::min(text.find('\n', at), text.size());
@@ -317,16 +327,6 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
 }
 
 }  // namespace
-
-// What is told in passing is not what the text is about.
-std::vector<Told> most_told(std::string_view text) {
-  std::vector<Told> told = all_told(text);
-  if (told.empty()) return told;
-  const int64_t enough = (told.front().score + 1) / 2;
-  const bool is_question = told.front().symptom->is_question;
-  std::erase_if(told, [&](const Told& one) { return one.score < enough || one.symptom->is_question != is_question; });
-  return told;
-}
 
 std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   std::vector<Refusal> read;

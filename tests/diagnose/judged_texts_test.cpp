@@ -15,12 +15,6 @@ using namespace attnprobe::diagnose;
 
 namespace {
 
-TextAnswer answer_to(const std::string& text) {
-  SentenceFinder finder;
-  finder.feed(text);
-  return answer_of(finder.finish(), false);
-}
-
 bool tells(const TextAnswer& answer, const std::string& words) {
   return std::any_of(answer.told.begin(), answer.told.end(),
                      [&](const std::string& fact) { return fact.find(words) != std::string::npos; });

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "answer_to_text.hpp"
 #include "base/json.hpp"
 #include "catch.hpp"
 #include "diagnose/readings.hpp"
@@ -14,12 +15,6 @@ namespace attnprobe::test::readings_test {
 using namespace attnprobe::diagnose;
 
 namespace {
-
-TextAnswer answer_to(const std::string& text) {
-  SentenceFinder finder;
-  finder.feed(text);
-  return answer_of(finder.finish(), false);
-}
 
 struct Read {
   const char* text;

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "answer_to_text.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
@@ -18,12 +19,6 @@ namespace attnprobe::test::sentences_test {
 using namespace attnprobe::diagnose;
 
 namespace {
-
-TextAnswer answer_to(const std::string& text) {
-  SentenceFinder finder;
-  finder.feed(text);
-  return answer_of(finder.finish(), false);
-}
 
 std::string small(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
