@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string>
 
+#include "answer_to_text.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
 #include "diagnose/refusal.hpp"
