@@ -14,10 +14,10 @@ std::vector<CUgraphNode> nodes_of(CUgraph graph) {
   return nodes;
 }
 
-bool is_kernel(CUgraphNode node) {
+CUgraphNodeType type_of(CUgraphNode node) {
   CUgraphNodeType type{};
   cuda_api().check(cuda_api().cuGraphNodeGetType(node, &type), "cuGraphNodeGetType");
-  return type == CU_GRAPH_NODE_TYPE_KERNEL;
+  return type;
 }
 
 // Whatever the driver does not tell is left out.
@@ -51,8 +51,14 @@ CapturedPlan::CapturedPlan(const CudaDevice& device, const Execute& execute) : s
     failure = "cuGraphInstantiate failed";
   if (!failure.empty()) throw Error(ErrorKind::cudnn, "the plan cannot be captured: " + failure);
   executable_ = CudaGraphExec(executable);
-  for (const CUgraphNode node : nodes_of(captured))
-    if (is_kernel(node)) kernels_.push_back(node);
+  const std::vector<CUgraphNode> nodes = nodes_of(captured);
+  begins_with_memset_ = !nodes.empty() && type_of(nodes.front()) == CU_GRAPH_NODE_TYPE_MEMSET;
+  for (const CUgraphNode node : nodes)
+    if (type_of(node) == CU_GRAPH_NODE_TYPE_KERNEL) kernels_.push_back(node);
+}
+
+bool CapturedPlan::begins_with_memset() const {
+  return begins_with_memset_;
 }
 
 std::vector<probe::KernelLaunch> CapturedPlan::launches() const {

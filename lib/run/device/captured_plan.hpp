@@ -18,6 +18,9 @@ class CapturedPlan {
   /// Of its kernel nodes, in the order in which CUDA lists them. Copies and fills beside them are not kernels.
   std::vector<probe::KernelLaunch> launches() const;
 
+  /// Whether its first node, in that order, clears memory.
+  bool begins_with_memset() const;
+
   /// Queues the whole of it. Throws Error(cuda).
   void replay() const;
   /// Queues the first so many kernels of launches(), and what is not a kernel. Throws Error(cuda).
@@ -28,6 +31,7 @@ class CapturedPlan {
   CudaGraph graph_;
   CudaGraphExec executable_;
   std::vector<CUgraphNode> kernels_;
+  bool begins_with_memset_ = false;
 };
 
 }  // namespace attnprobe::run
