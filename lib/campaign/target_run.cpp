@@ -349,6 +349,12 @@ worker::PlanWork TargetRun::plan_work(Result& result) {
   return work;
 }
 
+void TargetRun::prepare_gpu() try {
+  const worker::GpuTurns::Held building = share_.gpu != nullptr ? share_.gpu->build() : worker::GpuTurns::Held();
+  start()->prepare();
+} catch (const std::exception&) {
+}
+
 void TargetRun::run_plans(Result& result) {
   run::RunOptions options = options_.run;
   const auto& spec = result.config.spec;

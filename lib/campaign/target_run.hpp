@@ -31,6 +31,10 @@ class TargetRun {
   /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.
   Result run(const Question& question, const Question* next = nullptr);
 
+  /// What running plans needs once for a GPU of this kind and takes seconds: attnprobe's kernels, compiled by a process of
+  /// its own and left in the cache. Tells nobody what goes wrong: who runs plans meets it again.
+  void prepare_gpu();
+
   /// The cuDNN that answers; none before the first answer.
   const std::optional<cudnn::LibraryInfo>& library() const { return library_; }
 

@@ -4,7 +4,7 @@ namespace attnprobe::worker {
 
 GpuTurns::Held GpuTurns::build() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !quiet_ && waiting_for_quiet_ == 0; });
+  changed_.wait(lock, [&] { return !quiet_ && waiting_for_quiet_ == 0 && building_ < most_building_; });
   ++building_;
   return {*this, false};
 }

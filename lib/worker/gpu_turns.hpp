@@ -2,6 +2,8 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -9,6 +11,9 @@ namespace attnprobe::worker {
 
 class GpuTurns {
  public:
+  /// So many plans are built at a time.
+  explicit GpuTurns(size_t most_building = std::numeric_limits<size_t>::max()) : most_building_(most_building) {}
+
   /// Given back by its destructor. A default one holds nothing.
   class Held {
    public:
@@ -27,7 +32,7 @@ class GpuTurns {
     bool is_turn_ = false;
   };
 
-  /// To build one plan. Waits while somebody has a quiet turn, or waits for one.
+  /// To build one plan. Waits while as many are built as may be, and while somebody has a quiet turn, or waits for one.
   Held build();
   /// To run plans: the GPU's memory and time are one worker's. `quiet`: times are taken, and nobody builds meanwhile. A
   /// plan that is loaded beside them makes single samples of short kernels twice as long (measured on an H200: noise of
@@ -39,6 +44,7 @@ class GpuTurns {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  const size_t most_building_;
   size_t building_ = 0, waiting_for_quiet_ = 0;
   bool taken_ = false, quiet_ = false;
 };

@@ -46,9 +46,13 @@ void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph
   }
 }
 
+bool is_to_run(const EngineConfigFindings& config) {
+  return !config.plan || probe::is_built(config);
+}
+
 void run(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
          const run::RunOptions& options) {
-  if (config.plan && !probe::is_built(config)) return;  // a builder was told why
+  if (!is_to_run(config)) return;  // a builder was told why
   if (!client) client = work.start();
   try {
     run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
@@ -169,11 +173,11 @@ void run_plans(const PlanWork& work, const run::RunOptions& options) {
   work.findings.plans_built = work.findings.plans_run = true;
   std::vector<EngineConfigFindings*> waiting;
   for (auto& config : work.findings.engine_configs)
-    if (config.check.supported && !config.left_out && !config.run && (!config.plan || probe::is_built(config)))
-      waiting.push_back(&config);
+    if (config.check.supported && !config.left_out && !config.run && is_to_run(config)) waiting.push_back(&config);
   Builders builders(work, waiting.size());
   const auto builder_of = builders.build_all(waiting, json, true);
-  if (work.stop()) return;
+  // Where cuDNN builds none of them, there is no turn to wait for.
+  if (work.stop() || std::none_of(waiting.begin(), waiting.end(), [](const auto* c) { return is_to_run(*c); })) return;
   builders.prepare();
   const bool quiet = options.timing != run::Timing::none;
   const GpuTurns::Held turn = work.gpu != nullptr ? work.gpu->turn(quiet) : GpuTurns::Held();

@@ -55,4 +55,14 @@ TEST_CASE("a timed turn waits for what is being built, and nothing more is built
   CHECK(build.had());
 }
 
+TEST_CASE("no more plans are built at a time than may be, however many want to", "[run]") {
+  GpuTurns turns(2);
+  auto first = std::optional(turns.build());
+  const auto second = turns.build();
+  Attempt third([&] { turns.build(); });
+  CHECK_FALSE(third.had());
+  first.reset();
+  CHECK(third.had());
+}
+
 }  // namespace attnprobe::test::gpu_turns_test

@@ -145,9 +145,16 @@ std::vector<char> compile_kernels(int sm) {
   const auto destroy = [&](nvrtcProgram* p) { api.destroy(p); };
   const std::unique_ptr<nvrtcProgram, decltype(destroy)> owner(&program, destroy);
   const auto words = options_for(sm);
-  std::array<const char*, words.size()> options{};
+  std::vector<const char*> options(words.size());
   std::transform(words.begin(), words.end(), options.begin(), [](const std::string& word) { return word.c_str(); });
-  if (api.compile(program, static_cast<int>(options.size()), options.data()) != NVRTC_SUCCESS) {
+  // By as many threads as there are cores: 2.2 instead of 3.3 s on two. An older NVRTC does not know the option.
+  options.push_back("--split-compile=0");
+  nvrtcResult result = api.compile(program, static_cast<int>(options.size()), options.data());
+  if (result == NVRTC_ERROR_INVALID_OPTION) {
+    options.pop_back();
+    result = api.compile(program, static_cast<int>(options.size()), options.data());
+  }
+  if (result != NVRTC_SUCCESS) {
     size_t size = 0;
     api.log_size(program, &size);
     std::string log(size, '\0');
