@@ -85,10 +85,7 @@ CudaDevice::CudaDevice() : api_(cuda_api()) {
 #define ATTNPROBE_FUNCTION(name, Args) kernels_.push_back(function(name_of_kernel(Kernel::name)));
   ATTNPROBE_KERNELS(ATTNPROBE_FUNCTION)
 #undef ATTNPROBE_FUNCTION
-  tiled_without_errors_ = function("tiled_without_errors");
-  tiled_both_exact_ = function("tiled_both_exact");
-  tiled_b_exact_ = function("tiled_b_exact");
-  tiled_neither_exact_ = function("tiled_neither_exact");
+  tiled_matmul_ = function("tiled_matmul");
 }
 
 int CudaDevice::attribute(CUdevice_attribute attribute) const {
@@ -160,13 +157,6 @@ void CudaDevice::launch_function(CUfunction function, unsigned grid, unsigned bl
   api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream(), args, nullptr), "cuLaunchKernel");
 }
 
-CUfunction CudaDevice::tiled_for(const kernels::MatmulArgs& args) const {
-  const auto is_exact = [](const kernels::View& factor) { return factor.error == 0 && factor.unit == 0; };
-  if (args.c.error == 0) return tiled_without_errors_;
-  if (!is_exact(args.b)) return tiled_neither_exact_;
-  return is_exact(args.a) ? tiled_both_exact_ : tiled_b_exact_;
-}
-
 void CudaDevice::launch_matmul(const void* args) {
   constexpr int64_t tile = 64, most_blocks = 65535;
   const auto& g = *static_cast<const kernels::MatmulArgs*>(args);
@@ -174,7 +164,7 @@ void CudaDevice::launch_matmul(const void* args) {
   const int64_t columns = (g.c.dims[3] + tile - 1) / tile, rows = (g.c.dims[2] + tile - 1) / tile,
                 matrices = std::min<int64_t>(g.c.dims[0] * g.c.dims[1], most_blocks);
   void* parameters[] = {const_cast<void*>(args)};
-  api_.check(api_.cuLaunchKernel(tiled_for(g), static_cast<unsigned>(columns), static_cast<unsigned>(rows),
+  api_.check(api_.cuLaunchKernel(tiled_matmul_, static_cast<unsigned>(columns), static_cast<unsigned>(rows),
                                  static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream(), parameters, nullptr),
              "cuLaunchKernel");
 }

@@ -106,7 +106,6 @@ class CudaDevice : public Device {
  private:
   void launch_bytes(Kernel kernel, const void* args, size_t bytes, int64_t threads) override;
   void launch_matmul(const void* args);
-  CUfunction tiled_for(const kernels::MatmulArgs& args) const;
 
   const CudaApi& api_;
   CUdevice device_ = 0;
@@ -115,8 +114,7 @@ class CudaDevice : public Device {
   CudaStream stream_;
   CudaModule module_;
   std::vector<CUfunction> kernels_;
-  CUfunction tiled_without_errors_ = nullptr, tiled_both_exact_ = nullptr, tiled_b_exact_ = nullptr,
-             tiled_neither_exact_ = nullptr;
+  CUfunction tiled_matmul_ = nullptr;
 };
 
 /// The machine code of kernels.hpp, what it includes, and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws

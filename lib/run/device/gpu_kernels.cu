@@ -69,16 +69,21 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
   }
 }
 
-// Each an entry of its own: NVRTC compiles them side by side. Which one is for whom: CudaDevice::launch_matmul.
-#define ATTNPROBE_TILED(name, errors, a_exact, b_exact)            \
-  extern "C" __global__ void name(MatmulArgs g) {                  \
-    __shared__ Tile a, b, rough_a, rough_b;                        \
-    tiled<errors, a_exact, b_exact>(g, a, b, rough_a, rough_b);    \
-  }
-ATTNPROBE_TILED(tiled_without_errors, false, true, true)
-ATTNPROBE_TILED(tiled_both_exact, true, true, true)
-ATTNPROBE_TILED(tiled_b_exact, true, false, true)
-ATTNPROBE_TILED(tiled_neither_exact, true, false, false)
+__device__ bool is_exact(const View& v) {
+  return v.error == 0 && v.unit == 0;
+}
+
+extern "C" __global__ void tiled_matmul(MatmulArgs g) {
+  __shared__ Tile a, b, rough_a, rough_b;
+  if (g.c.error == 0)
+    tiled<false, true, true>(g, a, b, rough_a, rough_b);
+  else if (is_exact(g.a) && is_exact(g.b))
+    tiled<true, true, true>(g, a, b, rough_a, rough_b);
+  else if (is_exact(g.b))
+    tiled<true, false, true>(g, a, b, rough_a, rough_b);
+  else
+    tiled<true, false, false>(g, a, b, rough_a, rough_b);
+}
 
 // ---- measuring -----------------------------------------------------------------------------------
 
