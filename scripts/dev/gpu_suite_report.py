@@ -60,7 +60,7 @@ def run_part(part):
     if found:
         lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
                   "| config | engine config | status | what | cudnn-frontend |", "| --- | --- | --- | --- | --- |"]
-        lines += [f"| {r['config']} | {knobs(c)} | {c['status']} | {c['message']} | {'refuses it' if r['frontend_refuses'] else 'builds it'} |" for r, c in found]
+        lines += [f"| {r['config']} | {knobs(c)} | {c['status']} | {' '.join(str(c['message']).split())} | {'refuses it' if r['frontend_refuses'] else 'builds it'} |" for r, c in found]
         lines.append("")
     failed = [(r, c) for r in rows for c in r["engine_configs"] if c["plan"] != "CUDNN_STATUS_SUCCESS"]
     if failed:

@@ -1,6 +1,7 @@
 """What every report in docs/results says of itself: of which commit, when, with which files of cuDNN, by which command."""
 import datetime
 import hashlib
+import os
 import pathlib
 import re
 import shlex
@@ -11,7 +12,9 @@ NOT_RECORDED = "not recorded"
 
 
 def commit():
-    """The commit that the program was built from: the clone's, or what a bundle carries (scripts/dev/gpu-suite bundle)."""
+    """The commit that the program was built from: what a bundle that runs says (scripts/dev/gpu-suite bundle), or the clone's."""
+    if os.environ.get("ATTNPROBE_BUILT_FROM"):
+        return os.environ["ATTNPROBE_BUILT_FROM"]
     done = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True)
     carried = ROOT / ".gpu/commit"
     return done.stdout.strip() or (carried.read_text().strip() if carried.exists() else NOT_RECORDED)
