@@ -11,6 +11,7 @@
 #include "commands.hpp"
 #include "diagnose/refusal.hpp"
 #include "exit_code.hpp"
+#include "frameworks/calls/text_calls.hpp"
 #include "output.hpp"
 #include "report/formats/explain_text.hpp"
 
@@ -73,14 +74,15 @@ int explain(const ExplainOptions& options) {
     else
       read_input(given.file, take, problem);
   };
-  const auto [replay, answer] =
+  const report::Explained explained =
       given.file.empty()
-          ? report::explain("the text", fmt::format("\"{}\" is not a file, and as a text", cut(given.text)), give)
-          : report::explain(given.file, input_name(given.file), give);
+          ? report::explain(report::typed_text, fmt::format("\"{}\" is not a file, and as a text", cut(given.text)),
+                            give, frameworks::answer_calls)
+          : report::explain(given.file, input_name(given.file), give, frameworks::answer_calls);
   if (options.format == "json")
-    write_data(options.output, json_text(report::explain_json(replay, answer), 2) + "\n");
+    write_data(options.output, json_text(report::explain_json(explained), 2) + "\n");
   else
-    write_text(options.output, report::explain_text(replay, answer, terminal_style(options.verbose)));
+    write_text(options.output, report::explain_text(explained, terminal_style(options.verbose)));
   return all_met;
 }
 

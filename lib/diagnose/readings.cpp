@@ -27,6 +27,7 @@ NamedAttention read_program(const JsonView& place) {
   program.words = words_at(entry.take("words"));
   if (const auto apart = entry.find("apart")) program.apart = apart->boolean();
   program.instead = entry.take("instead").text();
+  if (const auto limits = entry.find("limits")) program.limits = limits->text();
   entry.finish();
   return program;
 }
@@ -96,11 +97,15 @@ const Readings& readings() {
   return all;
 }
 
-std::string with_ways(std::string text, const std::vector<std::string>& programs) {
+std::string with_ways(std::string text, const TextFacts& facts) {
+  const std::string options = probe_options(facts);
+  const std::string probe = options.empty() ? "attnprobe with the shape" : "attnprobe" + options;
+  const std::string mark_of_probe = "{probe}";
+  for (size_t at; (at = text.find(mark_of_probe)) != std::string::npos;) text.replace(at, mark_of_probe.size(), probe);
   for (const auto& [way, ways] : readings().ways) {
     const std::string mark = "{" + way + "}";
     const std::string* how = &ways.at("");
-    for (const auto& program : programs)
+    for (const auto& program : facts.programs)
       if (const auto known = ways.find(program); known != ways.end()) {
         how = &known->second;
         break;

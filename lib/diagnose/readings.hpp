@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnose/text_facts.hpp"
 #include "rules/bug_sightings.hpp"
 
 namespace re2 {
@@ -26,6 +27,7 @@ struct NamedAttention {
   Words words;
   bool apart = false;   ///< it never calls cuDNN
   std::string instead;  ///< how to go around it; "" where nothing general is known
+  std::string limits;   ///< what it takes and what not, with the release that was read; "" where nothing was
 };
 
 /// What an error may be about.
@@ -66,7 +68,8 @@ struct Readings {
 /// Throws Error(internal) where the data that is built in is broken.
 const Readings& readings();
 
-/// The text with each "{off}" and "{unfused}" as it is done in the first of these programs for which it is known.
-std::string with_ways(std::string text, const std::vector<std::string>& programs);
+/// The text with each "{off}" and "{unfused}" as it is done in the first program of the facts for which it is known, and "{probe}" as the
+/// command that asks cuDNN about the shape that they tell.
+std::string with_ways(std::string text, const TextFacts& facts);
 
 }  // namespace attnprobe::diagnose

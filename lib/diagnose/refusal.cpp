@@ -334,8 +334,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
   for (Refusal& refusal : answer.refusals) {
-    refusal.next = with_ways(refusal.next, findings.facts.programs);
-    refusal.help = with_ways(refusal.help, findings.facts.programs);
+    refusal.next = with_ways(refusal.next, findings.facts);
+    refusal.help = with_ways(refusal.help, findings.facts);
   }
   add_readings(answer.refusals, findings, options);
   for (Refusal& refusal : answer.refusals) drop_other_gpus(refusal.causes, findings.facts);

@@ -170,7 +170,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
   each_match(kernels, text, [&](const std::string& name, const std::string&) { add_fact(facts.kernels, name); });
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
-      "Reduction_SUB_EXP|\\bqkv|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
+      "Reduction_SUB_EXP|\\bqkv|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
       any_case());
   facts.speaks_of_attention = facts.speaks_of_attention || has_words(text, attention);
   static const NamedProgram operations[] = {
@@ -215,6 +215,7 @@ void add_facts(TextFacts& facts, std::string_view text) {
     if (framework.starts_with("jax==")) add_fact(facts.programs, std::string("JAX"));
   }
   add_subject(facts, text);
+  add_shape(facts.shape, text);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
   each_match(engines, text,
              [&](const std::string& digits, const std::string&) { add_fact(facts.engines, number_of(digits)); });
@@ -233,8 +234,10 @@ void add_facts(TextFacts& facts, std::string_view text) {
   static const RE2 head_dims_v("\\bhead_?dim_v[\"']?\\s?[:=]\\s?(\\d+)\\b", any_case());
   each_match(head_dims_v, text,
              [&](const std::string& digits, const std::string&) { add_fact(facts.head_dims_v, number_of(digits)); });
-  static const RE2 dtypes("\\b(?:torch\\.|jnp\\.|dtype=|qkv_dtype: )(?:torch\\.)?(bfloat16|float16|half)\\b",
-                          any_case());
+  static const RE2 dtypes(
+      "\\b(?:torch\\.|jnp\\.|dtype=|qkv_dtype: |(?:in|use|with|is|dtype|and|,) )(?:torch\\.)?"
+      "(bfloat16|bf16|float16|fp16|half precision|half)\\b",
+      any_case());
   each_match(dtypes, text, [&](const std::string& name, const std::string&, size_t at) {
     if (!is_demanded(text, at))
       add_fact(facts.dtypes, std::string(name.front() == 'b' || name.front() == 'B' ? "bf16" : "f16"));
@@ -294,7 +297,16 @@ std::string probe_options(const TextFacts& facts) {
   if (const auto graph = only(facts.graphs); graph && !is_other_operation(*graph)) {
     if (matmuls_of(*graph) == 5) add("pass bprop");
     if (matmuls_of(*graph) == 2 && graph->find("LOG") != std::string::npos) add("pass fprop_train");
+  } else if (facts.shape.is_backward) {
+    add(facts.shape.is_forward ? "pass fprop_train,bprop" : "pass bprop");
   }
+  const auto add_one = [&](const char* option, const std::vector<int64_t>& values) {
+    if (const auto value = only(values)) add(fmt::format("{} {}", option, *value));
+  };
+  add_one("batch", facts.shape.batches);
+  add_one("heads", facts.shape.heads);
+  if (facts.shape.heads.size() == 1) add_one("heads-kv", facts.shape.heads_kv);
+  add_one("seqlen", facts.shape.seqlens);
   const auto qk = only(facts.head_dims_qk);
   const auto v = only(facts.head_dims_v);
   if (qk && v && *qk != *v) {
@@ -302,8 +314,11 @@ std::string probe_options(const TextFacts& facts) {
     add(fmt::format("head-dim-v {}", *v));
   } else if (qk) {
     add(fmt::format("head-dim {}", *qk));
+  } else if (facts.head_dims_qk.empty()) {
+    add_one("head-dim", facts.shape.head_dims);
   }
   if (const auto dtype = only(facts.dtypes)) add("dtype " + *dtype);
+  if (facts.shape.is_causal && !facts.shape.is_not_causal) add("mask causal");
   if (const std::string gpu = facts.target(); !gpu.empty()) add("target " + gpu);
   return options;
 }

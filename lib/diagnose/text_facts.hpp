@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "diagnose/text_shape.hpp"
+
 namespace attnprobe::diagnose {
 
 /// What is not told, or told in two ways, is empty or 0.
@@ -17,6 +19,7 @@ struct TextFacts {
   std::vector<std::string> shapes;  ///< four numbers after the name of Q, "2,32,4096,96"
   std::vector<std::string> dtypes;  ///< "bf16", "f16"
   std::vector<int64_t> head_dims_qk, head_dims_v;
+  TextShape shape;  ///< in prose
 
   std::vector<std::string> programs;    ///< that are named, by their files or their own words: "Transformer Engine"
   std::vector<std::string> versions;    ///< of cuDNN, "9.1.0"

@@ -43,7 +43,7 @@ const RE2& attention_words() {
   static const RE2 words(
       "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
       "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|cudnn_att|cudnn_frontend|head_?dim\\b|head_?size|kv_?cache|"
-      "_ATTN\\b",
+      "_ATTN\\b|\\bfa-?[234]\\b|\\btmem\\b",
       any_case());
   return words;
 }
@@ -215,7 +215,7 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
                                 error.matters.front()->what, apart, went_on);
     for (size_t i = 1; i < error.matters.size() && i < most_matters; ++i)
       refusal.causes.push_back(fmt::format("it also speaks of {}: {}", error.matters[i]->what, error.matters[i]->step));
-    refusal.next = with_ways(error.matters.front()->step, facts.programs);
+    refusal.next = with_ways(error.matters.front()->step, facts);
   }
   if (error.program != nullptr && !error.program->instead.empty()) refusal.help = error.program->instead;
   if (refusal.next.empty()) refusal.next = refusal.help.empty() ? "read the lines above it" : refusal.help;
@@ -232,6 +232,39 @@ std::optional<ErrorLine> most_telling_error(std::string_view text, const std::ve
   if (best && best->matters.empty() && (best->program == nullptr || best->form == Form::demand)) return std::nullopt;
   if (best && best->form == Form::demand && best->program == nullptr) return std::nullopt;
   return best;
+}
+
+// Where no line is an error and nobody complains of what is known: whose attention the text is about, and what of it.
+std::optional<Refusal> read_subject(std::string_view text, const TextFacts& facts) {
+  constexpr size_t most_matters = 3;
+  const NamedAttention* program = program_in(text);
+  if (program == nullptr || !has_words(text, attention_words())) return std::nullopt;
+  Refusal refusal;
+  refusal.kind = SentenceKind::reading;
+  refusal.id = "subject";
+  refusal.who = program->name;
+  refusal.headline =
+      fmt::format("About {}: no line that is known, and none that refuses in a form that is read", program->name);
+  StringPiece found;
+  program->words->Match(piece(text), 0, text.size(), RE2::UNANCHORED, &found, 1);
+  const auto at = static_cast<size_t>(found.data() - text.data());
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+  const size_t end = std::min(text.find('\n', at), text.size());
+  refusal.said = refusal.line = std::string(trim(text.substr(begin, std::min(end - begin, longest_line_shown))));
+  refusal.first_line =
+      static_cast<int64_t>(std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n')) + 1;
+  refusal.times = 1;
+  refusal.means = program->limits.empty() ? fmt::format("The text is about {}.", program->name)
+                                          : fmt::format("The text is about {}. {}", program->name, program->limits);
+  if (program->apart) refusal.means += " cuDNN has no part in it.";
+  for (const Matter& matter : readings().matters)
+    if (has_words(text, *matter.words) && refusal.causes.size() < most_matters)
+      refusal.causes.push_back(fmt::format("it speaks of {}: {}", matter.what, matter.step));
+  refusal.next = with_ways(program->apart ? program->instead : "{probe}", facts);
+  if (refusal.next.empty()) refusal.next = "the whole output of the program: attnprobe explain FILE";
+  if (!program->apart) refusal.help = program->instead;
+  refusal.source = by_rule;
+  return refusal;
 }
 
 std::vector<size_t> places_of(std::string_view text, const RE2& words) {
@@ -320,8 +353,8 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
     for (const auto& cause : symptom.causes)
       if ((cause.when && has_words(text, *cause.when)) == likelier && (!cause.only || has_words(text, *cause.only)))
         refusal.causes.push_back(cause.text);
-  refusal.next = with_ways(symptom.next, facts.programs);
-  refusal.help = with_ways(symptom.also, facts.programs);
+  refusal.next = with_ways(symptom.next, facts);
+  refusal.help = with_ways(symptom.also, facts);
   refusal.source = by_rule;
   return refusal;
 }
@@ -333,6 +366,8 @@ std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   const std::vector<Line> lines = lines_of(text);
   const auto error = most_telling_error(text, lines);
   for (const Told& told : most_told(text)) read.push_back(refusal_of(*told.symptom, text, told.at, facts));
+  if (!error && read.empty())
+    if (auto subject = read_subject(text, facts)) read.push_back(std::move(*subject));
   if (!error) return read;
   // An exception says more than who tells of it; a demand in passing says less.
   const bool leads = !error->matters.empty() && error->form >= Form::failure;

@@ -10,6 +10,7 @@
 #include "campaign/chosen_libraries.hpp"
 #include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
+#include "frameworks/calls/text_calls.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
 #include "report/formats/explain_text.hpp"
@@ -46,9 +47,9 @@ Json explain(const JsonView& params) {
   JsonObject object(params);
   const std::string text = object.take("text").text();
   object.finish();
-  const auto explained = report::explain(
-      "the text", "the text", [&](const std::function<void(std::string_view)>& take, std::string*) { take(text); });
-  return report::explain_json(explained.replay, explained.answer);
+  return report::explain_json(report::explain(
+      report::typed_text, report::typed_text,
+      [&](const std::function<void(std::string_view)>& take, std::string*) { take(text); }, frameworks::answer_calls));
 }
 
 Json targets() {

@@ -42,8 +42,11 @@ TEST_CASE("What words are read by can be read itself", "[readings]") {
     CHECK(ids.insert(matter.id).second);
     CHECK_FALSE(matter.step.empty());
   }
-  CHECK(with_ways("{off}", {"SGLang", "PyTorch"}) == readings().ways.at("off").at("SGLang"));
-  CHECK(with_ways("{off}", {"Nobody"}) == readings().ways.at("off").at(""));
+  TextFacts facts;
+  CHECK(with_ways("{off}", facts) == readings().ways.at("off").at(""));
+  CHECK(with_ways("{probe}", facts) == "attnprobe with the shape");
+  facts.programs = {"SGLang", "PyTorch"};
+  CHECK(with_ways("{off}", facts) == readings().ways.at("off").at("SGLang"));
 }
 
 TEST_CASE("An error that no sentence knows is read: whose, about what, and what to do", "[readings]") {

@@ -161,7 +161,7 @@ probe::WalkOptions mode_a() {
 
 void check_features(const std::string& name, const std::string& target) {
   Json configs = Json::array();
-  for (auto& config : attention::load_configs("configs/features/" + name + ".json")) {
+  for (auto& config : attention::load_configs(source_dir() / "configs/features" / (name + ".json"))) {
     config.spec.expect = {};
     configs.push_back(attention::to_json(config.spec));
   }

@@ -9,7 +9,10 @@
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/text.hpp"
+#include "diagnose/text_facts.hpp"
 #include "frameworks/calls/python_call.hpp"
+#include "frameworks/calls/python_source.hpp"
+#include "rules/framework_gates.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -59,8 +62,8 @@ FrameworkCall read_one(const JsonView& place, ReadCall read) {
 }
 
 // Lines that a program printed among others.
-std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const std::string& mark,
-                                          ReadCall read) {
+std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const CallForm& form) {
+  const std::string mark = form.mark;
   std::vector<FrameworkCall> calls;
   int64_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -72,33 +75,57 @@ std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::stri
     if (at == std::string_view::npos) continue;
     const JsonSource source{fmt::format("{}:{}", file_name, number), ": ", false};
     const Json json = parse_json(trim(line.substr(at + mark.size())), source, {.comments = false});
-    FrameworkCall call = read_one(JsonView(json, source), read);
+    FrameworkCall call = read_one(JsonView(json, source), form.read);
     call.origin = {file_name, std::to_string(number)};
     add_call(calls, std::move(call));
   }
-  if (calls.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: no call in it: neither JSON nor a line \"{} {{…}}\"", file_name, mark));
   return calls;
 }
 
-std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& source, const std::string& mark,
-                                    ReadCall read) {
-  const std::string_view content = trim(text);
+// Whether rules of that release, or of one before it, are known.
+bool is_read(const std::string& framework) try {
+  return !rules::choose_gates({framework}, "the text").empty();
+} catch (const Error&) {
+  return false;
+}
+
+// Calls in the source of a program, which a report of a problem may hold. The release is the one that the text names.
+std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form) {
+  const std::string framework(std::string_view(form.option).substr(2));  // "torch"
+  diagnose::TextFacts facts;
+  diagnose::add_facts(facts, text);
+  std::vector<std::string> releases;
+  for (const auto& one : facts.frameworks)
+    if (one.starts_with(framework + "==")) releases.push_back(one.substr(framework.size() + 2));
   std::vector<FrameworkCall> calls;
-  // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
-  const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
-  if (!is_json || content.find(mark + " {") != std::string_view::npos) {
-    calls = calls_in_lines(text, source.name, mark, read);
-  } else {
-    const Json json = parse_json(text, source);
-    const JsonView whole(json, source);
-    if (json.is_array())
-      for (const JsonView& place : whole.elements()) add_call(calls, read_one(place, read));
-    else
-      add_call(calls, read_one(whole, read));
-    if (calls.empty()) whole.fail("no call in it");
+  std::string problem;
+  for (SourceCall& found : calls_in_source(text)) {
+    if (found.framework != framework) continue;
+    if (releases.size() == 1 && is_read(framework + "==" + releases.front()))
+      found.call[framework] = releases.front();
+    else if (releases.size() == 1)
+      found.guesses.push_back(
+          fmt::format("by the rules of the newest release, since those of {} were not read", releases.front()));
+    const JsonSource source{fmt::format("{}:{}", file_name, found.line), ": ", false};
+    try {
+      FrameworkCall call = read_one(JsonView(found.call, source), form.read);
+      call.origin = {file_name, std::to_string(found.line)};
+      for (const auto& guess : found.guesses) call.notes.push_back("as its source was read: " + guess);
+      add_call(calls, std::move(call));
+    } catch (const Error& e) {
+      if (problem.empty()) problem = e.what();
+    }
   }
+  if (calls.empty() && !problem.empty()) throw Error(ErrorKind::usage, problem);
+  if (calls.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: no call in it: neither JSON, nor a line \"{} {{…}}\", nor source that calls {}() on "
+                            "tensors whose sizes it shows",
+                            file_name, form.mark, form.function));
+  return calls;
+}
+
+std::vector<FrameworkCall> named(std::vector<FrameworkCall> calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].name.empty()) calls[i].name = calls.size() == 1 ? "call" : fmt::format("call[{}]", i);
     for (auto& spec : calls[i].graphs)
@@ -109,19 +136,41 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
   return calls;
 }
 
+std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& source, const CallForm& form) {
+  const std::string mark = form.mark;
+  const ReadCall read = form.read;
+  const std::string_view content = trim(text);
+  std::vector<FrameworkCall> calls;
+  // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
+  const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
+  if (!is_json || content.find(mark + " {") != std::string_view::npos) {
+    calls = calls_in_lines(text, source.name, form);
+    if (calls.empty()) calls = calls_of_source(text, source.name, form);
+  } else {
+    const Json json = parse_json(text, source);
+    const JsonView whole(json, source);
+    if (json.is_array())
+      for (const JsonView& place : whole.elements()) add_call(calls, read_one(place, read));
+    else
+      add_call(calls, read_one(whole, read));
+    if (calls.empty()) whole.fail("no call in it");
+  }
+  return named(std::move(calls));
+}
+
 std::vector<FrameworkCall> load_calls(const std::string& given, const CallForm& form) {
   const std::string_view word = trim(given);
   const JsonSource option{form.option, ": ", false};
-  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, option, form.mark, form.read);
+  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, option, form);
   if (is_python_call(word, form.function))
-    return calls_in(read_python_call(word, form.option, form.positional).dump(), option, form.mark, form.read);
+    return calls_in(read_python_call(word, form.option, form.positional).dump(), option, form);
   if (word.find('(') != std::string_view::npos)
     throw Error(
         ErrorKind::usage,
         fmt::format("{}: \"{}\" is not a call of {}; allowed: the call with its tensors' sizes, as in "
                     "{}(q[2, 8, 1024, 64], k[2, 8, 1024, 64], v[2, 8, 1024, 64], dtype=bfloat16), JSON, or a file",
                     form.option, cut(given), form.function, form.function));
-  return calls_in(input_text(given), {input_name(given)}, form.mark, form.read);
+  return calls_in(input_text(given), {input_name(given)}, form);
 }
 
 }  // namespace
@@ -191,10 +240,16 @@ void check_graphs(const FrameworkCall& call, const JsonView& place) {
 }
 
 std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, torch_form().mark, torch_form().read);
+  return calls_in(text, {file_name}, torch_form());
 }
 std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, jax_form().mark, jax_form().read);
+  return calls_in(text, {file_name}, jax_form());
+}
+std::vector<FrameworkCall> torch_calls_in_source(std::string_view text, const std::string& file_name) {
+  return named(calls_of_source(text, file_name, torch_form()));
+}
+std::vector<FrameworkCall> jax_calls_in_source(std::string_view text, const std::string& file_name) {
+  return named(calls_of_source(text, file_name, jax_form()));
 }
 std::vector<FrameworkCall> load_torch_calls(const std::string& given) {
   return load_calls(given, torch_form());

@@ -27,10 +27,15 @@ struct FrameworkCall {
 };
 
 /// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines such as
-/// "attnprobe-torch {…}". Equal calls are one. Throws Error(usage) naming file, JSON pointer or line, value and what is
+/// "attnprobe-torch {…}", else with source that calls the function. Equal calls are one. Throws Error(usage) naming file, JSON pointer or line, value and what is
 /// allowed.
 std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name);
 std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name);
+
+/// Those that the source of a program makes in it (python_source.hpp); the text may be a whole report of a problem. Throws likewise
+/// where there is none.
+std::vector<FrameworkCall> torch_calls_in_source(std::string_view text, const std::string& file_name);
+std::vector<FrameworkCall> jax_calls_in_source(std::string_view text, const std::string& file_name);
 
 /// The same of an option's value: the call itself (python_call.hpp), JSON, or a file, which may be compressed (gzip, xz); "-" is
 /// standard input.

@@ -179,6 +179,40 @@ std::vector<diagnose::Refusal> ordered_refusals(const replay::Replay& replay, co
   return refusals;
 }
 
+bool has_calls_alone(const Explained& explained) {
+  return !explained.calls.empty() && explained.answer.refusals.empty() && explained.replay.graphs.empty() &&
+         explained.replay.history.exceptions.empty();
+}
+
+void add_call(std::string& out, const TextCall& call, const TextStyle& style) {
+  out += wrapped(fmt::format("the call in line {}, by rule: {}", call.line, call.call), 2, style.width);
+  for (const auto& assumed : call.read_as) out += wrapped(assumed, 4, style.width);
+  out += wrapped(
+      fmt::format("on {}{}: {}", call.target, call.target_is_named ? "" : " (the text names no GPU)", call.says), 4,
+      style.width);
+  if (!call.change.empty()) out += wrapped("what helps: " + call.change, 4, style.width);
+  for (const auto& need : call.needs) out += wrapped(need, 4, style.width);
+  for (const auto& bug : call.bugs)
+    out += wrapped(fmt::format("known bug that concerns it (cuDNN {}): {}", call.cudnn, bug), 4, style.width);
+}
+
+// A file is read for its calls again; of what was typed, or piped, the first call is given as JSON.
+std::string asking_command(const Explained& explained) {
+  const TextCall& call = explained.calls.front();
+  const std::string& file = explained.replay.file;
+  const bool is_file = file != "-" && file != typed_text;
+  return fmt::format("attnprobe --{} {} --target {}", call.framework,
+                     shell_word(is_file ? file : json_text(call.asked)), call.target);
+}
+
+// Each call, and the command that asks cuDNN about the first.
+std::string calls_text(const Explained& explained, const TextStyle& style) {
+  std::string out;
+  for (const auto& call : explained.calls) add_call(out, call, style);
+  if (!explained.calls.empty()) out += wrapped("cuDNN's own answer: " + asking_command(explained), 4, style.width);
+  return out;
+}
+
 std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   size_t refused = 0;
   for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
@@ -193,8 +227,13 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
 
 }  // namespace
 
-std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswer& whole, const TextStyle& style) {
-  const diagnose::TextAnswer text = besides_reasons(replay, whole);
+std::string explain_text(const Explained& explained, const TextStyle& style) {
+  const replay::Replay& replay = explained.replay;
+  const diagnose::TextAnswer text = besides_reasons(replay, explained.answer);
+  const std::string calls = calls_text(explained, style);
+  if (has_calls_alone(explained))
+    return "Nothing in the text says who refused; the call that its source makes, by rule\n" + calls + "\n" +
+           wrapped("next: " + asking_command(explained) + " asks cuDNN itself", 0, style.width);
   const std::string next = next_step(replay, text);
   if (sentences_lead(replay, text)) {
     std::string out = refusals_text(text, style);
@@ -205,13 +244,13 @@ std::string explain_text(const replay::Replay& replay, const diagnose::TextAnswe
                     2, style.width);
     if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
     if (!replay.graphs.empty()) out += "\n" + graphs_text(replay, style);
-    return out + "\n" + wrapped("next: " + next, 0, style.width);
+    return out + calls + "\n" + wrapped("next: " + next, 0, style.width);
   }
   std::string out;
   const auto cause = shows_graphs(replay) ? std::nullopt : first_cause(replay);
   if (cause) out = diagnose::headline_of(diagnose::layer_of(cause->category), "cuDNN") + "\n";
   out += graphs_text(replay, style) + other_refusals_text(besides_graphs(text), 0, style);
-  return out + "\n" + wrapped(next, 0, style.width);
+  return out + calls + "\n" + wrapped(next, 0, style.width);
 }
 
 std::string explained_graph_text(const ReplayedGraph& graph, const TextStyle& style) {
@@ -220,7 +259,9 @@ std::string explained_graph_text(const ReplayedGraph& graph, const TextStyle& st
   return out.substr(1);
 }
 
-Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text) {
+Json explain_json(const Explained& explained) {
+  const replay::Replay& replay = explained.replay;
+  const diagnose::TextAnswer& text = explained.answer;
   Json json = {{"schema", "attnprobe/explain/1"},
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
                {"file", replay.file},
@@ -256,7 +297,9 @@ Json explain_json(const replay::Replay& replay, const diagnose::TextAnswer& text
   json["callers"] = text.callers;
   json["bugs"] = text.bugs;
   json["told"] = text.told;
-  json["next"] = next_step(replay, besides_reasons(replay, text));
+  json["calls"] = explained.calls;
+  json["next"] =
+      has_calls_alone(explained) ? asking_command(explained) : next_step(replay, besides_reasons(replay, text));
   return json;
 }
 

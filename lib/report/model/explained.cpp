@@ -36,12 +36,16 @@ bool shows_graphs(const replay::Replay& replay) {
                      [](const auto& graph) { return graph.logged.imported.has_value(); });
 }
 
-Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give) {
+Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
+                  const FindCalls& find_calls) {
+  constexpr size_t most_source = size_t{4} << 20;
   diagnose::SentenceFinder finder;
+  std::string source;
   const auto give_both = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
     give(
         [&](std::string_view bytes) {
           finder.feed(bytes);
+          source += bytes.substr(0, most_source - std::min(most_source, source.size()));
           take(bytes);
         },
         problem);
@@ -57,6 +61,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   }
   const diagnose::TextFindings findings = finder.finish();
   explained.answer = diagnose::answer_of(findings, shows_graphs(explained.replay));
+  explained.calls = find_calls(source);
+  if (!explained.calls.empty()) return explained;
   if (broken && explained.answer.refusals.empty()) throw Error(*broken);
   if (explained.replay.graphs.empty() && explained.replay.history.exceptions.empty() &&
       explained.answer.refusals.empty())

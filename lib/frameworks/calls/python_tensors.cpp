@@ -1,0 +1,377 @@
+#include "frameworks/calls/python_tensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "base/data_type.hpp"
+#include "base/enum_words.hpp"
+#include "base/number.hpp"
+#include "frameworks/calls/call_reading.hpp"
+
+namespace attnprobe::frameworks {
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+constexpr std::array<std::string_view, 12> makers{"randn",
+                                                  "rand",
+                                                  "empty",
+                                                  "zeros",
+                                                  "ones",
+                                                  "full",
+                                                  "normal",
+                                                  "uniform",
+                                                  "randint",
+                                                  "truncated_normal",
+                                                  "ShapeDtypeStruct",
+                                                  "bernoulli"};
+// Of a tensor, its like.
+constexpr std::array<std::string_view, 34> keeps{"cuda",        "cpu",          "contiguous",
+                                                 "detach",      "clone",        "requires_grad_",
+                                                 "tril",        "triu",         "fill_",
+                                                 "normal_",     "uniform_",     "zero_",
+                                                 "masked_fill", "masked_fill_", "mul",
+                                                 "div",         "add",          "sub",
+                                                 "mul_",        "div_",         "add_",
+                                                 "abs",         "exp",          "sigmoid",
+                                                 "clamp",       "copy",         "block_until_ready",
+                                                 "asarray",     "array",        "device_put",
+                                                 "retain_grad", "pin_memory",   "nan_to_num",
+                                                 "softmax"};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> casts{{{"half", "float16"},
+                                                                              {"bfloat16", "bfloat16"},
+                                                                              {"float", "float32"},
+                                                                              {"double", "float64"},
+                                                                              {"bool", "bool"},
+                                                                              {"logical_not", "bool"}}};
+
+template <class List>
+bool has(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+std::optional<int64_t> whole(const Json& value) {
+  if (value.is_number_integer()) return value.get<int64_t>();
+  return std::nullopt;
+}
+
+std::optional<Sizes> sizes_of(const Json& list) {
+  Sizes sizes;
+  if (!list.is_array() || list.empty()) return std::nullopt;
+  for (const Json& one : list) {
+    const auto size = whole(one);
+    if (!size) return std::nullopt;
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+// (2, 8), or 2, 8.
+std::optional<Sizes> sizes_among(const Json& values) {
+  if (values.size() >= 1 && values[0].is_array()) return sizes_of(values[0]);
+  return sizes_of(values);
+}
+
+std::optional<std::string> dtype_word(const Json& value) {
+  std::string word = value.is_string()                             ? value.get<std::string>()
+                     : value.is_object() && value.contains("path") ? value["path"].get<std::string>()
+                                                                   : std::string();
+  word.erase(0, word.rfind('.') + 1);
+  if (word == "half") return "float16";
+  if (word == "float") return "float32";
+  if (word == "bool" || word == "bool_") return "bool";
+  if (parse_word<DataType>(word)) return word;
+  return std::nullopt;
+}
+
+PythonValue tensor_of(const Sizes& shape, const std::string& dtype) {
+  PythonValue tensor{{"shape", shape}};
+  if (!dtype.empty()) tensor["dtype"] = dtype;
+  return tensor;
+}
+
+PythonValue reshaped(const PythonValue& tensor, const Sizes& shape) {
+  PythonValue result = tensor;
+  result["shape"] = shape;
+  result.erase("strides");
+  return result;
+}
+
+size_t axis_in(int64_t axis, size_t rank) {
+  const int64_t counted = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
+  return counted < 0 || counted >= static_cast<int64_t>(rank) ? rank : static_cast<size_t>(counted);
+}
+
+std::optional<PythonValue> reordered(const PythonValue& tensor, const std::vector<size_t>& order) {
+  const auto shape = tensor["shape"].get<Sizes>();
+  const Sizes strides = tensor.contains("strides") ? tensor["strides"].get<Sizes>() : contiguous_strides(shape);
+  if (order.size() != shape.size()) return std::nullopt;
+  Sizes new_shape, new_strides;
+  for (const size_t axis : order) {
+    if (axis >= shape.size()) return std::nullopt;
+    new_shape.push_back(shape[axis]);
+    new_strides.push_back(strides[axis]);
+  }
+  PythonValue result = tensor;
+  result["shape"] = new_shape;
+  result["strides"] = new_strides;
+  return result;
+}
+
+std::optional<PythonValue> swapped(const PythonValue& tensor, const Json& axes) {
+  const size_t rank = tensor["shape"].size();
+  std::vector<size_t> order(rank);
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (axes.size() != 2 || !whole(axes[0]) || !whole(axes[1])) return std::nullopt;
+  const size_t a = axis_in(*whole(axes[0]), rank), b = axis_in(*whole(axes[1]), rank);
+  if (a >= rank || b >= rank) return std::nullopt;
+  std::swap(order[a], order[b]);
+  return reordered(tensor, order);
+}
+
+std::optional<PythonValue> viewed(const PythonValue& tensor, const Json& values) {
+  auto shape = sizes_among(values);
+  if (!shape) return std::nullopt;
+  const auto old = tensor["shape"].get<Sizes>();
+  const auto product = [](const Sizes& sizes) {
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+  };
+  const auto open = std::find(shape->begin(), shape->end(), -1);
+  if (open != shape->end()) {
+    const int64_t rest = -product(*shape);
+    if (rest <= 0 || product(old) % rest != 0) return std::nullopt;
+    *open = product(old) / rest;
+  }
+  return product(*shape) == product(old) ? std::optional(reshaped(tensor, *shape)) : std::nullopt;
+}
+
+// Parts along an axis: chunk(3, dim=-1), split(size, dim), unbind(dim).
+std::optional<PythonValue> parts(const PythonValue& tensor, const std::string& name, const PythonArguments& given) {
+  const auto argument = [&](size_t at, const char* key, int64_t otherwise) {
+    if (given.named.contains(key)) return whole(given.named[key]).value_or(otherwise);
+    return given.values.size() > at ? whole(given.values[at]).value_or(otherwise) : otherwise;
+  };
+  auto shape = tensor["shape"].get<Sizes>();
+  const bool unbinds = name == "unbind";
+  const size_t axis = axis_in(argument(unbinds ? 0 : 1, "dim", 0), shape.size());
+  if (axis >= shape.size()) return std::nullopt;
+  const int64_t extent = shape[axis];
+  int64_t count = extent;
+  if (unbinds) {
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  } else {
+    const int64_t asked = argument(0, name == "chunk" ? "chunks" : "split_size", 0);
+    if (asked <= 0) return std::nullopt;
+    count = name == "chunk" ? asked : (extent + asked - 1) / asked;
+    if (extent % count != 0) return std::nullopt;
+    shape[axis] = extent / count;
+  }
+  constexpr int64_t most_parts = 64;
+  if (count > most_parts || shape.empty()) return std::nullopt;
+  PythonValue list = Json::array();
+  for (int64_t i = 0; i < count; ++i) list.push_back(reshaped(tensor, shape));
+  return list;
+}
+
+std::optional<PythonValue> make(const std::string& name, const PythonArguments& given, const std::string& otherwise) {
+  std::string dtype = name == "randint" ? "int64" : otherwise;
+  std::optional<Sizes> shape;
+  Json loose = Json::array();
+  for (const Json& value : given.values) {
+    if (value.is_array() && !shape)
+      shape = sizes_of(value);
+    else if (value.is_number_integer() && name != "full" && name != "randint")
+      loose.push_back(value);
+    else if (const auto word = dtype_word(value))
+      dtype = *word;
+  }
+  for (const char* key : {"size", "shape"})
+    if (given.named.contains(key)) shape = sizes_of(given.named[key]);
+  if (!shape && std::all_of(given.values.begin(), given.values.end(),
+                            [](const Json& value) { return is_known(value) || value.contains("path"); }))
+    shape = sizes_of(loose);
+  if (!shape) return std::nullopt;
+  if (given.named.contains("dtype")) dtype = dtype_word(given.named["dtype"]).value_or(dtype);
+  PythonValue tensor = tensor_of(*shape, dtype);
+  if (given.named.contains("device") && given.named["device"].is_string()) tensor["device"] = given.named["device"];
+  if (given.named.contains("requires_grad")) tensor["requires_grad"] = given.named["requires_grad"] == Json(true);
+  return tensor;
+}
+
+std::optional<PythonValue> number_function(const std::string& name, const Json& values) {
+  if (name == "len" && values.size() == 1 && values[0].is_array()) return values[0].size();
+  if (name == "float" && values.size() == 1) {
+    if (values[0].is_number()) return values[0].get<double>();
+    return values[0].is_string() ? std::optional<PythonValue>(values[0]) : std::nullopt;
+  }
+  if (values.empty() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_number(); }))
+    return std::nullopt;
+  if (name == "int") return static_cast<int64_t>(values[0].get<double>());
+  if (name == "sqrt") return std::sqrt(values[0].get<double>());
+  if (name == "rsqrt") return 1 / std::sqrt(values[0].get<double>());
+  if (name == "max") return *std::max_element(values.begin(), values.end());
+  if (name == "min") return *std::min_element(values.begin(), values.end());
+  if (name != "range") return std::nullopt;
+  constexpr int64_t most = 64;
+  const int64_t begin = values.size() > 1 ? whole(values[0]).value_or(0) : 0;
+  const int64_t end = whole(values[values.size() > 1 ? 1 : 0]).value_or(0);
+  const int64_t step = values.size() > 2 ? whole(values[2]).value_or(1) : 1;
+  Json list = Json::array();
+  if (step <= 0) return std::nullopt;
+  for (int64_t i = begin; i < end && static_cast<int64_t>(list.size()) < most; i += step) list.push_back(i);
+  return list;
+}
+
+}  // namespace
+
+PythonValue unknown_value() {
+  return {{"unknown", true}};
+}
+
+bool is_known(const PythonValue& value) {
+  return !value.is_object() || (!value.contains("unknown") && !value.contains("path"));
+}
+
+bool is_tensor_value(const PythonValue& value) {
+  return value.is_object() && value.contains("shape");
+}
+
+std::optional<PythonValue> call_function(const std::string& name, const PythonArguments& given,
+                                         const std::string& default_dtype) {
+  const Json& values = given.values;
+  if (has(makers, name)) return make(name, given, default_dtype);
+  if (name == "arange" && !values.empty() && whole(values.back())) return tensor_of({*whole(values.back())}, "int64");
+  if (!values.empty() && is_tensor_value(values[0])) {
+    if (name.ends_with("_like")) {
+      PythonValue like = reshaped(values[0], values[0]["shape"].get<Sizes>());
+      like.erase("requires_grad");
+      if (given.named.contains("dtype"))
+        if (const auto dtype = dtype_word(given.named["dtype"])) like["dtype"] = *dtype;
+      return like;
+    }
+    PythonArguments rest = given;
+    rest.values.erase(rest.values.begin());
+    return call_method(values[0], name, rest);
+  }
+  return number_function(name, values);
+}
+
+std::optional<PythonValue> call_method(const PythonValue& tensor, const std::string& name,
+                                       const PythonArguments& given) {
+  const auto shape = tensor["shape"].get<Sizes>();
+  const Json& values = given.values;
+  PythonValue result = tensor;
+  for (const auto& [method, type] : casts)
+    if (name == method) {
+      result["dtype"] = std::string(type);
+      return result;
+    }
+  if (has(keeps, name)) {
+    if (name == "requires_grad_") result["requires_grad"] = values.empty() || values[0] == Json(true);
+    if (name == "contiguous") result.erase("strides");
+    if (name == "detach") result.erase("requires_grad");
+    return result;
+  }
+  if (name == "to" || name == "astype" || name == "type" || name == "view_as") {
+    for (const Json& value : values)
+      if (const auto dtype = dtype_word(value)) result["dtype"] = *dtype;
+    if (given.named.contains("dtype"))
+      if (const auto dtype = dtype_word(given.named["dtype"])) result["dtype"] = *dtype;
+    return result;
+  }
+  if (name == "transpose" || name == "swapaxes") {
+    if (values.size() == 1 && values[0].is_array()) return call_method(tensor, "permute", given);  // JAX's
+    return values.size() == shape.size() && shape.size() > 2 ? call_method(tensor, "permute", given)
+                                                             : swapped(tensor, values);
+  }
+  if (name == "permute") {
+    const auto axes = sizes_among(values);
+    if (!axes) return std::nullopt;
+    std::vector<size_t> order;
+    for (const int64_t axis : *axes) order.push_back(axis_in(axis, shape.size()));
+    return reordered(tensor, order);
+  }
+  if (name == "view" || name == "reshape") return viewed(tensor, values);
+  if (name == "chunk" || name == "split" || name == "unbind") return parts(tensor, name, given);
+  if (name == "size")
+    return values.empty() ? std::optional<PythonValue>(shape)
+           : whole(values[0]) && axis_in(*whole(values[0]), shape.size()) < shape.size()
+               ? std::optional<PythonValue>(shape[axis_in(*whole(values[0]), shape.size())])
+               : std::nullopt;
+  if (name == "unsqueeze" || name == "expand_dims") {
+    const Json at = !values.empty() ? values[0] : given.named.value("dim", given.named.value("axis", Json()));
+    if (!whole(at)) return std::nullopt;
+    const size_t axis = axis_in(*whole(at), shape.size() + 1);
+    if (axis > shape.size()) return std::nullopt;
+    Sizes longer = shape;
+    longer.insert(longer.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+    return reshaped(tensor, longer);
+  }
+  if (name == "expand" || name == "broadcast_to" || name == "repeat" || name == "repeat_interleave") {
+    if (name == "repeat_interleave") {
+      const Json axis = given.named.contains("dim") ? given.named["dim"] : values.size() > 1 ? values[1] : Json();
+      if (values.empty() || !whole(values[0]) || !whole(axis)) return std::nullopt;
+      const size_t at = axis_in(*whole(axis), shape.size());
+      if (at >= shape.size()) return std::nullopt;
+      Sizes longer = shape;
+      longer[at] *= *whole(values[0]);
+      return reshaped(tensor, longer);
+    }
+    auto to = sizes_among(values);
+    if (!to || to->size() < shape.size()) return std::nullopt;
+    for (size_t i = 0; i < shape.size(); ++i) {
+      int64_t& size = (*to)[to->size() - shape.size() + i];
+      if (name == "repeat")
+        size *= shape[i];
+      else if (size == -1)
+        size = shape[i];
+    }
+    return reshaped(tensor, *to);
+  }
+  return std::nullopt;
+}
+
+PythonValue subscript_tensor(const PythonValue& tensor, const Json& indices) {
+  const auto shape = tensor["shape"].get<Sizes>();
+  Sizes left;
+  size_t axis = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Json& index = indices[i];
+    if (index.is_null()) {
+      left.push_back(1);
+      continue;
+    }
+    if (index == Json("...")) {
+      const size_t after = indices.size() - 1 - i;
+      while (axis + after < shape.size()) left.push_back(shape[axis++]);
+      continue;
+    }
+    if (axis >= shape.size() || !(index == Json(":") || index.is_number_integer())) return unknown_value();
+    if (index == Json(":")) left.push_back(shape[axis]);
+    ++axis;
+  }
+  left.insert(left.end(), shape.begin() + static_cast<std::ptrdiff_t>(std::min(axis, shape.size())), shape.end());
+  return left.empty() ? unknown_value() : reshaped(tensor, left);
+}
+
+PythonValue parts_of(const PythonValue& tensor) {
+  return parts(tensor, "unbind", {}).value_or(unknown_value());
+}
+
+PythonValue broadcast_values(const PythonValue& a, const PythonValue& b) {
+  if (!is_tensor_value(a)) return b;
+  if (!is_tensor_value(b)) return a;
+  auto longer = a["shape"].get<Sizes>(), shorter = b["shape"].get<Sizes>();
+  if (longer.size() < shorter.size()) std::swap(longer, shorter);
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    int64_t& size = longer[longer.size() - shorter.size() + i];
+    size = std::max(size, shorter[i]);
+  }
+  return longer == a["shape"].get<Sizes>() ? a : reshaped(a, longer);
+}
+
+}  // namespace attnprobe::frameworks

@@ -1,0 +1,154 @@
+// Calls in the source that a report of a problem has with it.
+#include "frameworks/calls/python_source.hpp"
+
+#include "catch.hpp"
+#include "frameworks/calls/python_expression.hpp"
+#include "frameworks/calls/text_calls.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::python_source_test {
+
+using namespace attnprobe::frameworks;
+
+namespace {
+
+nlohmann::json unordered(const Json& json) {
+  return nlohmann::json::parse(json.dump());
+}
+
+// The only call that the text makes.
+SourceCall call_in(const std::string& text) {
+  const auto calls = calls_in_source(text);
+  REQUIRE(calls.size() == 1);
+  return calls[0];
+}
+
+PythonValue value_of(const std::string& expression, const PythonScope& scope = {}) {
+  return evaluate(expression, scope);
+}
+
+}  // namespace
+
+TEST_CASE("Expressions are followed as far as sizes need it", "[calls]") {
+  PythonScope scope;
+  scope.names["d"] = 64;
+  CHECK(value_of("2 * (d + 1) ** 2 - 7 // 2 % 4", scope) == 2 * 65 * 65 - 3);
+  CHECK(value_of("1 << 12") == 4096);
+  CHECK(value_of("d / 128", scope) == 0.5);
+  CHECK(value_of("-d if False else d", scope) == 64);
+  CHECK(value_of("[1, 2] + [3] * 2") == Json::array({1, 2, 3, 3}));
+  CHECK(value_of("(1, 2, 3)[-1]") == 3);
+  CHECK(value_of("max(4, int(2.5))") == 4);
+  CHECK(value_of("1_000, None, 'x'") == Json::array({1000, nullptr, "x"}));
+  CHECK_FALSE(is_known(value_of("device")));
+  CHECK_FALSE(is_known(value_of("model(x) + 1")));
+  CHECK(value_of("torch.randn(2, 8, 16, d, dtype=torch.half).transpose(1, 2).shape", scope) ==
+        Json::array({2, 16, 8, 64}));
+  CHECK(value_of("torch.zeros(2, 3, 4).view(2, -1).size(-1)") == 12);
+  CHECK(value_of("torch.rand(4, 5)[None, None, :, :].expand(2, 8, -1, -1).shape") == Json::array({2, 8, 4, 5}));
+  CHECK(value_of("(torch.rand(4, 5) > 0.5)")["dtype"] == "bool");
+  CHECK(value_of("torch.randn(1, 8, 16, 192).chunk(3, dim=-1)[2].shape") == Json::array({1, 8, 16, 64}));
+  CHECK(value_of("[torch.randn(1, 2, 3, 8) for _ in range(3)]").size() == 3);
+  for (const std::string broken :
+       {"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "lambda x: x", "a b", std::string(99, '(').c_str()}) {
+    INFO(broken);
+    CHECK_THROWS_AS(value_of(broken), Error);
+  }
+}
+
+TEST_CASE("A call in a report's source is found with the sizes that the source gives", "[calls]") {
+  const SourceCall call = call_in(R"(It is wrong on my GPU. To see it:
+
+import torch
+B, H, S = 2, 8, 640  # sizes
+d_qk = 128; 
+def make(d, heads=H):
+    return torch.randn(B, S, heads, d, device="cuda",
+                       dtype=torch.bfloat16, requires_grad=True).transpose(1, 2)
+q = torch.randn(B, S, H, d_qk, dtype=torch.bfloat16).transpose(1, 2)
+k, v = (torch.randn(B, 2, S, 64, dtype=torch.bfloat16) for _ in range(2))
+mask = torch.ones(S, S, dtype=torch.bool).tril()[None, None]
+with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+    out = torch.nn.functional.scaled_dot_product_attention(
+        q, k, v, attn_mask=mask, dropout_p=0.0, enable_gqa=True, scale=None)
+)");
+  CHECK(call.framework == "torch");
+  CHECK(call.line == 13);
+  CHECK(unordered(call.call) == nlohmann::json::parse(R"({
+    "query": {"shape": [2, 8, 640, 128], "strides": [655360, 128, 1024, 1], "dtype": "bfloat16"},
+    "key": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"}, "value": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"},
+    "attn_mask": {"shape": [1, 1, 640, 640], "dtype": "bool"}, "dropout_p": 0.0, "enable_gqa": true,
+    "backend": "CUDNN_ATTENTION"})"));
+}
+
+TEST_CASE("What a function is called with, and the first of a loop's values, are its parameters", "[calls]") {
+  const SourceCall call = call_in(R"(
+def attend(q, k, v, causal=True):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+for length, dim in [(1024, 64), (4096, 128)]:
+    x = torch.empty(1, 16, length, dim).half()
+    attend(x, x, x)
+    x.sum().backward()
+)");
+  CHECK(call.call["query"]["shape"] == Json::array({1, 16, 1024, 64}));
+  CHECK(call.call["query"]["dtype"] == "float16");
+  CHECK(call.call["is_causal"] == true);
+  CHECK(call.call["query"]["requires_grad"] == true);
+  REQUIRE(call.guesses.size() == 2);
+  CHECK_THAT(call.guesses[0], ContainsSubstring("backward()"));
+  CHECK(call.guesses[1] == "length is the first of 2 values");
+}
+
+TEST_CASE("JAX's call is found too, and what is not known of it is said", "[calls]") {
+  const SourceCall call = call_in(R"(import jax
+B, H, L, D = 4, 8, 128, 64
+>>> q, k, v = jax.random.normal(key, (3, B, L, H, D), dtype=jnp.bfloat16)
+>>> jax.nn.dot_product_attention(q, k, v, mask=load_mask(), is_causal=True, implementation="cudnn")
+)");
+  CHECK(call.framework == "jax");
+  CHECK(call.call["query"]["shape"] == Json::array({4, 128, 8, 64}));
+  CHECK(call.call["implementation"] == "cudnn");
+  CHECK(call.call["is_causal"] == true);
+  CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
+}
+
+TEST_CASE("What is no source, or shows no sizes, makes no call", "[calls]") {
+  CHECK(calls_in_source("").empty());
+  CHECK(calls_in_source("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
+  CHECK(calls_in_source("out = F.scaled_dot_product_attention(q, k, v)").empty());
+  CHECK(calls_in_source("x = (((((\n" + std::string(5000, '(') + "\nF.scaled_dot_product_attention(a, b").empty());
+  CHECK(calls_in_source("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
+}
+
+TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN about it", "[calls]") {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("issue.txt",
+                                       "PyTorch 2.15.0 on an NVIDIA H100 is slow here:\n"
+                                       "q = torch.randn(2, 8, 512, 64, dtype=torch.float16, device='cuda')\n"
+                                       "F.scaled_dot_product_attention(q, q, q, dropout_p=0.1)\n");
+  const Run explained = run_attnprobe("explain " + file + " --format json");
+  REQUIRE(explained.exit_code == 0);
+  const Json calls = Json::parse(explained.out)["calls"];
+  REQUIRE(calls.size() == 1);
+  CHECK(calls[0]["line"] == 3);
+  CHECK(calls[0]["target"] == "h100");
+  CHECK(calls[0]["target_is_named"] == true);
+  CHECK(calls[0]["is_taken"] == false);
+  CHECK_THAT(calls[0]["says"].get<std::string>(), ContainsSubstring("PyTorch 2.15.0 refuses dropout 0.1"));
+  const Run words = run_attnprobe("explain " + file);
+  CHECK_THAT(words.out, ContainsSubstring("the call in line 3, by rule"));
+  CHECK_THAT(words.out, ContainsSubstring("attnprobe --torch " + file + " --target h100"));
+  const Run asked = run_attnprobe("--torch " + file + " --target h100 --quick --format json");
+  CHECK(asked.exit_code == 0);
+  const Json report = Json::parse(asked.out);
+  REQUIRE(report["results"].size() == 1);
+  CHECK(report["results"][0]["config"]["head_dim_qk"] == 64);
+  CHECK(report["results"][0]["frameworks"][0]["takes"] == "refused");
+  // Not a word of a refusal, and still an answer.
+  const Run alone =
+      run_attnprobe("explain 'q = torch.zeros(1, 8, 128, 64).half()\nF.scaled_dot_product_attention(q, q, q)'");
+  CHECK(alone.exit_code == 0);
+  CHECK_THAT(alone.out, ContainsSubstring("the call in line 2, by rule"));
+}
+
+}  // namespace attnprobe::test::python_source_test
