@@ -39,8 +39,28 @@ Matter read_matter(const JsonView& place) {
   matter.words = words_at(entry.take("words"));
   matter.what = entry.take("what").text();
   matter.step = entry.take("do").text();
+  if (const auto in_names = entry.find("in_names")) matter.in_names = in_names->boolean();
   entry.finish();
   return matter;
+}
+
+OtherFailure read_other(const JsonView& place) {
+  JsonObject entry(place);
+  const auto words_of = [&](const char* key) {
+    const auto found = entry.find(key);
+    return found && !found->text().empty() ? words_at(*found) : Words();
+  };
+  OtherFailure other;
+  other.id = entry.take("id").text();
+  other.words = words_of("words");
+  other.near = words_of("near");
+  other.unless = words_of("unless");
+  other.source_line = words_of("line");
+  if (const auto last = entry.find("last")) other.only_last = last->boolean();
+  other.what = entry.take("what").text();
+  other.step = entry.take("do").text();
+  entry.finish();
+  return other;
 }
 
 Symptom read_symptom(const JsonView& place) {
@@ -83,6 +103,7 @@ Readings read_all() {
   for (const JsonView& entry : document.take("programs").elements()) read.programs.push_back(read_program(entry));
   for (const JsonView& entry : document.take("matters").elements()) read.matters.push_back(read_matter(entry));
   for (const JsonView& entry : document.take("symptoms").elements()) read.symptoms.push_back(read_symptom(entry));
+  for (const JsonView& entry : document.take("others").elements()) read.others.push_back(read_other(entry));
   for (const auto& [way, programs] : document.take("ways").members())
     for (const auto& [program, how] : programs.members()) read.ways[way][program] = how.text();
   for (const auto& [key, words] : document.take("features").members()) read.features[key] = words_at(words);

@@ -34,8 +34,20 @@ struct NamedAttention {
 struct Matter {
   std::string id;  ///< "head_dim"
   Words words;
-  std::string what;  ///< in words, to follow "about": "the head dimension"
-  std::string step;  ///< what to do
+  std::string what;       ///< in words, to follow "about": "the head dimension"
+  std::string step;       ///< what to do
+  bool in_names = false;  ///< its words count in the names of files, too
+};
+
+/// A failure that is not an attention's.
+struct OtherFailure {
+  std::string id;
+  Words words;             ///< in its line
+  Words near, unless;      ///< somewhere in the text, and nowhere in it; none where empty
+  bool only_last = false;  ///< where the text ends with it
+  Words source_line;       ///< in place of words: the innermost line of source of the last exception
+  std::string what;        ///< to follow "That is": "a matrix product of cuBLAS's"
+  std::string step;
 };
 
 /// What people tell of an attention where no library says anything.
@@ -60,6 +72,7 @@ struct Readings {
   std::vector<NamedAttention> programs;  ///< the most special first
   std::vector<Matter> matters;           ///< the most telling first
   std::vector<Symptom> symptoms;
+  std::vector<OtherFailure> others;  ///< the most telling first
   /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
   std::map<std::string, std::map<std::string, std::string>> ways;
   std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it

@@ -1,14 +1,19 @@
 #include "diagnose/refusal.hpp"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
+#include "diagnose/candidates.hpp"
+#include "diagnose/other_failures.hpp"
 #include "diagnose/readings.hpp"
+#include "diagnose/search_options.hpp"
 #include "diagnose/text_reading.hpp"
 
 namespace attnprobe::diagnose {
@@ -245,19 +250,35 @@ void name_bug(TextAnswer& answer) {
 
 // Words that no sentence knows count where none that is known refuses. They come before notes, and before what only says
 // that some program does without cuDNN.
+// A log's warning of the machine, or less: what ended the program stands elsewhere.
+bool is_logged_warning(const Refusal& refusal) {
+  static const RE2 warning("^.{0,40}(?:\\bWARN(?:ING)?\\b|\\bINFO\\b|\\bDEBUG\\b|\\[[WI]\\])|^[WI] \\S", exact_case());
+  return has_words(refusal.line, warning);
+}
+
+bool is_warned(const Refusal& refusal) {
+  return refusal.line.find("Warning: ") != std::string::npos || is_logged_warning(refusal);
+}
+
+// Only where attention is spoken of: else it is nobody's question here.
+std::optional<Refusal> other_failure(const TextFindings& findings) {
+  return findings.facts.speaks_of_attention ? read_other_failure(findings.pasted) : std::nullopt;
+}
+
 void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, const std::string& options) {
   const auto refuses = [](const Refusal& refusal) { return refusal.kind == SentenceKind::refusal; };
   if (findings.facts.is_about_others()) return;
   if (std::any_of(refusals.begin(), refusals.end(), refuses)) {
     // A warning may stand above the exception that matters.
-    const bool only_warned = std::all_of(refusals.begin(), refusals.end(), [](const Refusal& refusal) {
-      return refusal.line.find("Warning: ") != std::string::npos;
-    });
-    auto exception = only_warned ? read_exception(findings.pasted, findings.facts) : std::nullopt;
+    const bool only_warned = std::all_of(refusals.begin(), refusals.end(), is_warned);
+    auto exception = only_warned ? other_failure(findings) : std::nullopt;
+    if (only_warned && !exception) exception = read_exception(findings.pasted, findings.facts);
     if (exception) refusals.insert(refusals.begin(), std::move(*exception));
     return;
   }
   auto read = read_words(findings.pasted, findings.facts);
+  if (auto other = other_failure(findings)) read.insert(read.begin(), std::move(*other));
+  if (auto candidates = read_candidates(findings.pasted)) read.insert(read.begin(), std::move(*candidates));
   std::erase_if(read, [&](const Refusal& reading) {
     return std::any_of(refusals.begin(), refusals.end(), [&](const Refusal& known) {
       return known.kind == SentenceKind::note && known.first_line == reading.first_line;
@@ -323,8 +344,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const auto add = [&](Refusal&& refusal, const Place& place, bool is_sentence, int64_t order) {
     if (skip_log && place.in_log) return;
     set_place(refusal, place);
-    const Rank rank{refusal.kind == SentenceKind::note, refusal.layer, refusal.kind == SentenceKind::general,
-                    is_sentence, order};
+    const bool is_warning = refusal.layer == Layer::environment && is_sentence && is_logged_warning(refusal);
+    const Rank rank{refusal.kind == SentenceKind::note || is_warning, refusal.layer,
+                    refusal.kind == SentenceKind::general, is_sentence, order};
     ranked.emplace_back(rank, std::move(refusal));
   };
   for (const auto& hit : findings.reasons)
@@ -348,6 +370,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
       answer.callers.push_back(refusal.who);
   answer.bugs = bugs_in_text(findings.pasted, findings.facts);
   name_bug(answer);
+  answer.own_words = own_words_in(findings.pasted);
   answer.told = told_in_words(findings.facts);
   return answer;
 }

@@ -6,6 +6,7 @@
 
 #include "diagnose/bugs_in_text.hpp"
 #include "diagnose/category.hpp"
+#include "diagnose/own_words.hpp"
 #include "diagnose/sentence_finder.hpp"
 
 namespace attnprobe::diagnose {
@@ -36,9 +37,10 @@ struct TextAnswer {
   std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
   std::vector<std::string> callers;  ///< the programs that handed the call on: "Transformer Engine"
   std::vector<BugInText> bugs;       ///< known ones that it may be about
+  OwnWords own_words;                ///< what the writer says of cause and remedy
   std::vector<std::string> told;     ///< what else the text tells, in words: the GPU, the graph, the shape
 };
-ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, told)
+ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, own_words, told)
 
 /// The layer of a reason of cuDNN's.
 Layer layer_of(Category category);

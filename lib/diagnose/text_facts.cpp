@@ -49,8 +49,10 @@ void each_match(const RE2& pattern, std::string_view text, Take&& take) {
 // What somebody demands is not what there is: "requires A100 or H100 GPUs", "(supported: {torch.float16, …})".
 bool is_demanded(std::string_view text, size_t at) {
   constexpr size_t reach = 64;
-  static const RE2 demand("(?:\\brequires?\\b|\\bneeds?\\b|\\bonly\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?]{0,48}$",
-                          any_case());
+  static const RE2 demand(
+      "(?:\\brequires?\\b|\\bneeds?\\b|\\bonly\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?]{0,48}$|"
+      "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
+      any_case());
   const size_t begin = at - std::min(at, reach);
   return has_words(text.substr(begin, at - begin), demand);
 }
@@ -153,8 +155,8 @@ void add_frameworks(TextFacts& facts, std::string_view text) {
       {"vllm", "\\bvllm(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
   };
   for (const NamedProgram& release : releases)
-    each_match(release.words, text, [&](const std::string& version, const std::string&) {
-      add_fact(facts.frameworks, release.name + "==" + version);
+    each_match(release.words, text, [&](const std::string& version, const std::string&, size_t at) {
+      if (!is_demanded(text, at)) add_fact(facts.frameworks, release.name + "==" + version);
     });
 }
 

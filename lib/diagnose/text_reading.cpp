@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "diagnose/own_words.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
+#include "diagnose/text_lines.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -23,30 +25,6 @@ constexpr int64_t frames_above = 16;  // lines of a traceback that belong to its
 constexpr size_t short_text = 14;
 constexpr size_t most_lines_of_one = 80;  // programs' lines meet in a longer text
 constexpr const char* by_rule = "by rule: attnprobe knows no such sentence, and read its words";
-
-struct Line {
-  std::string_view text;
-  int64_t number = 0;  // from 1
-};
-
-std::vector<Line> lines_of(std::string_view text) {
-  std::vector<Line> lines;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back({text.substr(begin, end - begin), static_cast<int64_t>(lines.size()) + 1});
-    begin = end + 1;
-  }
-  return lines;
-}
-
-const RE2& attention_words() {
-  static const RE2 words(
-      "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
-      "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|cudnn_att|cudnn_frontend|head_?dim\\b|head_?size|kv_?cache|"
-      "_ATTN\\b|\\bfa-?[234]\\b|\\btmem\\b",
-      any_case());
-  return words;
-}
 
 // How surely a line is the error itself.
 enum class Form { none, demand, warning, failure, exception };
@@ -74,7 +52,7 @@ bool is_source(std::string_view line) {
 Form form_of(std::string_view line) {
   if (is_source(line)) return Form::none;
   static const RE2 exception(
-      "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)\\]?: ?\\S",
+      "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)(?:\\]?: ?\\S|\\(['\"]\\w)",
       exact_case());
   static const RE2 warning("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]?\\w*[Ww]arning\\]?: ?\\S|\\bWARN(?:ING)?\\b",
                            exact_case());
@@ -88,7 +66,7 @@ Form form_of(std::string_view line) {
       "(?:is|are|was) (?:not|only) (?:yet |currently |being )?(?:supported|implemented|available|compatible|enabled)|"
       "(?:does|do|did) ?(?:not|n't) (?:yet |currently )?(?:support|work|have)|only supports?\\b|unsupported|"
       "not supported|no such|can ?not be used|can't be used|cannot use|must (?:be|have|match)|should be in|expected\\b|"
-      "\\brequires?\\b|\\brejects?\\b|undefined (?:symbol|reference)|out of (?:memory|resource)|not (?:been )?implemented|not installed|"
+      "\\brequires?\\b|\\brejects?\\b|undefined (?:symbol|reference)|out of (?:memory|resource)|\\bmissing\\b|not (?:been )?implemented|not installed|"
       "no operator found|\\bunable to\\b|could not|couldn't|falls? back|fallback",
       any_case());
   if (has_words(line, exception)) return Form::exception;
@@ -122,6 +100,13 @@ std::string demanding_lines(const std::string& message) {
         line.text.find("Required: ") != std::string_view::npos)
       said += std::string(line.text) + "\n";
   return said;
+}
+
+// Without the names of files and of members, whose words are not what the error is about: "…/arbitrary_seqlen.cu.o".
+std::string prose_of(std::string text) {
+  static const RE2 names("\\S*[/\\\\]\\S+|\\S+\\.(?:cu|cuh|cpp|cc|o|h|hpp|py|so|dll)\\b\\S*|\\b[a-z_]+\\.[a-z]+_\\w+");
+  RE2::GlobalReplace(&text, names, " ");
+  return text;
 }
 
 // What stands above it in its traceback.
@@ -177,11 +162,17 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
     error.program = program_in(text);
   if (error.form == Form::exception) error.raised_by = raised_by(lines, at);
   const std::string said = demanding_lines(error.message);
+  const std::string prose = prose_of(said);
   for (const Matter& matter : readings().matters)
-    if (has_words(said, *matter.words)) error.matters.push_back(&matter);
+    if (has_words(matter.in_names ? said : prose, *matter.words)) error.matters.push_back(&matter);
   // The line itself tells more than those that go on with it.
   std::stable_partition(error.matters.begin(), error.matters.end(),
                         [&](const Matter* matter) { return has_words(lines[at].text, *matter->words); });
+  // The library that does not fit is the one that the loader names.
+  if (!error.matters.empty() && error.matters.front()->in_names)
+    for (const Line& line : lines_of(error.message))
+      if (has_words(line.text, *error.matters.front()->words))
+        if (const NamedAttention* named_there = program_in(line.text)) error.program = error.raised_by = named_there;
   error.score = 4 * static_cast<int64_t>(error.form) + (in_message ? 2 : 0) + (named ? 3 : 0) +
                 (error.matters.empty() ? -4 : 4) - (near || named ? 0 : 2);
   return error;
@@ -237,8 +228,16 @@ std::optional<ErrorLine> most_telling_error(std::string_view text, const std::ve
 // Where no line is an error and nobody complains of what is known: whose attention the text is about, and what of it.
 std::optional<Refusal> read_subject(std::string_view text, const TextFacts& facts) {
   constexpr size_t most_matters = 3;
+  // A line of a program or of a log is no question.
+  constexpr size_t shortest_question = 60;
+  static const RE2 trouble(
+      "\\berrors?\\b|Error\\b|\\bfail|problem|\\bissue|wrong|crash|slow|(?:not|n't) work|cannot|can ?not|can't|unable|unsupported|assert|"
+      "exception|\\?|？|吗|么|报错|leads? to|instead of|should",
+      any_case());
   const NamedAttention* program = program_in(text);
-  if (program == nullptr || !has_words(text, attention_words())) return std::nullopt;
+  if (program == nullptr || text.size() < shortest_question || !has_words(text, attention_words()) ||
+      !has_words(text, trouble) || !has_prose(text))
+    return std::nullopt;
   Refusal refusal;
   refusal.kind = SentenceKind::reading;
   refusal.id = "subject";
@@ -334,6 +333,17 @@ std::vector<Told> most_told(std::string_view text) {
   return told;
 }
 
+// The library whose limits are known that the text is about; flash-attn where only its idea is named.
+const NamedAttention* with_limits(std::string_view text) {
+  static const RE2 flash("flash.?att|fused attention|head dims?\\b", any_case());
+  const NamedAttention* named = program_in(text);
+  if (named != nullptr && !named->limits.empty()) return named;
+  if (!has_words(text, flash)) return nullptr;
+  const auto& all = readings().programs;
+  const auto found = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "flash-attn"; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, const TextFacts& facts) {
   const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
   const size_t end = std::min(text.find('\n', at), text.size());
@@ -349,6 +359,11 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
       static_cast<int64_t>(std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n')) + 1;
   refusal.times = 1;
   refusal.means = symptom.means;
+  const NamedAttention* asked_about = with_limits(text);
+  if (const size_t mark = refusal.means.find("{limits}"); mark != std::string::npos)
+    refusal.means.replace(mark, 8,
+                          asked_about != nullptr ? asked_about->limits
+                                                 : "It depends on the library's release, the GPU and the whole shape.");
   for (const bool likelier : {true, false})
     for (const auto& cause : symptom.causes)
       if ((cause.when && has_words(text, *cause.when)) == likelier && (!cause.only || has_words(text, *cause.only)))
@@ -365,12 +380,14 @@ std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   std::vector<Refusal> read;
   const std::vector<Line> lines = lines_of(text);
   const auto error = most_telling_error(text, lines);
-  for (const Told& told : most_told(text)) read.push_back(refusal_of(*told.symptom, text, told.at, facts));
+  const std::vector<Told> told = most_told(text);
+  for (const Told& one : told) read.push_back(refusal_of(*one.symptom, text, one.at, facts));
   if (!error && read.empty())
     if (auto subject = read_subject(text, facts)) read.push_back(std::move(*subject));
   if (!error) return read;
   // An exception says more than who tells of it; a demand in passing says less.
-  const bool leads = !error->matters.empty() && error->form >= Form::failure;
+  const bool is_asked = !told.empty() && told.front().symptom->is_question;
+  const bool leads = (!error->matters.empty() || is_asked) && error->form >= Form::failure;
   read.insert(leads ? read.begin() : read.end(), refusal_of(*error, facts));
   return read;
 }

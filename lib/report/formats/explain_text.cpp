@@ -296,6 +296,7 @@ Json explain_json(const Explained& explained) {
   json["refusals"] = ordered_refusals(replay, text);
   json["callers"] = text.callers;
   json["bugs"] = text.bugs;
+  json["own_words"] = text.own_words;
   json["told"] = text.told;
   json["calls"] = explained.calls;
   json["next"] =

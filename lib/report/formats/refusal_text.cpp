@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/printable.hpp"
 
 namespace attnprobe::report {
@@ -50,6 +52,9 @@ std::string refusals_text(const diagnose::TextAnswer& answer, const TextStyle& s
                      style.width);
   }
   out += titled_part("what else helps", first.help, style);
+  for (const auto& [title, sentences] : {std::pair("the text itself says why", &answer.own_words.why),
+                                        std::pair("the text itself says what works", &answer.own_words.works)})
+    for (const auto& sentence : *sentences) out += titled_part(title, "\"" + sentence + "\"", style);
   if (!answer.bugs.empty())
     out += "  known bugs of cuDNN that fit what the text tells; whether it is one of them is not proved\n";
   for (const auto& bug : answer.bugs)

@@ -1,0 +1,113 @@
+#include "diagnose/own_words.hpp"
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.hpp"
+#include "diagnose/search_options.hpp"
+
+namespace attnprobe::diagnose {
+namespace {
+
+constexpr size_t longest_sentence = 320, shortest_sentence = 24, most_of_a_kind = 2, most_sentences = 2000;
+
+// A line that a person wrote, and no program.
+bool is_prose(std::string_view line) {
+  static const RE2 written_by_programs(
+      "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
+      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$|\\w+(?:Error|Warning|Exception): )|[:;{]$|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
+  return !has_words(line, written_by_programs) && line.find(' ') != std::string_view::npos;
+}
+
+// Ends of sentences: ". ", "! ", "? ", and the line's end.
+std::vector<std::string_view> sentences_of(std::string_view line) {
+  std::vector<std::string_view> sentences;
+  size_t begin = 0;
+  for (size_t i = 0; i + 1 < line.size(); ++i)
+    if ((line[i] == '.' || line[i] == '!' || line[i] == '?') && line[i + 1] == ' ' &&
+        (i + 2 >= line.size() || line[i + 2] < 'a' || line[i + 2] > 'z')) {
+      sentences.push_back(trim(line.substr(begin, i + 1 - begin)));
+      begin = i + 1;
+    }
+  sentences.push_back(trim(line.substr(std::min(begin, line.size()))));
+  return sentences;
+}
+
+// How much a sentence tells of the cause: 0 for nothing.
+int tells_why(std::string_view sentence) {
+  static const RE2 surely(
+      "root cause|turns out|(?:the|this) (?:reason|cause|culprit) (?:is|was|seems)|is caused by|was caused by|caused by",
+      any_case());
+  static const RE2 likely(
+      "\\bhard-?coded?|regardless of|\\bcan(?:not|'t) handle|(?:the|this) (?:problem|issue|bug) (?:is|was|seems|comes)|\\bdue to\\b|since .{1,60} changed|"
+      "\\bbecause\\b|so (?:te|it|this) can ?not|(?:is|are|was|were) still used|only (?:built|compiled) for|does not (?:pass|forward|check|take)",
+      any_case());
+  static const RE2 asks("\\?$|^(?:is|are|does|do|can|could|why|how|what)\\b", any_case());
+  if (has_words(sentence, asks)) return 0;
+  if (has_words(sentence, surely)) return 2;
+  return has_words(sentence, likely) ? 1 : 0;
+}
+
+int tells_what_works(std::string_view sentence) {
+  static const RE2 surely(
+      "(?:works?|worked|runs?|passes) (?:\\w+ )?(?:fine|well|correctly|as expected|perfectly|without)|\\b(?:is|are|was) (?:fine|clean|correct|ok|not affected)\\b|"
+      "no (?:problem|issue|error)s? (?:with|on|when|in)|\\bworkaround|(?:fixes|fixed|solves|solved|avoids|helps|goes away|disappears)|"
+      "(?:does|do) not (?:happen|occur|reproduce|fail)|without (?:the )?error",
+      any_case());
+  static const RE2 likely(
+      "\\bworks? (?:with|on|when|if|in|under)\\b|calls the kernel|it works\\b|only (?:since|from|with|on|when)\\b",
+      any_case());
+  static const RE2 denied(
+      "(?:not|n't|never|no longer|doesn't|does not) (?:\\w+ )?(?:work|help|fix|solve)|\\bdid not help|\\bhow\\b.{0,40}\\bfix",
+      any_case());
+  if (has_words(sentence, denied)) return 0;
+  if (has_words(sentence, surely)) return 2;
+  return has_words(sentence, likely) ? 1 : 0;
+}
+
+using Scored = std::vector<std::pair<int, std::string>>;
+
+std::vector<std::string> best_of(Scored sentences) {
+  std::stable_sort(sentences.begin(), sentences.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> best;
+  for (auto& [score, sentence] : sentences)
+    if (best.size() < most_of_a_kind && std::find(best.begin(), best.end(), sentence) == best.end())
+      best.push_back(std::move(sentence));
+  return best;
+}
+
+}  // namespace
+
+bool has_prose(std::string_view text) {
+  constexpr std::ptrdiff_t least_blanks = 6;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = trim(text.substr(begin, end - begin));
+    begin = end + 1;
+    const bool is_wide = std::any_of(line.begin(), line.end(), [](char c) { return (c & 0x80) != 0; });
+    if (is_prose(line) && (is_wide || std::count(line.begin(), line.end(), ' ') >= least_blanks)) return true;
+  }
+  return false;
+}
+
+OwnWords own_words_in(std::string_view text) {
+  Scored why, works;
+  size_t count = 0;
+  for (size_t begin = 0; begin < text.size() && count < most_sentences;) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = trim(text.substr(begin, end - begin));
+    begin = end + 1;
+    if (!is_prose(line)) continue;
+    for (const std::string_view sentence : sentences_of(line)) {
+      ++count;
+      if (sentence.size() < shortest_sentence || sentence.size() > longest_sentence) continue;
+      if (const int score = tells_why(sentence); score > 0) why.emplace_back(score, sentence);
+      if (const int score = tells_what_works(sentence); score > 0) works.emplace_back(score, sentence);
+    }
+  }
+  return {best_of(std::move(why)), best_of(std::move(works))};
+}
+
+}  // namespace attnprobe::diagnose
