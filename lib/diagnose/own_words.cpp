@@ -15,9 +15,12 @@ constexpr size_t longest_sentence = 320, shortest_sentence = 24, most_of_a_kind 
 
 // A line that a person wrote, and no program.
 bool is_prose(std::string_view line) {
+  static const RE2 tag("^\\[[A-Za-z][A-Za-z /-]{1,30}\\][: ]*");  // "[Bug]"
+  if (re2::StringPiece found; tag.Match(piece(line), 0, line.size(), RE2::ANCHOR_START, &found, 1))
+    line.remove_prefix(found.size());
   static const RE2 written_by_programs(
       "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
-      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$|\\w+(?:Error|Warning|Exception): )|[:;{]$|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
+      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$|\\w+(?:Error|Warning|Exception): )|[;{]$|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
   return !has_words(line, written_by_programs) && line.find(' ') != std::string_view::npos;
 }
 
@@ -60,7 +63,7 @@ int tells_what_works(std::string_view sentence) {
       "\\bworks? (?:with|on|when|if|in|under)\\b|calls the kernel|it works\\b|only (?:since|from|with|on|when)\\b",
       any_case());
   static const RE2 denied(
-      "(?:not|n't|never|no longer|doesn't|does not) (?:\\w+ )?(?:work|help|fix|solve)|\\bdid not help|\\bhow\\b.{0,40}\\bfix",
+      "(?:not|n't|never|no longer|doesn't|does not) (?:\\w+ )?(?:work|help|fix|solve)|\\bdid not help|\\bshould (?:work|run|be)|expect|duplicate|doesn't exist|does not exist|works?,? but|would be|as if|\\bif it works|\\bhow\\b.{0,40}\\bfix",
       any_case());
   if (has_words(sentence, denied)) return 0;
   if (has_words(sentence, surely)) return 2;

@@ -26,6 +26,7 @@ NamedAttention read_program(const JsonView& place) {
   program.name = entry.take("name").text();
   program.words = words_at(entry.take("words"));
   if (const auto apart = entry.find("apart")) program.apart = apart->boolean();
+  if (const auto chooses = entry.find("chooses")) program.chooses = chooses->boolean();
   program.instead = entry.take("instead").text();
   if (const auto limits = entry.find("limits")) program.limits = limits->text();
   entry.finish();
@@ -104,6 +105,11 @@ Readings read_all() {
   for (const JsonView& entry : document.take("matters").elements()) read.matters.push_back(read_matter(entry));
   for (const JsonView& entry : document.take("symptoms").elements()) read.symptoms.push_back(read_symptom(entry));
   for (const JsonView& entry : document.take("others").elements()) read.others.push_back(read_other(entry));
+  for (const JsonView& place : document.take("settings").elements()) {
+    JsonObject entry(place);
+    read.settings.push_back({words_at(entry.take("words")), entry.take("does").text()});
+    entry.finish();
+  }
   for (const auto& [way, programs] : document.take("ways").members())
     for (const auto& [program, how] : programs.members()) read.ways[way][program] = how.text();
   for (const auto& [key, words] : document.take("features").members()) read.features[key] = words_at(words);

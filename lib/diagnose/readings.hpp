@@ -25,9 +25,10 @@ using Words = std::shared_ptr<const re2::RE2>;
 struct NamedAttention {
   std::string name;  ///< "SageAttention"
   Words words;
-  bool apart = false;   ///< it never calls cuDNN
-  std::string instead;  ///< how to go around it; "" where nothing general is known
-  std::string limits;   ///< what it takes and what not, with the release that was read; "" where nothing was
+  bool apart = false;    ///< it never calls cuDNN
+  bool chooses = false;  ///< it calls attentions of others, and chooses among them
+  std::string instead;   ///< how to go around it; "" where nothing general is known
+  std::string limits;    ///< what it takes and what not, with the release that was read; "" where nothing was
 };
 
 /// What an error may be about.
@@ -68,11 +69,18 @@ struct Symptom {
   std::vector<Cause> causes;  ///< the likeliest first, where the text tells nothing of them
 };
 
+/// What a program or its environment sets that decides which attention is taken.
+struct Setting {
+  Words words;
+  std::string does;
+};
+
 struct Readings {
   std::vector<NamedAttention> programs;  ///< the most special first
   std::vector<Matter> matters;           ///< the most telling first
   std::vector<Symptom> symptoms;
   std::vector<OtherFailure> others;  ///< the most telling first
+  std::vector<Setting> settings;
   /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
   std::map<std::string, std::map<std::string, std::string>> ways;
   std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it

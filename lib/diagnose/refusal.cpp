@@ -14,6 +14,7 @@
 #include "diagnose/other_failures.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
+#include "diagnose/stated.hpp"
 #include "diagnose/text_reading.hpp"
 
 namespace attnprobe::diagnose {
@@ -370,6 +371,11 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
       answer.callers.push_back(refusal.who);
   answer.bugs = bugs_in_text(findings.pasted, findings.facts);
   name_bug(answer);
+  if (!answer.refusals.empty() && answer.refusals.front().layer != Layer::environment) {
+    auto& causes = answer.refusals.front().causes;
+    const auto settings = deciding_settings(findings.pasted);
+    causes.insert(causes.begin(), settings.begin(), settings.end());
+  }
   answer.own_words = own_words_in(findings.pasted);
   answer.told = told_in_words(findings.facts);
   return answer;

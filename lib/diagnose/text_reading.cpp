@@ -12,6 +12,7 @@
 #include "diagnose/own_words.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
+#include "diagnose/stated.hpp"
 #include "diagnose/text_lines.hpp"
 
 namespace attnprobe::diagnose {
@@ -19,6 +20,7 @@ namespace {
 
 using re2::StringPiece;
 
+constexpr size_t longest_for_host = 20'000;
 constexpr size_t longest_message = 2000, longest_line_shown = 400;
 constexpr int64_t frames_above = 16;  // lines of a traceback that belong to its error
 // In so short a text one word of attention is enough for all of it.
@@ -131,6 +133,32 @@ const NamedAttention* program_in(std::string_view text) {
   return first;
 }
 
+const RE2& backend_words() {
+  static const RE2 words("backend|attn_implementation|attention implementation|kernel module|versions? (?:are|is)",
+                         any_case());
+  return words;
+}
+
+// The program of the text that calls attentions of others, by its paths, commands and name.
+const NamedAttention* host_in(std::string_view text) {
+  const std::string plain = without_values(std::string(text.substr(0, longest_for_host)));
+  const NamedAttention* first = nullptr;
+  size_t place = plain.size();
+  for (const auto& program : readings().programs) {
+    if (!program.chooses) continue;
+    const RE2 name("\\b" + RE2::QuoteMeta(program.name) + "\\b", any_case());
+    for (const RE2* words : {&name, program.words.get()}) {
+      StringPiece found;
+      if (!words->Match(plain, 0, plain.size(), RE2::UNANCHORED, &found, 1)) continue;
+      const auto at = static_cast<size_t>(found.data() - plain.data());
+      if (at >= place) continue;
+      place = at;
+      first = &program;
+    }
+  }
+  return first;
+}
+
 const NamedAttention* raised_by(const std::vector<Line>& lines, size_t at) {
   for (size_t i = at; i-- > 0;) {
     const std::string_view line = trim(lines[i].text);
@@ -154,8 +182,11 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (!named && !near && !whole) return std::nullopt;
   error.line = lines[at].number;
   error.shown = std::string(lines[at].text.substr(0, longest_line_shown));
-  error.program = program_in(lines[at].text);
-  if (error.program == nullptr) error.program = program_in(error.message);
+  error.program = program_in(without_values(std::string(lines[at].text)));
+  if (error.program == nullptr) error.program = program_in(without_values(error.message));
+  // Whose attention is refused does not say who refuses: a server, a trainer or a library of models chooses among them.
+  if (error.form >= Form::failure && has_words(error.message, backend_words()))
+    if (const NamedAttention* host = host_in(text)) error.program = host;
   const bool in_message = error.program != nullptr;
   if (error.program == nullptr && near) error.program = program_in(frames);
   if (error.program == nullptr && (whole || (error.form >= Form::failure && lines.size() <= most_lines_of_one)))
@@ -211,6 +242,11 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
   if (error.program != nullptr && !error.program->instead.empty()) refusal.help = error.program->instead;
   if (refusal.next.empty()) refusal.next = refusal.help.empty() ? "read the lines above it" : refusal.help;
   if (refusal.next == refusal.help) refusal.help.clear();
+  if (const std::string stated = stated_way_out(error.message); !stated.empty()) {
+    if (error.matters.empty()) refusal.means = "The message says itself what would be taken." + apart + went_on;
+    refusal.help = refusal.next == "read the lines above it" ? refusal.help : refusal.next;
+    refusal.next = fmt::format("what the message itself asks for: \"{}\"", stated);
+  }
   return refusal;
 }
 
@@ -225,6 +261,18 @@ std::optional<ErrorLine> most_telling_error(std::string_view text, const std::ve
   return best;
 }
 
+// The title, and the lines that speak of trouble, without addresses and options.
+std::string complaint_of(std::string_view text, const RE2& trouble) {
+  static const RE2 addresses("https?://\\S+");
+  std::string complaint;
+  for (const Line& line : lines_of(text))
+    if (line.number == 1 ||
+        (has_words(line.text, trouble) && form_of(line.text) == Form::none && !is_source(line.text)))
+      complaint += std::string(line.text) + "\n";
+  RE2::GlobalReplace(&complaint, addresses, " ");
+  return without_values(std::move(complaint));
+}
+
 // Where no line is an error and nobody complains of what is known: whose attention the text is about, and what of it.
 std::optional<Refusal> read_subject(std::string_view text, const TextFacts& facts) {
   constexpr size_t most_matters = 3;
@@ -232,7 +280,7 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
   constexpr size_t shortest_question = 60;
   static const RE2 trouble(
       "\\berrors?\\b|Error\\b|\\bfail|problem|\\bissue|wrong|crash|slow|(?:not|n't) work|cannot|can ?not|can't|unable|unsupported|assert|"
-      "exception|\\?|？|吗|么|报错|leads? to|instead of|should",
+      "exception|\\?|？|吗|么|报错|leads? to|instead of|should|silently|strange|unexpected|weird|regression|differ",
       any_case());
   const NamedAttention* program = program_in(text);
   if (program == nullptr || text.size() < shortest_question || !has_words(text, attention_words()) ||
@@ -244,20 +292,16 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
   refusal.who = program->name;
   refusal.headline =
       fmt::format("About {}: no line that is known, and none that refuses in a form that is read", program->name);
-  StringPiece found;
-  program->words->Match(piece(text), 0, text.size(), RE2::UNANCHORED, &found, 1);
-  const auto at = static_cast<size_t>(found.data() - text.data());
-  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-  const size_t end = std::min(text.find('\n', at), text.size());
-  refusal.said = refusal.line = std::string(trim(text.substr(begin, std::min(end - begin, longest_line_shown))));
-  refusal.first_line =
-      static_cast<int64_t>(std::count(text.begin(), text.begin() + static_cast<long>(begin), '\n')) + 1;
+  const std::string_view title = trim(text.substr(0, text.find('\n')));
+  refusal.said = refusal.line = std::string(title.substr(0, longest_line_shown));
+  refusal.first_line = 1;
   refusal.times = 1;
   refusal.means = program->limits.empty() ? fmt::format("The text is about {}.", program->name)
                                           : fmt::format("The text is about {}. {}", program->name, program->limits);
   if (program->apart) refusal.means += " cuDNN has no part in it.";
+  const std::string complaint = prose_of(complaint_of(text, trouble));
   for (const Matter& matter : readings().matters)
-    if (has_words(text, *matter.words) && refusal.causes.size() < most_matters)
+    if (has_words(complaint, *matter.words) && refusal.causes.size() < most_matters)
       refusal.causes.push_back(fmt::format("it speaks of {}: {}", matter.what, matter.step));
   refusal.next = with_ways(program->apart ? program->instead : "{probe}", facts);
   if (refusal.next.empty()) refusal.next = "the whole output of the program: attnprobe explain FILE";

@@ -70,7 +70,7 @@ TEST_CASE("An error that no sentence knows is read: whose, about what, and what 
           Read{"ModuleNotFoundError: No module named 'flash_attn'", "reading-missing", "flash-attn", "install it"},
           Read{
               "ValueError: TRTLLM MHA backend is only supported on Blackwell GPUs (SM100). Please use a different backend.",
-              "reading-gpu", "TensorRT-LLM", "architecture"},
+              "reading-gpu", "TensorRT-LLM", "Please use a different backend."},
           Read{"RuntimeError: This flash attention build does not support headdim not being a multiple of 32.",
                "reading-head_dim", "", "pad the heads"},
           Read{
