@@ -20,7 +20,7 @@ bool is_prose(std::string_view line) {
     line.remove_prefix(found.size());
   static const RE2 written_by_programs(
       "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
-      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$|\\w+(?:Error|Warning|Exception): )|[;{]$|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
+      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$)|\\w(?:Error|Warning|Exception): |[;{]$|\\['|\\d+/\\d+ \\[|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
   return !has_words(line, written_by_programs) && line.find(' ') != std::string_view::npos;
 }
 
@@ -57,7 +57,7 @@ int tells_what_works(std::string_view sentence) {
   static const RE2 surely(
       "(?:works?|worked|runs?|passes) (?:\\w+ )?(?:fine|well|correctly|as expected|perfectly|without)|\\b(?:is|are|was) (?:fine|clean|correct|ok|not affected)\\b|"
       "no (?:problem|issue|error)s? (?:with|on|when|in)|\\bworkaround|(?:fixes|fixed|solves|solved|avoids|helps|goes away|disappears)|"
-      "(?:does|do) not (?:happen|occur|reproduce|fail)|without (?:the )?error",
+      "(?:does|do) not (?:happen|occur|reproduce|fail)|without (?:the )?error|\\bno nan (?:when|with|if)|only (?:close|right|correct)|without (?:the )?\\w+ (?:it|everything) (?:works|runs)",
       any_case());
   static const RE2 likely(
       "\\bworks? (?:with|on|when|if|in|under)\\b|calls the kernel|it works\\b|only (?:since|from|with|on|when)\\b",

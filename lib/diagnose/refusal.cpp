@@ -16,6 +16,7 @@
 #include "diagnose/search_options.hpp"
 #include "diagnose/stated.hpp"
 #include "diagnose/text_reading.hpp"
+#include "diagnose/torch_kernels.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -261,6 +262,19 @@ bool is_warned(const Refusal& refusal) {
   return refusal.line.find("Warning: ") != std::string::npos || is_logged_warning(refusal);
 }
 
+// What a report tells of the difference is nearer than what is likely in general, where no library says anything.
+void lead_with_own_words(TextAnswer& answer) {
+  if (answer.refusals.empty()) return;
+  Refusal& first = answer.refusals.front();
+  const bool is_general = first.id.starts_with("told-") || first.id == "subject";
+  if (first.kind != SentenceKind::reading || !is_general) return;
+  for (auto* sentences : {&answer.own_words.works, &answer.own_words.why})
+    if (!sentences->empty()) {
+      first.causes.insert(first.causes.begin(), fmt::format("what the text itself says: \"{}\"", sentences->front()));
+      sentences->erase(sentences->begin());
+    }
+}
+
 // Only where attention is spoken of: else it is nobody's question here.
 std::optional<Refusal> other_failure(const TextFindings& findings) {
   return findings.facts.speaks_of_attention ? read_other_failure(findings.pasted) : std::nullopt;
@@ -361,6 +375,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     refusal.help = with_ways(refusal.help, findings.facts);
   }
   add_readings(answer.refusals, findings, options);
+  if (const bool is_gate = !answer.refusals.empty() && answer.refusals.front().layer == Layer::framework; is_gate)
+    if (auto kernels = read_torch_kernels(findings.pasted))
+      answer.refusals.insert(answer.refusals.begin(), std::move(*kernels));
   for (Refusal& refusal : answer.refusals) drop_other_gpus(refusal.causes, findings.facts);
   if (findings.facts.is_about_others())
     say_it_is_no_attention(answer.refusals, findings.facts.other_operations.front());
@@ -377,6 +394,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     causes.insert(causes.begin(), settings.begin(), settings.end());
   }
   answer.own_words = own_words_in(findings.pasted);
+  lead_with_own_words(answer);
   answer.told = told_in_words(findings.facts);
   return answer;
 }

@@ -172,7 +172,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
   each_match(kernels, text, [&](const std::string& name, const std::string&) { add_fact(facts.kernels, name); });
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
-      "Reduction_SUB_EXP|\\bqkv|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
+      "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_seqlens|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
       any_case());
   facts.speaks_of_attention = facts.speaks_of_attention || has_words(text, attention);
   static const NamedProgram operations[] = {

@@ -22,7 +22,7 @@ const RE2& attention_words() {
   static const RE2 words(
       "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
       "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|cudnn_att|cudnn_frontend|head_?dim\\b|head_?size|kv_?cache|"
-      "_ATTN\\b|\\bfa-?[234]\\b|\\btmem\\b",
+      "_ATTN\\b|sparse_attn|fused-attention|block_mask|score_mod|inter-document|cu_seqlens|myelin|\\bfa-?[234]\\b|\\btmem\\b",
       any_case());
   return words;
 }

@@ -52,7 +52,9 @@ bool is_source(std::string_view line) {
 }
 
 Form form_of(std::string_view line) {
-  if (is_source(line)) return Form::none;
+  // "… kernel not used because:" is the head of what follows.
+  static const RE2 head("\\b(?:because|reasons?)[: ]*(?:\\(Triggered.*)?$", any_case());
+  if (is_source(line) || has_words(line, head)) return Form::none;
   static const RE2 exception(
       "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)(?:\\]?: ?\\S|\\(['\"]\\w)",
       exact_case());
@@ -209,6 +211,15 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   return error;
 }
 
+constexpr const char* before_ampere =
+    "{unfused}: fused attentions have kernels from Ampere (sm_80) on, and no build changes that for an older GPU";
+
+bool is_before_ampere(const Matter& matter, const TextFacts& facts) {
+  constexpr int ampere = 80;
+  const auto sms = facts.all_sms();
+  return matter.id == "gpu" && !sms.empty() && std::all_of(sms.begin(), sms.end(), [](int sm) { return sm < ampere; });
+}
+
 Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
   constexpr size_t most_matters = 4;
   Refusal refusal;
@@ -237,7 +248,8 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
                                 error.matters.front()->what, apart, went_on);
     for (size_t i = 1; i < error.matters.size() && i < most_matters; ++i)
       refusal.causes.push_back(fmt::format("it also speaks of {}: {}", error.matters[i]->what, error.matters[i]->step));
-    refusal.next = with_ways(error.matters.front()->step, facts);
+    refusal.next =
+        with_ways(is_before_ampere(*error.matters.front(), facts) ? before_ampere : error.matters.front()->step, facts);
   }
   if (error.program != nullptr && !error.program->instead.empty()) refusal.help = error.program->instead;
   if (refusal.next.empty()) refusal.next = refusal.help.empty() ? "read the lines above it" : refusal.help;
@@ -282,10 +294,10 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
       "\\berrors?\\b|Error\\b|\\bfail|problem|\\bissue|wrong|crash|slow|(?:not|n't) work|cannot|can ?not|can't|unable|unsupported|assert|"
       "exception|\\?|？|吗|么|报错|leads? to|instead of|should|silently|strange|unexpected|weird|regression|differ",
       any_case());
-  const NamedAttention* program = program_in(text);
-  if (program == nullptr || text.size() < shortest_question || !has_words(text, attention_words()) ||
-      !has_words(text, trouble) || !has_prose(text))
-    return std::nullopt;
+  static const NamedAttention nobody{"an attention", nullptr, false, false, "", ""};
+  if (text.size() < shortest_question || !has_words(text, attention_words()) || !has_prose(text)) return std::nullopt;
+  const NamedAttention* named = program_in(text);
+  const NamedAttention* program = named != nullptr ? named : &nobody;
   Refusal refusal;
   refusal.kind = SentenceKind::reading;
   refusal.id = "subject";

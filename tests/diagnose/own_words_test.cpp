@@ -7,6 +7,7 @@
 #include "diagnose/other_failures.hpp"
 #include "diagnose/stated.hpp"
 #include "diagnose/text_shape.hpp"
+#include "diagnose/torch_kernels.hpp"
 
 namespace attnprobe::test::own_words_test {
 
@@ -88,6 +89,25 @@ TEST_CASE("Of a list of refused kernels the nearest one leads", "[readings]") {
   CHECK_THAT(nearest->headline, ContainsSubstring("cutlassF-pt is the one that comes nearest"));
   CHECK(nearest->next == "slice a bigger tensor");
   CHECK_FALSE(read_candidates("nothing of it"));
+}
+
+TEST_CASE("PyTorch's warnings are read kernel by kernel, and what the program switched off is no reason",
+          "[readings]") {
+  const TextAnswer answer = answer_to(
+      "a.py:4: UserWarning: Memory efficient kernel not used because: (Triggered internally at x.cpp:718.)\n"
+      "  out = F.scaled_dot_product_attention(q, k, v, attn_mask=m)\n"
+      "a.py:4: UserWarning: Memory Efficient attention has been runtime disabled. (Triggered internally at x.h:495.)\n"
+      "a.py:4: UserWarning: Flash attention kernel not used because: (Triggered internally at x.cpp:720.)\n"
+      "a.py:4: UserWarning: Flash Attention does not support non-null attn_mask. (Triggered internally at x.h:269.)\n"
+      "RuntimeError: No available kernel. Aborting execution.\n");
+  REQUIRE_FALSE(answer.refusals.empty());
+  const Refusal& first = answer.refusals.front();
+  CHECK(first.id == "torch-kernels");
+  CHECK(first.causes ==
+        std::vector<std::string>{"Flash refuses: Flash Attention does not support non-null attn_mask."});
+  CHECK_THAT(first.means, ContainsSubstring("switched off: Memory efficient"));
+  CHECK_THAT(first.next, ContainsSubstring("EFFICIENT_ATTENTION and MATH"));
+  CHECK_FALSE(read_torch_kernels("Flash attention kernel not used because:"));
 }
 
 TEST_CASE("Shapes are read in prose", "[readings]") {
