@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "diagnose/candidates.hpp"
+#include "diagnose/next_steps.hpp"
 #include "diagnose/other_failures.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
@@ -37,72 +38,6 @@ std::string gate_of(const std::string& who) {
   if (who.starts_with("PyTorch")) return "PyTorch's gate";
   if (who == "JAX" || who == "Transformer Engine") return who + "'s gate";
   return who + "'s own check";
-}
-
-// The command of a next step, with what the text tells of the call.
-std::string with_options(std::string next, const std::string& options) {
-  constexpr std::string_view command = "attnprobe probe";
-  const size_t at = next.find(command);
-  if (options.empty() || at == std::string::npos) return next;
-  std::string added;
-  for (size_t begin = 0; begin < options.size();) {
-    const size_t end = std::min(options.find(" --", begin + 1), options.size());
-    const std::string option = options.substr(begin, end - begin);
-    const std::string name = option.substr(0, option.find(' ', 1)) + " ";
-    begin = end;
-    // An option of the step that waits for its value ("--target with the GPU") gets it; one that has a value keeps it.
-    const size_t there = next.find(name);
-    if (there == std::string::npos)
-      added += option;
-    else if (const std::string_view rest = std::string_view(next).substr(there + name.size());
-             rest.starts_with("with ") || rest.starts_with("for "))
-      next.replace(there, name.size() - 1, option);
-  }
-  return next.insert(at + command.size(), added);
-}
-
-// The catalogue's step may name a second one, "A; or B": the first is the one to take, the other is what else helps.
-std::pair<std::string, std::string> step_and_rest(const std::string& next) {
-  size_t at = std::string::npos;
-  for (const std::string_view joint : {"; ", ", or "})
-    if (const size_t found = next.find(joint); found < at) at = found;
-  if (at == std::string::npos) return {next, ""};
-  std::string rest = next.substr(next[at] == ';' ? at + 2 : at + 5);
-  for (const std::string_view word : {"or ", "and "})
-    if (rest.starts_with(word)) rest.erase(0, word.size());
-  return {next.substr(0, at), rest};
-}
-
-// "--target with the GPU" of a command that takes no problem.
-std::string with_target(std::string step, const std::string& options) {
-  constexpr std::string_view option = " --target ", open = " --target with the GPU";
-  const size_t at = step.find(open), given = options.find(option);
-  if (at == std::string::npos || given == std::string::npos) return step;
-  return step.replace(at, open.size(), options.substr(given, options.find(" --", given + 1) - given));
-}
-
-// A step that leaves framework and GPU open, with those of the text.
-std::string with_names(std::string step, const TextFacts& facts) {
-  const auto put = [&](std::string_view open, const std::string& name) {
-    for (size_t at; (at = step.find(open)) != std::string::npos;) step.replace(at, open.size(), name);
-  };
-  if (facts.frameworks.size() == 1) {
-    put("FRAMEWORK==VERSION", facts.frameworks.front());
-    if (facts.frameworks.front().starts_with("torch==")) put("torch==VERSION", facts.frameworks.front());
-  }
-  if (const std::string gpu = facts.target(); !gpu.empty()) {
-    put("--target with the GPU", "--target " + gpu);
-    put("--target GPU", "--target " + gpu);
-  }
-  return step;
-}
-
-// Where the text tells something of the call, cuDNN can be asked about the like at once.
-std::string step_of(const Sentence& sentence, const std::string& step, const std::string& options) {
-  const bool is_cudnns = sentence.layer == Layer::cudnn_engine || sentence.layer == Layer::cudnn_heuristics;
-  if (is_cudnns && !options.empty() && step.find("attnprobe probe") == std::string::npos)
-    return fmt::format("attnprobe probe{} with the rest of the call's shape", options);
-  return with_target(with_options(step, options), options);
 }
 
 std::string headline_of(const Sentence& sentence) {
@@ -250,8 +185,6 @@ void name_bug(TextAnswer& answer) {
                            answer.bugs.front().id, answer.bugs.front().advice);
 }
 
-// Words that no sentence knows count where none that is known refuses. They come before notes, and before what only says
-// that some program does without cuDNN.
 // A log's warning of the machine, or less: what ended the program stands elsewhere.
 bool is_logged_warning(const Refusal& refusal) {
   static const RE2 warning("^.{0,40}(?:\\bWARN(?:ING)?\\b|\\bINFO\\b|\\bDEBUG\\b|\\[[WI]\\])|^[WI] \\S", exact_case());
@@ -280,6 +213,8 @@ std::optional<Refusal> other_failure(const TextFindings& findings) {
   return findings.facts.speaks_of_attention ? read_other_failure(findings.pasted) : std::nullopt;
 }
 
+// Words that no sentence knows count where none that is known refuses. They come before notes, and before what only says
+// that some program does without cuDNN.
 void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, const std::string& options) {
   const auto refuses = [](const Refusal& refusal) { return refusal.kind == SentenceKind::refusal; };
   if (findings.facts.is_about_others()) return;

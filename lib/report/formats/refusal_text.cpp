@@ -53,7 +53,7 @@ std::string refusals_text(const diagnose::TextAnswer& answer, const TextStyle& s
   }
   out += titled_part("what else helps", first.help, style);
   for (const auto& [title, sentences] : {std::pair("the text itself says why", &answer.own_words.why),
-                                        std::pair("the text itself says what works", &answer.own_words.works)})
+                                         std::pair("the text itself says what works", &answer.own_words.works)})
     for (const auto& sentence : *sentences) out += titled_part(title, "\"" + sentence + "\"", style);
   if (!answer.bugs.empty())
     out += "  known bugs of cuDNN that fit what the text tells; whether it is one of them is not proved\n";

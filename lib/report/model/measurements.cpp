@@ -11,7 +11,9 @@ const std::vector<Measurement>& measurements() {
       {"graph_ms", &T::graph_ms, "replayed from a CUDA graph", ", CUDA graph {:.4g} ms"},
       {"tflops", &T::tflops, "", "", 1, true, "tflops", "TFLOP/s"},
       {"percent_of_peak", &T::percent_of_peak, "", "", 1, true, "peak", "% of peak"},
-      {"overhead_ms", &T::overhead_ms, "of the events, measured around an empty kernel, or a small memset where the plan begins with one; not in the times", ""},
+      {"overhead_ms", &T::overhead_ms,
+       "of the events, measured around an empty kernel, or a small memset where the plan begins with one; not in the times",
+       ""},
       {"enqueue_ms", &T::enqueue_ms, "host time of cudnnBackendExecute", ""},
   };
   return rows;
