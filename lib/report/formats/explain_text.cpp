@@ -213,6 +213,26 @@ std::string calls_text(const Explained& explained, const TextStyle& style) {
   return out;
 }
 
+// Where the text only tells of something, what a gate says of its very call is nearer.
+bool call_leads(const Explained& explained) {
+  const auto& refusals = explained.answer.refusals;
+  return !explained.calls.empty() && !explained.calls.front().is_taken && !explained.calls.front().change.empty() &&
+         !refusals.empty() && refusals.front().kind == diagnose::SentenceKind::reading &&
+         (refusals.front().id == "subject" || refusals.front().id.starts_with("told-"));
+}
+
+std::string step_of_call(const Explained& explained) {
+  const TextCall& call = explained.calls.front();
+  return fmt::format("{} (the call in line {})", call.change, call.line);
+}
+
+std::string led_by_call(const Explained& explained, const std::string& rest, const TextStyle& style) {
+  std::string head = wrapped(explained.calls.front().says, 0, style.width);
+  if (style.colour) head = coloured(head.substr(0, head.size() - 1), "1") + "\n";
+  return head + calls_text(explained, style) + "\n" + rest + "\n" +
+         wrapped("next: " + step_of_call(explained), 0, style.width);
+}
+
 std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   size_t refused = 0;
   for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
@@ -244,6 +264,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
                     2, style.width);
     if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
     if (!replay.graphs.empty()) out += "\n" + graphs_text(replay, style);
+    if (call_leads(explained)) return led_by_call(explained, out, style);
     return out + calls + "\n" + wrapped("next: " + next, 0, style.width);
   }
   std::string out;
@@ -299,8 +320,9 @@ Json explain_json(const Explained& explained) {
   json["own_words"] = text.own_words;
   json["told"] = text.told;
   json["calls"] = explained.calls;
-  json["next"] =
-      has_calls_alone(explained) ? asking_command(explained) : next_step(replay, besides_reasons(replay, text));
+  json["next"] = has_calls_alone(explained) ? asking_command(explained)
+                 : call_leads(explained)    ? step_of_call(explained)
+                                            : next_step(replay, besides_reasons(replay, text));
   return json;
 }
 
