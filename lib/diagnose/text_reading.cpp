@@ -75,6 +75,7 @@ std::vector<Refusal> read_words(std::string_view text, const TextFacts& facts) {
   const std::vector<Line> lines = lines_of(text);
   const auto error = most_telling_error(text, lines);
   const std::vector<Told> told = most_told(text);
+  read.reserve(told.size() + 1);
   for (const Told& one : told) read.push_back(refusal_of(*one.symptom, text, one.at, facts));
   if (!error && read.empty())
     if (auto subject = read_subject(text, facts)) read.push_back(std::move(*subject));

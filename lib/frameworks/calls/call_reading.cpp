@@ -125,7 +125,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
   return calls;
 }
 
-std::vector<FrameworkCall> named(std::vector<FrameworkCall> calls) {
+std::vector<FrameworkCall> with_names(std::vector<FrameworkCall> calls) {
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].name.empty()) calls[i].name = calls.size() == 1 ? "call" : fmt::format("call[{}]", i);
     for (auto& spec : calls[i].graphs)
@@ -155,7 +155,7 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
       add_call(calls, read_one(whole, read));
     if (calls.empty()) whole.fail("no call in it");
   }
-  return named(std::move(calls));
+  return with_names(std::move(calls));
 }
 
 std::vector<FrameworkCall> load_calls(const std::string& given, const CallForm& form) {
@@ -246,10 +246,10 @@ std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::str
   return calls_in(text, {file_name}, jax_form());
 }
 std::vector<FrameworkCall> torch_calls_in_source(std::string_view text, const std::string& file_name) {
-  return named(calls_of_source(text, file_name, torch_form()));
+  return with_names(calls_of_source(text, file_name, torch_form()));
 }
 std::vector<FrameworkCall> jax_calls_in_source(std::string_view text, const std::string& file_name) {
-  return named(calls_of_source(text, file_name, jax_form()));
+  return with_names(calls_of_source(text, file_name, jax_form()));
 }
 std::vector<FrameworkCall> load_torch_calls(const std::string& given) {
   return load_calls(given, torch_form());

@@ -286,7 +286,7 @@ class SourceReader {
     for (const char* name : {"query", "key", "value"})
       if (!call.call.contains(name)) return unknown_value();
     add_surroundings(call);
-    const PythonValue result = call.call["query"];
+    PythonValue result = call.call["query"];
     const bool is_new = std::none_of(calls_.begin(), calls_.end(), [&](const SourceCall& one) {
       return one.framework == framework && one.call == call.call;
     });

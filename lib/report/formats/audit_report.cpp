@@ -14,7 +14,8 @@ namespace {
 using campaign::AuditKind;
 using campaign::AuditRow;
 
-constexpr AuditKind kinds[] = {AuditKind::refuses_what_works, AuditKind::lets_through, AuditKind::lets_through_a_bug};
+constexpr AuditKind audit_kinds[] = {AuditKind::refuses_what_works, AuditKind::lets_through,
+                                     AuditKind::lets_through_a_bug};
 
 std::string_view heading(AuditKind kind) {
   switch (kind) {
@@ -73,7 +74,7 @@ std::string audit_summary(const campaign::Audit& audit) {
   std::string text = fmt::format("{} over {} in {} cells", counted(std::ssize(audit.rows()), "finding"),
                                  counted(std::ssize(frameworks_of(audit)), "framework"), with_commas(audit.cells()));
   const char* between = ": ";
-  for (const AuditKind kind : kinds) {
+  for (const AuditKind kind : audit_kinds) {
     const auto count =
         std::count_if(audit.rows().begin(), audit.rows().end(), [&](const auto& row) { return row.kind == kind; });
     if (count == 0) continue;
@@ -86,7 +87,7 @@ std::string audit_summary(const campaign::Audit& audit) {
 std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
   std::string text = audit_summary(audit) + "\n";
   for (const auto& framework : frameworks_of(audit))
-    for (const AuditKind kind : kinds) {
+    for (const AuditKind kind : audit_kinds) {
       const auto rows = rows_of(audit, framework, kind);
       if (rows.empty()) continue;
       text += fmt::format("\n{} {}\n", rows.front()->title, heading(kind));
@@ -113,7 +114,7 @@ std::string audit_markdown(const campaign::Audit& audit, const std::string& comm
       "Simulated GPUs; the first choice of each smallest shape that a gate refuses was compiled. Only rules that refuse alone are "
       "counted, and only where nothing else stands in the way (known bugs, requirements, cudnn-frontend).\n";
   for (const auto& framework : frameworks_of(audit))
-    for (const AuditKind kind : kinds) {
+    for (const AuditKind kind : audit_kinds) {
       const auto rows = rows_of(audit, framework, kind);
       if (rows.empty()) continue;
       text += fmt::format(
