@@ -19,7 +19,7 @@ namespace {
 using re2::StringPiece;
 
 constexpr size_t most_calls = 16, most_lines = 20'000, most_lines_of_one = 60, longest_statement = 8'000;
-constexpr int passes = 3;  // what a function's parameters are, its calls below it tell
+constexpr int times_read = 3;  // what a function's parameters are, its calls below it tell
 
 StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
@@ -146,7 +146,7 @@ class SourceReader {
 
   std::vector<SourceCall> read() {
     scope_.on_call = [this](const std::string& path, const PythonArguments& given) { return called(path, given); };
-    for (int pass = 0; pass < passes; ++pass) {
+    for (int pass = 0; pass < times_read; ++pass) {
       calls_.clear();
       backends_.clear();
       for (const Statement& statement : statements_) try {
