@@ -152,6 +152,16 @@ class Others(unittest.TestCase):
         self.assertEqual(told.bugs[0].id, "bprop_negative_lse_hopper")
         self.assertIn("may be the known bug bprop_negative_lse_hopper (from 9.19.0 before 9.26.0)", str(told))
 
+    def test_a_text_with_source_is_answered_for_its_call(self):
+        told = attnprobe.explain(
+            "torch 2.15.0 on an H100; without dropout it works fine with the same sizes.\n"
+            "q = torch.randn(2, 8, 512, 64, dtype=torch.float16)\n"
+            "F.scaled_dot_product_attention(q, q, q, dropout_p=0.1)\n"
+        )
+        self.assertEqual((told.calls[0].line, told.calls[0].target, told.calls[0].is_taken), (3, "h100", False))
+        self.assertIn("refuses dropout 0.1", told.calls[0].says)
+        self.assertIn("the call in line 3", str(told))
+
     def test_explain_an_exception(self):
         try:
             try:

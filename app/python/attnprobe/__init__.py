@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from . import jax, torch
     from ._api import bugs, explain, libraries, limits, matrix, probe, schema, suggest, targets, version
     from ._errors import Cancelled, EnvironmentProblem, Error, UsageError
-    from ._explanation import BugInText, Explanation, LoggedGraph, Refusal
+    from ._explanation import BugInText, Explanation, LoggedGraph, OwnWords, Refusal, TextCall
     from ._limits import Edge, Limits, LimitsLine, LimitsRow, Run, Time, Value
     from ._model import (
         Check, Cudnn, EngineConfig, Framework, Frontend, GateRefusal, Graph, KnownBug, Library, Mode, Obstacle,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _WORDS = {
     "_api": "bugs explain libraries limits matrix probe schema suggest targets version",
     "_errors": "Cancelled EnvironmentProblem Error UsageError",
-    "_explanation": "BugInText Explanation LoggedGraph Refusal",
+    "_explanation": "BugInText Explanation LoggedGraph OwnWords Refusal TextCall",
     "_limits": "Edge Limits LimitsLine LimitsRow Run Time Value",
     "_model": "Check Cudnn EngineConfig Framework Frontend GateRefusal Graph KnownBug Library Mode Obstacle Plan "
     "Reason Requirement Result RootCause Since Source Target Usable WayOut",
@@ -48,9 +48,9 @@ _MODULES = {name: module for module, words in _WORDS.items() for name in words.s
 __all__ = [
     "Bug", "BugInText", "Cancelled", "Check", "Cudnn", "Edge", "EngineConfig", "EnvironmentProblem", "Error", "Executed",
     "Explanation", "Framework", "Frontend", "GateRefusal", "Graph", "KnownBug", "Library", "Limits", "LimitsLine",
-    "LimitsRow", "LoggedGraph", "Mode", "Obstacle", "Plan", "Reason", "Refusal", "Report", "Requirement", "Result",
+    "LimitsRow", "LoggedGraph", "Mode", "Obstacle", "OwnWords", "Plan", "Reason", "Refusal", "Report", "Requirement", "Result",
     "RootCause", "Run", "Seen", "SeenGraph", "Sighting", "Since", "Source", "Suggestion", "Suggestions", "Target",
-    "Time", "Usable", "UsageError", "Value", "WayOut", "Why", "__version__", "bugs", "explain", "jax", "libraries",
+    "TextCall", "Time", "Usable", "UsageError", "Value", "WayOut", "Why", "__version__", "bugs", "explain", "jax", "libraries",
     "limits", "matrix", "probe", "schema", "suggest", "targets", "torch", "version", "watch",
 ]
 

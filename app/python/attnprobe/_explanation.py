@@ -55,6 +55,41 @@ class BugInText(Document):
 
 
 @dataclass(frozen=True)
+class TextCall(Document):
+    """A call that the source in a text makes, and what rules say of it; cuDNN was not asked."""
+
+    line: int = 0
+    call: str = ""
+    #: what was assumed where the source does not say it
+    read_as: Tuple[str, ...] = ()
+    target: str = ""
+    target_is_named: bool = False
+    #: the framework's gate
+    says: str = ""
+    is_taken: bool = False
+    change: str = ""
+    source: str = ""
+    #: the version that needs and bugs are about
+    cudnn: str = ""
+    needs: Tuple[str, ...] = ()
+    bugs: Tuple[str, ...] = ()
+    framework: str = ""
+    #: what ``--torch`` or ``--jax`` takes
+    asked: Any = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.call} on {self.target}: {self.says}"
+
+
+@dataclass(frozen=True)
+class OwnWords(Document):
+    """What the writer of a text says of the cause, and of what works."""
+
+    why: Tuple[str, ...] = ()
+    works: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LoggedGraph(Document):
     """An operation graph in a log of cuDNN."""
 
@@ -96,6 +131,9 @@ class Explanation(Document):
     callers: Tuple[Any, ...] = ()
     #: known bugs of cuDNN that it may be about
     bugs: Tuple[BugInText, ...] = ()
+    own_words: OwnWords = OwnWords()
+    #: calls that its source makes
+    calls: Tuple[TextCall, ...] = ()
     #: what else the text tells
     told: Tuple[Any, ...] = ()
     problems: Tuple[str, ...] = ()
@@ -114,6 +152,7 @@ class Explanation(Document):
                 lines.append(f"  what else helps: {refusal.help}")
         lines += [f"may be the known bug {bug}" for bug in self.bugs]
         lines += [f"graph {graph.number}: {graph}" for graph in self.graphs]
+        lines += [f"the call in {call}" for call in self.calls]
         if self.next:
             lines.append(f"next: {self.next}")
         return "\n".join(lines) or "nothing in it says that somebody refused"
