@@ -49,8 +49,8 @@ TEST_CASE("Expressions are followed as far as sizes need it", "[calls]") {
   CHECK(value_of("(torch.rand(4, 5) > 0.5)")["dtype"] == "bool");
   CHECK(value_of("torch.randn(1, 8, 16, 192).chunk(3, dim=-1)[2].shape") == Json::array({1, 8, 16, 64}));
   CHECK(value_of("[torch.randn(1, 2, 3, 8) for _ in range(3)]").size() == 3);
-  for (const std::string broken :
-       {"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "lambda x: x", "a b", std::string(99, '(').c_str()}) {
+  for (const std::string& broken : std::vector<std::string>{"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "lambda x: x",
+                                                            "a b", std::string(99, '(')}) {
     INFO(broken);
     CHECK_THROWS_AS(value_of(broken), Error);
   }
