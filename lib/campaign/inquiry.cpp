@@ -100,8 +100,7 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
                                 : run_campaign(group.questions, group.targets, campaign, on_result));
     if (!by_rule && campaign.walk.sweep_where_none) {
       auto& results = campaigns.back().results;
-      const SuggestOptions suggest = options.suggest ? *options.suggest : how_to_suggest(results);
-      for (auto& result : results) advise(result, campaign, suggest);
+      advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
       if (options.other_versions) ask_other_versions(campaigns.back(), beside);
     }
     before += group.questions.size() * group.targets.size();

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
+#include "base/side_by_side.hpp"
 #include "campaign/target_run.hpp"
 #include "campaign/walk_cache.hpp"
 #include "campaign/work_queue.hpp"
@@ -203,20 +204,15 @@ std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
                                              const std::function<void(const std::string& problem)>& on_problem) {
   const auto candidates = cudnn::find_libraries("");
   std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
-  std::atomic<size_t> next{0};
   std::mutex telling;
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 0; i < std::min<size_t>(candidates.size(), jobs_of(options)); ++i)
-      threads.emplace_back([&] {
-        for (size_t c; (c = next++) < candidates.size();) try {
-            found[c] = identify(candidates[c].path, options);
-          } catch (const std::exception& e) {
-            const std::scoped_lock lock(telling);
-            on_problem(e.what());
-          }
-      });
-  }
+  side_by_side(jobs_of(options), candidates.size(), [&](size_t c) {
+    try {
+      found[c] = identify(candidates[c].path, options);
+    } catch (const std::exception& e) {
+      const std::scoped_lock lock(telling);
+      on_problem(e.what());
+    }
+  });
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : found)
     if (library) libraries.push_back(std::move(*library));

@@ -350,7 +350,8 @@ worker::PlanWork TargetRun::plan_work(Result& result) {
 }
 
 void TargetRun::prepare_gpu() try {
-  const worker::GpuTurns::Held building = share_.gpu != nullptr ? share_.gpu->build() : worker::GpuTurns::Held();
+  const worker::GpuTurns::Held building =
+      share_.gpu != nullptr ? share_.gpu->build_kernels() : worker::GpuTurns::Held();
   start()->prepare();
 } catch (const std::exception&) {
 }

@@ -34,7 +34,8 @@ struct Session::State {
 
   std::string program;
   campaign::LibraryWords words;
-  worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency())};
+  // It may wait for questions for days, and GPUs are others' too.
+  worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency()), worker::Pool::Keeps::simulated};
 
  private:
   std::once_flag cache_once;

@@ -2,11 +2,11 @@
 
 namespace attnprobe::worker {
 
-GpuTurns::Held GpuTurns::build() {
+GpuTurns::Held GpuTurns::build(size_t builds) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return !quiet_ && waiting_for_quiet_ == 0 && building_ < most_building_; });
-  ++building_;
-  return {*this, false};
+  changed_.wait(lock, [&] { return !quiet_ && waiting_for_quiet_ == 0 && builds <= most_building_ - building_; });
+  building_ += builds;
+  return {*this, builds};
 }
 
 GpuTurns::Held GpuTurns::turn(bool quiet) {
@@ -16,16 +16,16 @@ GpuTurns::Held GpuTurns::turn(bool quiet) {
   if (quiet) --waiting_for_quiet_;
   taken_ = true;
   quiet_ = quiet;
-  return {*this, true};
+  return {*this, 0};
 }
 
-void GpuTurns::give_back(bool is_turn) {
+void GpuTurns::give_back(size_t builds) {
   {
     const std::lock_guard lock(mutex_);
-    if (is_turn)
+    if (builds == 0)
       taken_ = quiet_ = false;
     else
-      --building_;
+      building_ -= builds;
   }
   changed_.notify_all();
 }

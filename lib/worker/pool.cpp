@@ -11,14 +11,14 @@ namespace {
 std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
   std::error_code unknown;
   const auto written = std::filesystem::last_write_time(cudnn_path, unknown).time_since_epoch().count();
-  return fmt::format("{} {} {}", cudnn_path, written, target.properties.dump());
+  return fmt::format("{} {} {} {}", cudnn_path, written, target.uuid, target.properties.dump());
 }
 
 }  // namespace
 
 OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
                       const std::atomic<bool>* stop) {
-  if (target.kind != gpu::Kind::simulated) return {};
+  if (!is_kept(target)) return {};
   const std::string key = key_of(cudnn_path, target);
   const std::lock_guard lock(mutex_);
   for (size_t i = waiting_.size(); i-- > 0;) {
@@ -33,7 +33,7 @@ OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, 
 }
 
 void Pool::give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker) {
-  if (target.kind != gpu::Kind::simulated || !worker.client) return;
+  if (!is_kept(target) || !worker.client) return;
   worker.client->obey({}, nullptr);  // the stop of its last question may be gone soon
   OpenWorker oldest;                 // its process is waited for without the lock
   const std::lock_guard lock(mutex_);

@@ -22,14 +22,17 @@ struct OpenWorker {
 /// May be used by several threads. What waits in it is ended with it.
 class Pool {
  public:
+  /// Of which GPUs workers are kept: one that has opened a real GPU holds half a gigabyte there.
+  enum class Keeps { all, simulated };
+
   /// At most that many wait at a time; the ones that waited longest make room.
-  explicit Pool(size_t most) : most_(most) {}
+  explicit Pool(size_t most, Keeps keeps = Keeps::all) : most_(most), keeps_(keeps) {}
 
   /// The worker that was last given for that cuDNN and GPU, obeying that time limit and stop from now on. A cuDNN whose
   /// file was written since is another one; one that ended while it waited is passed over.
   OpenWorker take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
                   const std::atomic<bool>* stop);
-  /// Keeps one of a simulated GPU that is idle; ends any other.
+  /// Keeps it, which is idle, or ends it.
   void give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker);
 
  private:
@@ -38,7 +41,10 @@ class Pool {
     OpenWorker worker;
   };
 
+  bool is_kept(const gpu::Target& target) const { return keeps_ == Keeps::all || target.kind == gpu::Kind::simulated; }
+
   size_t most_;
+  Keeps keeps_;
   std::mutex mutex_;
   std::deque<Waiting> waiting_;
 };

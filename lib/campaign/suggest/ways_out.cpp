@@ -9,6 +9,7 @@
 
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
+#include "base/side_by_side.hpp"
 #include "campaign/matrix.hpp"
 
 namespace attnprobe::campaign {
@@ -231,6 +232,16 @@ void advise(Result& result, const CampaignOptions& options, const SuggestOptions
   for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
   auto& advice = result.root_cause->advice;
   advice.insert(advice.begin(), texts.begin(), texts.end());
+}
+
+void advise(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
+  std::vector<Result*> refused;
+  for (auto& result : results)
+    if (asks_again(result)) refused.push_back(&result);
+  const size_t jobs = jobs_of(options), threads = std::clamp<size_t>(refused.size(), 1, jobs);
+  CampaignOptions each = options;
+  each.jobs = static_cast<int>(jobs / threads);
+  side_by_side(threads, refused.size(), [&](size_t i) { advise(*refused[i], each, suggest); });
 }
 
 }  // namespace attnprobe::campaign

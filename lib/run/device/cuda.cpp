@@ -85,7 +85,10 @@ CudaDevice::CudaDevice() : api_(cuda_api()) {
 #define ATTNPROBE_FUNCTION(name, Args) kernels_.push_back(function(name_of_kernel(Kernel::name)));
   ATTNPROBE_KERNELS(ATTNPROBE_FUNCTION)
 #undef ATTNPROBE_FUNCTION
-  tiled_matmul_ = function("tiled_matmul");
+  matmul_values_ = function("matmul_values");
+  matmul_both_exact_ = function("matmul_both_exact");
+  matmul_b_exact_ = function("matmul_b_exact");
+  matmul_inexact_ = function("matmul_inexact");
 }
 
 int CudaDevice::attribute(CUdevice_attribute attribute) const {
@@ -157,6 +160,14 @@ void CudaDevice::launch_function(CUfunction function, unsigned grid, unsigned bl
   api_.check(api_.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream(), args, nullptr), "cuLaunchKernel");
 }
 
+// What is exact has no variance to be read or carried.
+CUfunction CudaDevice::matmul_for(const kernels::MatmulArgs& g) const {
+  const auto is_exact = [](const kernels::View& v) { return v.error == 0 && v.unit == 0; };
+  if (g.c.error == 0) return matmul_values_;
+  if (!is_exact(g.b)) return matmul_inexact_;
+  return is_exact(g.a) ? matmul_both_exact_ : matmul_b_exact_;
+}
+
 void CudaDevice::launch_matmul(const void* args) {
   constexpr int64_t tile = 64, most_blocks = 65535;
   const auto& g = *static_cast<const kernels::MatmulArgs*>(args);
@@ -164,7 +175,7 @@ void CudaDevice::launch_matmul(const void* args) {
   const int64_t columns = (g.c.dims[3] + tile - 1) / tile, rows = (g.c.dims[2] + tile - 1) / tile,
                 matrices = std::min<int64_t>(g.c.dims[0] * g.c.dims[1], most_blocks);
   void* parameters[] = {const_cast<void*>(args)};
-  api_.check(api_.cuLaunchKernel(tiled_matmul_, static_cast<unsigned>(columns), static_cast<unsigned>(rows),
+  api_.check(api_.cuLaunchKernel(matmul_for(g), static_cast<unsigned>(columns), static_cast<unsigned>(rows),
                                  static_cast<unsigned>(matrices), block_size, 1, 1, 0, stream(), parameters, nullptr),
              "cuLaunchKernel");
 }

@@ -106,6 +106,7 @@ class CudaDevice : public Device {
  private:
   void launch_bytes(Kernel kernel, const void* args, size_t bytes, int64_t threads) override;
   void launch_matmul(const void* args);
+  CUfunction matmul_for(const kernels::MatmulArgs& args) const;
 
   const CudaApi& api_;
   CUdevice device_ = 0;
@@ -114,7 +115,9 @@ class CudaDevice : public Device {
   CudaStream stream_;
   CudaModule module_;
   std::vector<CUfunction> kernels_;
-  CUfunction tiled_matmul_ = nullptr;
+  // Of gpu_kernels.cu.
+  CUfunction matmul_values_ = nullptr, matmul_both_exact_ = nullptr, matmul_b_exact_ = nullptr,
+             matmul_inexact_ = nullptr;
 };
 
 /// The machine code of kernels.hpp, what it includes, and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws

@@ -69,21 +69,16 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
   }
 }
 
-__device__ bool is_exact(const View& v) {
-  return v.error == 0 && v.unit == 0;
-}
-
-extern "C" __global__ void tiled_matmul(MatmulArgs g) {
-  __shared__ Tile a, b, rough_a, rough_b;
-  if (g.c.error == 0)
-    tiled<false, true, true>(g, a, b, rough_a, rough_b);
-  else if (is_exact(g.a) && is_exact(g.b))
-    tiled<true, true, true>(g, a, b, rough_a, rough_b);
-  else if (is_exact(g.b))
-    tiled<true, false, true>(g, a, b, rough_a, rough_b);
-  else
-    tiled<true, false, false>(g, a, b, rough_a, rough_b);
-}
+// An entry for each, which CudaDevice::launch_matmul chooses from: NVRTC compiles entries side by side.
+#define ATTNPROBE_MATMUL(name, errors, a_exact, b_exact)    \
+  extern "C" __global__ void name(MatmulArgs g) {           \
+    __shared__ Tile a, b, rough_a, rough_b;                 \
+    tiled<errors, a_exact, b_exact>(g, a, b, rough_a, rough_b); \
+  }
+ATTNPROBE_MATMUL(matmul_values, false, true, true)
+ATTNPROBE_MATMUL(matmul_both_exact, true, true, true)
+ATTNPROBE_MATMUL(matmul_b_exact, true, false, true)
+ATTNPROBE_MATMUL(matmul_inexact, true, false, false)
 
 // ---- measuring -----------------------------------------------------------------------------------
 

@@ -1,0 +1,42 @@
+// Independent pieces of work by several threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace attnprobe {
+
+/// Calls `work` with 0 … count - 1, by at most so many threads at a time; by one, in this thread and in their order. Where one
+/// throws, no further one is begun, and the first exception is thrown when all threads have ended.
+inline void side_by_side(size_t threads, size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  const auto some = [&] {
+    for (size_t i; (i = next++) < count;) try {
+        work(i);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        next = count;
+      }
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(some);
+    } catch (const std::system_error&) {  // this machine lets it start no more: fewer do it all
+    }
+    some();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace attnprobe
