@@ -66,7 +66,8 @@ bool runs_plans(const gpu::Target& target, const CampaignOptions& options) {
 
 // Of the workers whose plans run on a GPU some wait for it at any time, and their cores would be idle: unless the asker
 // said how many there are, there are twice as many as cores, of which no more than cores build. Of 320 random configs on
-// an H100 with 16 cores, workers waited 224 of 1,024 seconds.
+// an H100 with 16 cores, workers waited 224 of 1,024 seconds. Those beyond the cores begin after the first answer: the
+// driver opens a GPU for one process after the other.
 size_t workers_of(const Matrix& matrix, const CampaignOptions& options) {
   const bool all_run = std::all_of(matrix.targets.begin(), matrix.targets.end(),
                                    [&](const gpu::Target& target) { return runs_plans(target, options); });
@@ -225,6 +226,11 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
   WorkQueue queue(places, workers_of(matrix, options), least_for_a_worker(matrix, options), most);
   Shares shares(matrix, places.size(), jobs_of(options), most);
   const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
+  std::atomic<bool> is_one_answered = false;
+  const auto answered = [&] {
+    is_one_answered = true;
+    is_one_answered.notify_all();
+  };
   std::mutex mutex;
   std::exception_ptr failure;
   std::vector<std::optional<cudnn::LibraryInfo>> libraries(matrix.cudnns.size());
@@ -241,6 +247,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
                                         i + 1 < portion->end ? &matrix.questions[places[i + 1].config] : nullptr);
         // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
         if (!stopped() || (!result.crash && !result.findings.plans_built)) reporter.add(places[i], std::move(result));
+        answered();
       }
       if (stopped()) queue.abandon();
       const std::lock_guard lock(mutex);
@@ -261,12 +268,16 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
     } catch (...) {
       fail(std::current_exception());
     }
+    answered();
   };
   {
     std::vector<std::jthread> threads, preparing;
     try {
       if (jobs_of(options) > 1) preparing = prepare_gpus(matrix, places, options, shares);
-      for (size_t i = 0; i < queue.useful_jobs(); ++i) threads.emplace_back(guarded);
+      for (size_t i = 0; i < queue.useful_jobs(); ++i) {
+        if (i == jobs_of(options)) is_one_answered.wait(false);
+        threads.emplace_back(guarded);
+      }
     } catch (const std::system_error& e) {
       if (threads.empty()) throw no_thread(e);  // else fewer do it all
     }

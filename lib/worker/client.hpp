@@ -69,6 +69,8 @@ class Client {
   void obey(Seconds timeout, const std::atomic<bool>* stop);
   /// Whether its process is still there.
   bool is_there() const { return process_->is_there(); }
+  /// Ends it without waiting until it is gone, which its destructor does.
+  void kill() { process_->kill(); }
 
   /// Each throws WorkerLost, Stopped, or Error as the worker reports it.
   gpu::DriverInfo inspect_driver();

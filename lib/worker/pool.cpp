@@ -16,6 +16,11 @@ std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
 
 }  // namespace
 
+// All at once: the driver takes a while to let go of a GPU.
+Pool::~Pool() {
+  for (const auto& waiting : waiting_) waiting.worker.client->kill();
+}
+
 OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
                       const std::atomic<bool>* stop) {
   if (!is_kept(target)) return {};

@@ -27,6 +27,9 @@ class Pool {
 
   /// At most that many wait at a time; the ones that waited longest make room.
   explicit Pool(size_t most, Keeps keeps = Keeps::all) : most_(most), keeps_(keeps) {}
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
 
   /// The worker that was last given for that cuDNN and GPU, obeying that time limit and stop from now on. A cuDNN whose
   /// file was written since is another one; one that ended while it waited is passed over.
