@@ -191,6 +191,8 @@ std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
       return std::move(waiting.client);
     }
   auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop);
+  const bool takes_turns = share_.gpu != nullptr && target_.kind == gpu::Kind::device;
+  const auto opening = takes_turns ? share_.gpu->open() : worker::GpuTurns::Held();
   const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;
@@ -350,9 +352,10 @@ worker::PlanWork TargetRun::plan_work(Result& result) {
 }
 
 void TargetRun::prepare_gpu() try {
+  const auto client = start();
   const worker::GpuTurns::Held building =
       share_.gpu != nullptr ? share_.gpu->build_kernels() : worker::GpuTurns::Held();
-  start()->prepare();
+  client->prepare();
 } catch (const std::exception&) {
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace attnprobe::worker {
@@ -19,6 +20,11 @@ std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
 // All at once: the driver takes a while to let go of a GPU.
 Pool::~Pool() {
   for (const auto& waiting : waiting_) waiting.worker.client->kill();
+}
+
+size_t Pool::waiting_for_gpus() const {
+  return static_cast<size_t>(std::count_if(waiting_.begin(), waiting_.end(),
+                                           [](const auto& waiting) { return waiting.kind == gpu::Kind::device; }));
 }
 
 OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
@@ -42,7 +48,11 @@ void Pool::give(const std::string& cudnn_path, const gpu::Target& target, OpenWo
   worker.client->obey({}, nullptr);  // the stop of its last question may be gone soon
   OpenWorker oldest;                 // its process is waited for without the lock
   const std::lock_guard lock(mutex_);
-  waiting_.push_back({key_of(cudnn_path, target), std::move(worker)});
+  if (target.kind == gpu::Kind::device && waiting_for_gpus() >= std::max<size_t>(1, most_ / 2)) {
+    oldest = std::move(worker);
+    return;
+  }
+  waiting_.push_back({key_of(cudnn_path, target), target.kind, std::move(worker)});
   if (waiting_.size() <= most_) return;
   oldest = std::move(waiting_.front().worker);
   waiting_.pop_front();

@@ -25,7 +25,7 @@ class Pool {
   /// Of which GPUs workers are kept: one that has opened a real GPU holds half a gigabyte there.
   enum class Keeps { all, simulated };
 
-  /// At most that many wait at a time; the ones that waited longest make room.
+  /// At most that many wait at a time; the ones that waited longest make room. Half of them may have opened a real GPU.
   explicit Pool(size_t most, Keeps keeps = Keeps::all) : most_(most), keeps_(keeps) {}
   ~Pool();
   Pool(const Pool&) = delete;
@@ -41,10 +41,12 @@ class Pool {
  private:
   struct Waiting {
     std::string key;
+    gpu::Kind kind;
     OpenWorker worker;
   };
 
   bool is_kept(const gpu::Target& target) const { return keeps_ == Keeps::all || target.kind == gpu::Kind::simulated; }
+  size_t waiting_for_gpus() const;
 
   size_t most_;
   Keeps keeps_;

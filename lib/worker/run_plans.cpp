@@ -30,8 +30,8 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
 // nothing of the plan: that goes to who asks.
 void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
            bool keep) {
-  const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   if (!client) client = work.start();  // that no fresh one starts is not this plan's fault
+  const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   try {
     config.plan = client->build(graph, config.engine, config.knobs, keep);
     if (work.remember) work.remember(config);

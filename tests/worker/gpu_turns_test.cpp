@@ -65,4 +65,33 @@ TEST_CASE("no more plans are built at a time than may be, however many want to",
   CHECK(third.had());
 }
 
+TEST_CASE("attnprobe's own kernels are built in the place of half of the plans", "[run]") {
+  GpuTurns turns(4);
+  auto kernels = std::optional(turns.build_kernels());
+  const auto first = turns.build(), second = turns.build();
+  Attempt third([&] { turns.build(); });
+  CHECK_FALSE(third.had());
+  kernels.reset();
+  CHECK(third.had());
+}
+
+TEST_CASE("two workers start on a GPU at a time, none beside a timed turn but its own", "[run]") {
+  GpuTurns turns;
+  auto first = std::optional(turns.open()), second = std::optional(turns.open());
+  Attempt third([&] { turns.open(); });
+  CHECK_FALSE(third.had());
+  first.reset();
+  CHECK(third.had());
+  Attempt timed([&] { turns.turn(true); });
+  CHECK_FALSE(timed.had());
+  second.reset();
+  CHECK(timed.had());
+  auto turn = std::optional(turns.turn(true));
+  Attempt other([&] { turns.open(); });
+  CHECK_FALSE(other.had());
+  turns.open();  // its worker was lost
+  turn.reset();
+  CHECK(other.had());
+}
+
 }  // namespace attnprobe::test::gpu_turns_test
