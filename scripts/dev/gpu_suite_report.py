@@ -56,6 +56,9 @@ def run_part(part):
              "tensor cores at the highest SM clock that CUDA tells; memory-bound shapes are given in percent of the memory's bandwidth.", ""]
     if part.get("note"):
         lines += [part["note"], ""]
+    for s in part.get("seconds", []):
+        lines += [f"--timing {s['timing']}: {s['wall']:.0f} s of wall time, {s['gpu']:.0f} s of runs on the GPU, {s['compile']:.0f} s of compiling, on {s['cores']} "
+                  f"cores: {s['wall'] / max(s['gpu'], s['compile'] / s['cores']):.2f} times the larger of the GPU's time and a core's share of compiling.", ""]
     found = list(faults(rows))
     if found:
         lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
