@@ -17,7 +17,6 @@ namespace attnprobe::diagnose {
 namespace {
 
 constexpr size_t longest_message = 2000;
-constexpr int64_t frames_above = 16;  // lines of a traceback that belong to its error
 // In so short a text one word of attention is enough for all of it.
 constexpr size_t short_text = 14;
 constexpr size_t most_lines_of_one = 80;  // programs' lines meet in a longer text
@@ -49,13 +48,6 @@ std::string demanding_lines(const std::string& message) {
   return said;
 }
 
-// What stands above it in its traceback.
-std::string_view frames_of(const std::vector<Line>& lines, size_t at) {
-  const size_t first = at - std::min(at, static_cast<size_t>(frames_above));
-  const char* begin = lines[first].text.data();
-  return {begin, static_cast<size_t>(lines[at].text.data() - begin)};
-}
-
 const RE2& backend_words() {
   static const RE2 words("backend|attn_implementation|attention implementation|kernel module|versions? (?:are|is)",
                          any_case());
@@ -77,12 +69,15 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (error.form == Form::none || is_frame(lines[at].text)) return std::nullopt;
   // What is demanded in passing is that line's alone.
   error.message = error.form == Form::demand ? std::string(lines[at].text) : message_at(lines, at);
-  const std::string_view frames = frames_of(lines, at);
+  const std::string_view frames = frames_above(lines, at);
   const bool named = has_words(error.message, attention_words());
   const bool near = error.form >= Form::failure && has_words(frames, attention_words());
   const size_t reach = error.form >= Form::failure ? most_lines_of_one : short_text;
   const bool whole = lines.size() <= reach && has_words(text, attention_words());
-  if (!named && !near && !whole) return std::nullopt;
+  // "Please specify … as environment variable": whose attention it is about the rest of the text says.
+  error.orders = error.form >= Form::warning && lines.size() <= most_lines_of_one &&
+                 has_words(text, attention_words()) && orders_something(error.message);
+  if (!named && !near && !whole && !error.orders) return std::nullopt;
   error.line = lines[at].number;
   error.shown = std::string(lines[at].text.substr(0, longest_line_shown));
   error.program = program_in(without_values(std::string(lines[at].text)));
@@ -107,9 +102,13 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
     for (const Line& line : lines_of(error.message))
       if (has_words(line.text, *error.matters.front()->words))
         if (const NamedAttention* named_there = program_in(line.text)) error.program = error.raised_by = named_there;
-  error.score = 4 * static_cast<int64_t>(error.form) + (in_message ? 2 : 0) + (named ? 3 : 0) +
+  error.score = 4 * static_cast<int64_t>(error.form) + (error.orders ? 4 : 0) + (in_message ? 2 : 0) + (named ? 3 : 0) +
                 (error.matters.empty() ? -4 : 4) - (near || named ? 0 : 2);
   return error;
+}
+
+std::string step_of(const Matter& matter, const NamedAttention* host) {
+  return host != nullptr && host->serves && !matter.in_server.empty() ? matter.in_server : matter.step;
 }
 
 constexpr const char* before_ampere =
@@ -170,6 +169,8 @@ std::optional<ErrorLine> most_telling_error(std::string_view text, const std::ve
   for (size_t i = 0; i < lines.size(); ++i)
     if (auto error = read_error(text, lines, i); error && (!best || error->score >= best->score))
       best = std::move(error);
+  if (best) best->host = host_in(text);
+  if (best && best->orders) return best;
   // Who it is and what it is about: one of the two has to be known, and more than that somebody demands something.
   if (best && best->matters.empty() && (best->program == nullptr || best->form == Form::demand)) return std::nullopt;
   if (best && best->form == Form::demand && best->program == nullptr) return std::nullopt;
@@ -203,14 +204,18 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
     refusal.means = fmt::format("Its words are about {}.{}{} (Read by rule: attnprobe has no entry for this sentence.)",
                                 error.matters.front()->what, apart, went_on);
     for (size_t i = 1; i < error.matters.size() && i < most_matters; ++i)
-      refusal.causes.push_back(fmt::format("it also speaks of {}: {}", error.matters[i]->what, error.matters[i]->step));
-    refusal.next =
-        with_ways(is_before_ampere(*error.matters.front(), facts) ? before_ampere : error.matters.front()->step, facts);
+      refusal.causes.push_back(
+          fmt::format("it also speaks of {}: {}", error.matters[i]->what, step_of(*error.matters[i], error.host)));
+    refusal.next = with_ways(
+        is_before_ampere(*error.matters.front(), facts) ? before_ampere : step_of(*error.matters.front(), error.host),
+        facts);
   }
-  if (error.program != nullptr && !error.program->instead.empty()) refusal.help = error.program->instead;
+  refusal.help = way_around(error.program, error.host);
   if (refusal.next.empty()) refusal.next = refusal.help.empty() ? "read the lines above it" : refusal.help;
   if (refusal.next == refusal.help) refusal.help.clear();
-  if (const std::string stated = stated_way_out(error.message); !stated.empty()) {
+  // Which GPUs are taken is nothing that a reader can do.
+  const bool is_of_gpu = !error.matters.empty() && error.matters.front()->id == "gpu" && !error.orders;
+  if (const std::string stated = stated_way_out(error.message); !stated.empty() && !is_of_gpu) {
     if (error.matters.empty()) refusal.means = "The message says itself what would be taken." + apart + went_on;
     refusal.help = refusal.next == "read the lines above it" ? refusal.help : refusal.next;
     refusal.next = fmt::format("what the message itself asks for: \"{}\"", stated);

@@ -25,7 +25,9 @@ struct ErrorLine {
   int64_t line = 0;
   const NamedAttention* program = nullptr;
   const NamedAttention* raised_by = nullptr;  // by the file of the innermost frame
+  const NamedAttention* host = nullptr;       // who chose it
   std::vector<const Matter*> matters;
+  bool orders = false;  // it says what is to be set or given
   int64_t score = 0;
 };
 

@@ -50,6 +50,13 @@ const NamedAttention* host_in(std::string_view text) {
   return first;
 }
 
+std::string way_around(const NamedAttention* program, const NamedAttention* host) {
+  const bool host_chose =
+      host != nullptr && host != program && !host->instead.empty() && (program == nullptr || !program->chooses);
+  if (host_chose) return host->instead;
+  return program != nullptr ? program->instead : "";
+}
+
 const NamedAttention* with_limits(std::string_view text) {
   static const RE2 flash("flash.?att|fused attention|head dims?\\b", any_case());
   const NamedAttention* named = program_in(text);

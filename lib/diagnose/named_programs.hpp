@@ -16,4 +16,7 @@ const NamedAttention* host_in(std::string_view text);
 /// The library whose limits are known that the text is about; flash-attn where only its idea is named. None: null.
 const NamedAttention* with_limits(std::string_view text);
 
+/// How to go around `program` where the text has it: by its host's own switch, where one chose it; "" where nothing is known.
+std::string way_around(const NamedAttention* program, const NamedAttention* host);
+
 }  // namespace attnprobe::diagnose

@@ -20,7 +20,11 @@ bool is_prose(std::string_view line) {
     line.remove_prefix(found.size());
   static const RE2 written_by_programs(
       "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
-      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$)|\\w(?:Error|Warning|Exception): |[;{]$|\\['|\\d+/\\d+ \\[|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+(?:\\.\\w+)* ?\\(|^\\w+ = |://\\S+$");
+      "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$)|\\w(?:Error|Warning|Exception): |[;{]$|\\['|\\d+/\\d+ \\[|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+ = |://\\S+$");
+  // "set_attention_backend() works on a whole model, but fails on a part of it."
+  static const RE2 call("^\\w+(?:\\.\\w+)* ?\\("),
+      call_in_sentence("^\\w+(?:\\.\\w+)* ?\\([^()]{0,80}\\)(?: [A-Za-z,'-]+){4}");
+  if (has_words(line, call) && !has_words(line, call_in_sentence)) return false;
   return !has_words(line, written_by_programs) && line.find(' ') != std::string_view::npos;
 }
 

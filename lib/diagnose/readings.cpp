@@ -29,6 +29,7 @@ NamedAttention read_program(const JsonView& place) {
   if (const auto chooses = entry.find("chooses")) program.chooses = chooses->boolean();
   program.instead = entry.take("instead").text();
   if (const auto limits = entry.find("limits")) program.limits = limits->text();
+  if (const auto serves = entry.find("serves")) program.serves = serves->boolean();
   entry.finish();
   return program;
 }
@@ -40,6 +41,7 @@ Matter read_matter(const JsonView& place) {
   matter.words = words_at(entry.take("words"));
   matter.what = entry.take("what").text();
   matter.step = entry.take("do").text();
+  if (const auto in_server = entry.find("in_server")) matter.in_server = in_server->text();
   if (const auto in_names = entry.find("in_names")) matter.in_names = in_names->boolean();
   entry.finish();
   return matter;
@@ -108,6 +110,16 @@ Readings read_all() {
   for (const JsonView& place : document.take("settings").elements()) {
     JsonObject entry(place);
     read.settings.push_back({words_at(entry.take("words")), entry.take("does").text()});
+    entry.finish();
+  }
+  for (const JsonView& place : document.take("kernels").elements()) {
+    JsonObject entry(place);
+    KernelOfGpus& kernel = read.kernels.emplace_back();
+    kernel.name = entry.take("name").text();
+    kernel.words = words_at(entry.take("words"));
+    kernel.least = static_cast<int>(entry.take("least").integer());
+    kernel.most = static_cast<int>(entry.take("most").integer());
+    kernel.runs_on = entry.take("runs_on").text();
     entry.finish();
   }
   for (const auto& [way, programs] : document.take("ways").members())

@@ -29,6 +29,15 @@ struct NamedAttention {
   bool chooses = false;  ///< it calls attentions of others, and chooses among them
   std::string instead;   ///< how to go around it; "" where nothing general is known
   std::string limits;    ///< what it takes and what not, with the release that was read; "" where nothing was
+  bool serves = false;   ///< a server: what a model computes with is not the asker's to change
+};
+
+/// Kernels that are for some GPUs alone.
+struct KernelOfGpus {
+  std::string name;  ///< "FlashAttention 3"
+  Words words;
+  int least = 0, most = 0;  ///< compute capabilities: 90
+  std::string runs_on;      ///< the same in words, with how it is known
 };
 
 /// What an error may be about.
@@ -37,6 +46,7 @@ struct Matter {
   Words words;
   std::string what;       ///< in words, to follow "about": "the head dimension"
   std::string step;       ///< what to do
+  std::string in_server;  ///< what to do where a server computes; "": the same
   bool in_names = false;  ///< its words count in the names of files, too
 };
 
@@ -81,6 +91,7 @@ struct Readings {
   std::vector<Symptom> symptoms;
   std::vector<OtherFailure> others;  ///< the most telling first
   std::vector<Setting> settings;
+  std::vector<KernelOfGpus> kernels;
   /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
   std::map<std::string, std::map<std::string, std::string>> ways;
   std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it

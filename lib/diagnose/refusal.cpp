@@ -11,11 +11,14 @@
 #include <tuple>
 
 #include "diagnose/candidates.hpp"
+#include "diagnose/conflicts.hpp"
+#include "diagnose/named_programs.hpp"
 #include "diagnose/next_steps.hpp"
 #include "diagnose/other_failures.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
 #include "diagnose/stated.hpp"
+#include "diagnose/text_lines.hpp"
 #include "diagnose/text_reading.hpp"
 #include "diagnose/torch_kernels.hpp"
 
@@ -109,6 +112,7 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
     if (const auto brought = cudnns_brought(facts); brought.size() == 1)
       told.push_back(fmt::format("whose wheels bring cuDNN {}, another CUDA's perhaps another", brought.front()));
   for (const auto& id : facts.gpus) told.push_back("GPU " + id);
+  for (const auto& family : facts.families) told.push_back("a GPU of " + family);
   for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
   std::string engines;
   for (const int64_t engine : facts.engines) engines += fmt::format("{}{}", engines.empty() ? "" : ", ", engine);
@@ -206,6 +210,29 @@ void lead_with_own_words(TextAnswer& answer) {
       first.causes.insert(first.causes.begin(), fmt::format("what the text itself says: \"{}\"", sentences->front()));
       sentences->erase(sentences->begin());
     }
+}
+
+// What the text tells of GPU and shape against what the kernel takes: of all causes that one is sure.
+void lead_with_conflicts(Refusal& refusal, const TextFindings& findings) {
+  if (refusal.layer == Layer::environment || refusal.kind == SentenceKind::note) return;
+  const std::string_view text = findings.pasted;
+  const std::string_view title = text.substr(0, text.find('\n'));
+  const std::string named = fmt::format(
+      "{}\n{}\n{}\n{}", title, refusal.line, refusal.who,
+      frames_above(lines_of(text), refusal.first_line > 0 ? static_cast<size_t>(refusal.first_line - 1) : 0));
+  const auto conflicts = conflicts_in(refusal.line, named, findings.facts);
+  for (size_t i = conflicts.size(); i-- > 0;)
+    refusal.causes.insert(refusal.causes.begin(), conflicts[i].what + " (by rule)");
+  const bool is_final =
+      std::any_of(conflicts.begin(), conflicts.end(), [](const Conflict& one) { return one.is_final; });
+  if (!is_final || refusal.kind != SentenceKind::reading) return;
+  const NamedAttention* program = program_in(refusal.line);
+  const std::string around = way_around(program != nullptr ? program : program_in(named), host_in(text));
+  if (around.empty()) return;
+  if (refusal.help == around) refusal.help.clear();
+  if (refusal.id == "reading")
+    refusal.means = "The sentence says little by itself; what the text tells beside it says more.";
+  refusal.next = fmt::format("{} (no build and no padding changes it)", around);
 }
 
 // Only where attention is spoken of: else it is nobody's question here.
@@ -313,6 +340,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   if (const bool is_gate = !answer.refusals.empty() && answer.refusals.front().layer == Layer::framework; is_gate)
     if (auto kernels = read_torch_kernels(findings.pasted))
       answer.refusals.insert(answer.refusals.begin(), std::move(*kernels));
+  if (!answer.refusals.empty()) lead_with_conflicts(answer.refusals.front(), findings);
   for (Refusal& refusal : answer.refusals) drop_other_gpus(refusal.causes, findings.facts);
   if (findings.facts.is_about_others())
     say_it_is_no_attention(answer.refusals, findings.facts.other_operations.front());

@@ -17,7 +17,7 @@ std::string stated_way_out(std::string_view message) {
       "\\bonly (?:the )?[\\[{('\"]?[\\w'\", /.*-]{2,160}[\\]})'\"]? ?(?:backends?|versions?|dtypes?|types?|GPUs?|heads?|dims?|sizes?)? ?(?:is|are) (?:supported|allowed|available)|"
       "only supports? \\S|must be (?:one of|either|in|a multiple of|at least|at most|divisible|between|>=|<=|less|greater|set)|should be (?:one of|either|in|a multiple|divisible|between)|"
       "(?:allowed|valid|available|possible|supported) (?:[\\w-]+ ){0,3}(?:are|is|values?|options?|backends?|versions?)\\b[: ]|choose (?:from|one of|between)|expected one of|"
-      "(?:please|instead|consider|try)[ ,:].{0,40}\\b(?:use|using|set|setting|pass|passing|install|upgrade|load|switch|specify|add|remove|disable|enable)\\b|"
+      "(?:please|instead|consider|try|make sure (?:to|that|you)|be sure to)[ ,:].{0,40}\\b(?:use|using|set|setting|pass|passing|install|upgrade|load|switch|specify|call|add|remove|disable|enable)\\b|"
       "\\b(?:use|set|pass|install|load) \\S.{0,80} (?:instead|or newer|to (?:avoid|enable|disable|use))\\b|use a different \\S|\\bset `?\\w+=",
       any_case());
   static const RE2 useless(
@@ -35,6 +35,14 @@ std::string stated_way_out(std::string_view message) {
     if (has_words(sentence, names_way_out) && !has_words(sentence, useless)) return std::string(sentence);
   }
   return "";
+}
+
+bool orders_something(std::string_view message) {
+  static const RE2 order(
+      "\\b(?:please|you (?:should|must|need to|have to)|make sure (?:to|that|you)|be sure to|consider|try to)\\b.{0,40}\\b(?:specify|set|setting|define|provide|pass|call|export|install|use|enable|add|upgrade|rebuild)\\b|"
+      "\\bset (?:the )?(?:environment variable )?[A-Z][A-Z0-9_]{3,}\\b|\\bas (?:an )?environment variable\\b",
+      any_case());
+  return has_words(message, order);
 }
 
 std::vector<std::string> deciding_settings(std::string_view text) {

@@ -17,4 +17,7 @@ std::vector<std::string> deciding_settings(std::string_view text);
 /// Without what is only named in quotes, braces and values of options: "'fa3'", "{fa4, triton}", "--attention-backend fa3".
 std::string without_values(std::string text);
 
+/// Whether the message tells its reader to set, give or call something: "Please specify … as environment variable".
+bool orders_something(std::string_view message);
+
 }  // namespace attnprobe::diagnose

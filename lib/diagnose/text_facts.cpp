@@ -75,6 +75,21 @@ void add_gpus(TextFacts& facts, std::string_view text) {
   each_match(short_names, text, take);
 }
 
+struct Family {
+  const char* name;
+  const char* target;  // a GPU of it
+};
+constexpr Family gpu_families[] = {
+    {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
+
+// "fails on Ampere", "my Ampere GPU".
+void add_families(TextFacts& facts, std::string_view text) {
+  static const RE2 words("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
+  each_match(words, text, [&](const std::string& name, const std::string&, size_t at) {
+    if (!is_demanded(text, at)) add_fact(facts.families, name);
+  });
+}
+
 void add_sms(TextFacts& facts, std::string_view text) {
   static const RE2 of_engines("smVersion[\"']*\\s*[:=]\\s*(\\d{3,4})\\b", any_case());
   each_match(of_engines, text, [&](const std::string& digits, const std::string&) {
@@ -87,6 +102,13 @@ void add_sms(TextFacts& facts, std::string_view text) {
       any_case());
   each_match(of_gpus, text, [&](const std::string& major, const std::string& minor) {
     add_fact(facts.sms, static_cast<int>(number_of(major) * 10 + number_of(minor)));
+  });
+  // "GPU: RTX 4080 SUPER, sm_89 (Ada)", "fails on sm_120".
+  static const RE2 of_prose(
+      "(?:\\b(?:fails?|crash\\w*|works?|run(?:s|ning)?|tested|seen) on (?:an? )?|\\bGPU\\b[^\\n.;]{0,40}[ (,:]|\\b(?:RTX|GTX|GB10|Spark|Thor|Orin)\\b[^\\n.;]{0,40}[ (,:])sm_?(\\d{2,3})a?\\b",
+      any_case());
+  each_match(of_prose, text, [&](const std::string& digits, const std::string&, size_t at) {
+    if (!is_demanded(text, at)) add_fact(facts.sms, static_cast<int>(number_of(digits)));
   });
 }
 
@@ -115,15 +137,21 @@ void add_programs(TextFacts& facts, std::string_view text) {
   static const NamedProgram programs[] = {
       {"Transformer Engine", "transformer_?engine|tex\\.fused_attn|\\bNVTE_"},
       {"JAX", "\\bjax(?:lib)?[./]|\\bjnp\\."},
-      {"XLA", "\\bxla/|external/xla|XlaRuntimeError"},
+      {"XLA", "\\bXLA\\b|external/xla|XlaRuntimeError"},
       {"TensorFlow", "\\btensorflow\\b"},
-      {"Keras", "\\bkeras[./]"},
+      {"Keras", "\\bkeras(?:[./_]|\\b)"},
       {"ONNX Runtime", "onnxruntime"},
       {"TensorRT-LLM", "tensorrt[_-]?llm|\\btrtllm\\b"},
+      {"TensorRT", "\\btensorrt\\b|\\btrtexec\\b|\\bTRT ?\\d"},
       {"vLLM", "\\bvllm\\b"},
       {"SGLang", "\\bsglang\\b"},
       {"FlashInfer", "flashinfer"},
-      {"diffusers", "\\bdiffusers[./]"},
+      {"diffusers", "\\bdiffusers\\b"},
+      {"ComfyUI", "\\bcomfy_?ui\\b"},
+      {"DeepSpeed", "\\bdeepspeed\\b"},
+      {"MaxText", "\\bmaxtext\\b"},
+      {"Triton", "06-fused-attention|fused-attention\\.py|\\btriton\\b.{0,40}(?:tutorial|kernel)"},
+      {"transformers", "\\btransformers[./]|attn_implementation|AutoModel"},
       {"CUDA.jl", "CUDA\\.jl|CUDNNError|cuDNN\\.jl"},
       {"PyTorch",
        "\\btorch[./]|\\bat::native|pytorch|scaled_dot_product_attention|SDPBackend|_(?:CUDNN|FLASH|EFFICIENT)_ATTENTION"},
@@ -192,6 +220,12 @@ void add_subject(TextFacts& facts, std::string_view text) {
 
 }  // namespace
 
+std::string gpu_of(const std::string& family) {
+  for (const Family& one : gpu_families)
+    if (family == one.name) return one.target;
+  return "";
+}
+
 std::vector<int> TextFacts::all_sms() const {
   std::vector<int> all = sms;
   for (const auto& id : gpus)
@@ -203,12 +237,15 @@ std::string TextFacts::target() const {
   if (const auto id = only(gpus)) return *id;
   if (gpus.empty())
     if (const auto sm = only(sms)) return fmt::format("sm_{}", *sm);
+  if (gpus.empty() && sms.empty())
+    if (const auto family = only(families)) return gpu_of(*family);
   return "";
 }
 
 void add_facts(TextFacts& facts, std::string_view text) {
   add_gpus(facts, text);
   add_sms(facts, text);
+  add_families(facts, text);
   add_programs(facts, text);
   add_versions(facts, text);
   add_frameworks(facts, text);

@@ -13,11 +13,12 @@ namespace attnprobe::diagnose {
 /// What is not told, or told in two ways, is empty or 0.
 struct TextFacts {
   std::vector<int> sms;  ///< 89: compute capabilities of engine configs and of messages that name the GPU's own
-  std::vector<std::string> gpus;    ///< ids of the catalogue, by the names in the text
-  std::vector<int64_t> engines;     ///< engines of cuDNN's that are named ("engineId":1)
-  std::vector<std::string> graphs;  ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
-  std::vector<std::string> shapes;  ///< four numbers after the name of Q, "2,32,4096,96"
-  std::vector<std::string> dtypes;  ///< "bf16", "f16"
+  std::vector<std::string> gpus;      ///< ids of the catalogue, by the names in the text
+  std::vector<std::string> families;  ///< "Ampere", where a GPU is called so
+  std::vector<int64_t> engines;       ///< engines of cuDNN's that are named ("engineId":1)
+  std::vector<std::string> graphs;    ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
+  std::vector<std::string> shapes;    ///< four numbers after the name of Q, "2,32,4096,96"
+  std::vector<std::string> dtypes;    ///< "bf16", "f16"
   std::vector<int64_t> head_dims_qk, head_dims_v;
   TextShape shape;  ///< in prose
 
@@ -37,9 +38,12 @@ struct TextFacts {
   /// The compute capabilities of the GPUs that it names; none: it names none.
   std::vector<int> all_sms() const;
 
-  /// What to give --target; "" where the text names no GPU, or several.
+  /// What to give --target; "" where the text names no GPU, or several. A GPU of that family where it names that alone.
   std::string target() const;
 };
+
+/// A GPU of the catalogue that stands for the family: "a100" for "Ampere".
+std::string gpu_of(const std::string& family);
 
 /// Adds what `text` tells; what is there already is not added again. At most 16 of each.
 void add_facts(TextFacts& facts, std::string_view text);

@@ -18,6 +18,13 @@ std::vector<Line> lines_of(std::string_view text) {
   return lines;
 }
 
+std::string_view frames_above(const std::vector<Line>& lines, size_t at) {
+  constexpr size_t most = 16;
+  if (at >= lines.size()) return {};
+  const char* begin = lines[at - std::min(at, most)].text.data();
+  return {begin, static_cast<size_t>(lines[at].text.data() - begin)};
+}
+
 const RE2& attention_words() {
   static const RE2 words(
       "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"

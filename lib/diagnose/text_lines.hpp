@@ -20,4 +20,7 @@ std::vector<Line> lines_of(std::string_view text);
 
 const re2::RE2& attention_words();
 
+/// What stands right above a line, where the frames of its traceback would be: at most 16 lines.
+std::string_view frames_above(const std::vector<Line>& lines, size_t at);
+
 }  // namespace attnprobe::diagnose

@@ -44,6 +44,7 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
   if (text.size() < shortest_question || !has_words(text, attention_words()) || !has_prose(text)) return std::nullopt;
   const NamedAttention* named = program_in(text);
   const NamedAttention* program = named != nullptr ? named : &nobody;
+  const NamedAttention* host = host_in(text);
   Refusal refusal;
   refusal.kind = SentenceKind::reading;
   refusal.id = "subject";
@@ -60,10 +61,13 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
   const std::string complaint = prose_of(complaint_of(text, trouble));
   for (const Matter& matter : readings().matters)
     if (has_words(complaint, *matter.words) && refusal.causes.size() < most_matters)
-      refusal.causes.push_back(fmt::format("it speaks of {}: {}", matter.what, matter.step));
-  refusal.next = with_ways(program->apart ? program->instead : "{probe}", facts);
-  if (refusal.next.empty()) refusal.next = "the whole output of the program: attnprobe explain FILE";
-  if (!program->apart) refusal.help = program->instead;
+      refusal.causes.push_back(
+          fmt::format("it speaks of {}: {}", matter.what,
+                      host != nullptr && host->serves && !matter.in_server.empty() ? matter.in_server : matter.step));
+  const std::string around = way_around(named, host);
+  const bool asks_cudnn = !program->apart && !probe_options(facts).empty();
+  refusal.next = with_ways(asks_cudnn ? "{probe}" : around.empty() ? "{see}" : around, facts);
+  if (asks_cudnn) refusal.help = around;
   refusal.source = by_rule;
   return refusal;
 }

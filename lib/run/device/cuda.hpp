@@ -10,6 +10,10 @@
 
 #include "run/device/device.hpp"
 
+namespace attnprobe::run::kernels {
+struct MatmulArgs;
+}
+
 namespace attnprobe::run {
 
 /// The driver functions that running plans takes, under their CUDA 12 names.
