@@ -80,7 +80,14 @@ std::optional<ErrorLine> read_error(std::string_view text, const std::vector<Lin
   if (!named && !near && !whole && !error.orders) return std::nullopt;
   error.line = lines[at].number;
   error.shown = std::string(lines[at].text.substr(0, longest_line_shown));
-  error.program = program_in(without_values(std::string(lines[at].text)));
+  // "Failed to import … because of the following error (look up to see its traceback):" says it in its last line.
+  static const RE2 leads_on("because of the following error|the following errors?\\b.{0,40}: ?$", any_case());
+  if (has_words(lines[at].text, leads_on))
+    if (const size_t last = error.message.rfind('\n'); last != std::string::npos && last + 1 < error.message.size()) {
+      error.shown = error.message.substr(last + 1, longest_line_shown);
+      error.message = error.shown;
+    }
+  error.program = program_in(without_values(error.message.substr(0, error.message.find('\n'))));
   if (error.program == nullptr) error.program = program_in(without_values(error.message));
   // Whose attention is refused does not say who refuses: a server, a trainer or a library of models chooses among them.
   if (error.form >= Form::failure && has_words(error.message, backend_words()))
@@ -143,7 +150,7 @@ Form form_of(std::string_view line) {
       "^(?:\\S+ ){0,3}(?:error|fatal|assertion failed|failed)\\b[^:]{0,80}: ?\\S|^(?:\\S+ ){0,3}(?:failure|assertion): ?\\S|"
       "^no operator found for|^error occurred|"
       "^error running|terminate called|"
-      "what\\(\\): ",
+      "what\\(\\): |\\bAssertion .{1,300}failed\\b",
       any_case());
   static const RE2 demand(
       "(?:is|are|was) (?:not|only) (?:yet |currently |being )?(?:supported|implemented|available|compatible|enabled)|"
@@ -169,7 +176,11 @@ std::optional<ErrorLine> most_telling_error(std::string_view text, const std::ve
   for (size_t i = 0; i < lines.size(); ++i)
     if (auto error = read_error(text, lines, i); error && (!best || error->score >= best->score))
       best = std::move(error);
-  if (best) best->host = host_in(text);
+  if (best) {
+    best->host = host_in(text);
+    for (const NamedAttention* named : {best->raised_by, best->program})
+      if (best->host == nullptr && named != nullptr && named->chooses) best->host = named;
+  }
   if (best && best->orders) return best;
   // Who it is and what it is about: one of the two has to be known, and more than that somebody demands something.
   if (best && best->matters.empty() && (best->program == nullptr || best->form == Form::demand)) return std::nullopt;
@@ -215,7 +226,10 @@ Refusal refusal_of(const ErrorLine& error, const TextFacts& facts) {
   if (refusal.next == refusal.help) refusal.help.clear();
   // Which GPUs are taken is nothing that a reader can do.
   const bool is_of_gpu = !error.matters.empty() && error.matters.front()->id == "gpu" && !error.orders;
-  if (const std::string stated = stated_way_out(error.message); !stated.empty() && !is_of_gpu) {
+  static const RE2 for_whoever_starts_it("backend|--\\w|version|install|environment|[A-Z]{3,}_[A-Z]+", exact_case());
+  const bool serves = error.host != nullptr && error.host->serves;
+  const std::string stated = stated_way_out(error.message);
+  if (!stated.empty() && !is_of_gpu && (!serves || has_words(stated, for_whoever_starts_it))) {
     if (error.matters.empty()) refusal.means = "The message says itself what would be taken." + apart + went_on;
     refusal.help = refusal.next == "read the lines above it" ? refusal.help : refusal.next;
     refusal.next = fmt::format("what the message itself asks for: \"{}\"", stated);

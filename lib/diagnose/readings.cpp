@@ -6,6 +6,7 @@
 #include "base/embedded.hpp"
 #include "base/json_reader.hpp"
 #include "diagnose/search_options.hpp"
+#include "rules/framework_gates.hpp"
 
 namespace attnprobe {
 extern const EmbeddedFiles embedded_readings;
@@ -110,6 +111,18 @@ Readings read_all() {
   for (const JsonView& place : document.take("settings").elements()) {
     JsonObject entry(place);
     read.settings.push_back({words_at(entry.take("words")), entry.take("does").text()});
+    entry.finish();
+  }
+  for (const JsonView& place : document.take("releases").elements()) {
+    JsonObject entry(place);
+    ReleasedLibrary& library = read.releases.emplace_back();
+    library.name = entry.take("name").text();
+    library.words = words_at(entry.take("words"));
+    if (const auto newest = entry.find("newest")) library.newest = newest->text();
+    if (const auto gate = entry.find("gate"))
+      for (const auto& known : rules::framework_gates())
+        if (known.framework == gate->text() && !known.releases.empty()) library.newest = known.releases.back().version;
+    if (library.newest.empty()) place.fail("neither \"newest\" nor a \"gate\" with releases");
     entry.finish();
   }
   for (const JsonView& place : document.take("kernels").elements()) {

@@ -85,6 +85,13 @@ struct Setting {
   std::string does;
 };
 
+/// A library whose releases are told apart.
+struct ReleasedLibrary {
+  std::string name;
+  Words words;         ///< its release is the first group
+  std::string newest;  ///< that was read
+};
+
 struct Readings {
   std::vector<NamedAttention> programs;  ///< the most special first
   std::vector<Matter> matters;           ///< the most telling first
@@ -92,6 +99,7 @@ struct Readings {
   std::vector<OtherFailure> others;  ///< the most telling first
   std::vector<Setting> settings;
   std::vector<KernelOfGpus> kernels;
+  std::vector<ReleasedLibrary> releases;
   /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
   std::map<std::string, std::map<std::string, std::string>> ways;
   std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it

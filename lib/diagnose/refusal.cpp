@@ -166,7 +166,9 @@ void drop_other_gpus(std::vector<std::string>& causes, const TextFacts& facts) {
   const auto is_here = [&](const Family& family) {
     return std::any_of(sms.begin(), sms.end(), [&](int sm) { return sm >= family.min && sm < family.below; });
   };
+  const bool none_is_old = std::all_of(sms.begin(), sms.end(), [](int sm) { return sm >= 80; });
   std::erase_if(causes, [&](const std::string& cause) {
+    if (none_is_old && cause.starts_with("a GPU before Ampere")) return true;
     bool named = false, here = false;
     for (const Family& family : families)
       if (cause.find(" on " + std::string(family.name)) != std::string::npos) {
@@ -220,7 +222,8 @@ void lead_with_conflicts(Refusal& refusal, const TextFindings& findings) {
   const std::string named = fmt::format(
       "{}\n{}\n{}\n{}", title, refusal.line, refusal.who,
       frames_above(lines_of(text), refusal.first_line > 0 ? static_cast<size_t>(refusal.first_line - 1) : 0));
-  const auto conflicts = conflicts_in(refusal.line, named, findings.facts);
+  const auto conflicts =
+      conflicts_in(refusal.line, refusal.id == "subject" ? text : std::string_view(named), findings.facts);
   for (size_t i = conflicts.size(); i-- > 0;)
     refusal.causes.insert(refusal.causes.begin(), conflicts[i].what + " (by rule)");
   const bool is_final =
@@ -233,6 +236,23 @@ void lead_with_conflicts(Refusal& refusal, const TextFindings& findings) {
   if (refusal.id == "reading")
     refusal.means = "The sentence says little by itself; what the text tells beside it says more.";
   refusal.next = fmt::format("{} (no build and no padding changes it)", around);
+}
+
+// "no kernel image" below an extension's frames is of that extension's build, not of PyTorch's.
+void name_extension(Refusal& refusal, std::string_view text) {
+  if (refusal.id != "env-gpu-not-in-build") return;
+  const size_t at = refusal.first_line > 0 ? static_cast<size_t>(refusal.first_line - 1) : 0;
+  const NamedAttention* program = program_in(frames_above(lines_of(text), at));
+  if (program == nullptr) program = program_in(text.substr(0, text.find('\n')));
+  if (program == nullptr || !program->apart || program->chooses || program->name.starts_with("PyTorch")) return;
+  refusal.means = fmt::format("The build of {} that is installed has no code for this GPU: PyTorch itself may have.",
+                              program->name);
+  refusal.causes = {fmt::format("{} was built, or its wheel was, without this GPU's architecture", program->name),
+                    "a PyTorch that was built without it, too: then nothing runs on this GPU, attention or not"};
+  refusal.help = program->instead;
+  refusal.next = fmt::format(
+      "{} built from source, a release that knows this GPU, with a CUDA Toolkit that does (12.8 and newer for sm_100 and sm_120) and for this PyTorch",
+      program->name);
 }
 
 // Only where attention is spoken of: else it is nobody's question here.
@@ -266,6 +286,11 @@ void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, 
   const auto notes = std::stable_partition(read.begin(), read.end(), std::not_fn(is_note));
   std::copy(std::make_move_iterator(notes), std::make_move_iterator(read.end()), std::back_inserter(refusals));
   read.erase(notes, read.end());
+  // What is asked in general comes after what is known of the text's own lines.
+  const auto is_question = [](const Refusal& reading) { return reading.is_question; };
+  const auto questions = std::stable_partition(read.begin(), read.end(), std::not_fn(is_question));
+  std::copy(std::make_move_iterator(questions), std::make_move_iterator(read.end()), std::back_inserter(refusals));
+  read.erase(questions, read.end());
   const auto says_little = std::find_if(refusals.begin(), refusals.end(), [](const Refusal& refusal) {
     return refusal.kind == SentenceKind::note || refusal.layer == Layer::framework;
   });
@@ -340,6 +365,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   if (const bool is_gate = !answer.refusals.empty() && answer.refusals.front().layer == Layer::framework; is_gate)
     if (auto kernels = read_torch_kernels(findings.pasted))
       answer.refusals.insert(answer.refusals.begin(), std::move(*kernels));
+  if (!answer.refusals.empty()) name_extension(answer.refusals.front(), findings.pasted);
   if (!answer.refusals.empty()) lead_with_conflicts(answer.refusals.front(), findings);
   for (Refusal& refusal : answer.refusals) drop_other_gpus(refusal.causes, findings.facts);
   if (findings.facts.is_about_others())

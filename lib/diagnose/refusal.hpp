@@ -28,7 +28,8 @@ struct Refusal {
   std::string versions;             ///< releases that have the sentence, in words; "" where they are not known
   std::string source;               ///< how it is known
   SentenceKind kind = SentenceKind::refusal;
-  bool in_log = false;  ///< it stands in lines of cuDNN's log alone
+  bool in_log = false;       ///< it stands in lines of cuDNN's log alone
+  bool is_question = false;  ///< somebody asks in general, and complains of nothing
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
                source, kind, in_log)

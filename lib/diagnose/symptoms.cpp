@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "diagnose/error_lines.hpp"
 #include "diagnose/named_programs.hpp"
+#include "diagnose/releases.hpp"
 #include "diagnose/search_options.hpp"
 
 namespace attnprobe::diagnose {
@@ -57,6 +58,15 @@ std::optional<Told> told_in(std::string_view text, const Symptom& symptom) {
   return told;
 }
 
+// A title that says what is wrong asks nothing in general.
+bool is_complaint(std::string_view title) {
+  static const RE2 words(
+      "^\\W*bugs?\\b|\\bbug\\b|does(?: not|n't)|\\bwrong|\\berror\\b|\\bfail|crash|cannot|can't|broken|regression|not work",
+      any_case());
+  static const RE2 asks("\\?$|^\\W*how |question", any_case());
+  return has_words(title, words) && !has_words(title, asks);
+}
+
 std::vector<Told> all_told(std::string_view text) {
   std::vector<Told> all;
   for (const Symptom& symptom : readings().symptoms)
@@ -75,6 +85,7 @@ std::vector<Told> most_told(std::string_view text) {
   if (told.empty()) return told;
   const int64_t enough = (told.front().score + 1) / 2;
   const bool is_question = told.front().symptom->is_question;
+  if (is_question && is_complaint(text.substr(0, text.find('\n')))) return {};
   std::erase_if(told, [&](const Told& one) { return one.score < enough || one.symptom->is_question != is_question; });
   return told;
 }
@@ -103,8 +114,34 @@ Refusal refusal_of(const Symptom& symptom, std::string_view text, size_t at, con
     for (const auto& cause : symptom.causes)
       if ((cause.when && has_words(text, *cause.when)) == likelier && (!cause.only || has_words(text, *cause.only)))
         refusal.causes.push_back(cause.text);
-  refusal.next = with_ways(symptom.next, facts);
-  refusal.help = with_ways(symptom.also, facts);
+  refusal.is_question = symptom.is_question;
+  const NamedAttention* program = program_in(text.substr(0, text.find('\n')));
+  if (program == nullptr) program = program_in(text);
+  const std::string around = way_around(program, host_in(text));
+  // An attention that never calls cuDNN is gone around in its own way.
+  const bool is_apart =
+      program != nullptr && program->apart && !program->name.starts_with("PyTorch") && !around.empty();
+  const auto put = [](std::string& step, std::string_view mark, const std::string& words) {
+    for (size_t place; (place = step.find(mark)) != std::string::npos;) step.replace(place, mark.size(), words);
+  };
+  const auto written = [&](std::string step) {
+    put(step, "{instead}", around.empty() ? "another attention" : around);
+    return with_ways(std::move(step), facts);
+  };
+  const bool is_compared = symptom.next.find("{unfused}") != std::string::npos;
+  refusal.next =
+      is_apart && is_compared
+          ? fmt::format("{}: where that is right, the kernel of {} was at fault, and a newer release of it may not be",
+                        around, program->name)
+          : written(symptom.next);
+  if (!is_apart || symptom.also.find("{off}") == std::string::npos) refusal.help = written(symptom.also);
+  if (symptom.is_question) return refusal;
+  // What nobody refuses may be a bug, and may be mended.
+  for (const OldRelease& old : old_releases(text)) {
+    const bool is_own = program != nullptr && program->name == old.name && !symptom.effects.empty();
+    refusal.causes.insert(is_own ? refusal.causes.begin() : refusal.causes.end(), old.text());
+    if (is_own) refusal.next = fmt::format("a newer {}; {}", old.name, refusal.next);
+  }
   refusal.source = by_rule;
   return refusal;
 }

@@ -64,13 +64,27 @@ int64_t number_of(const std::string& digits) {
 void add_gpus(TextFacts& facts, std::string_view text) {
   // Short names are words of other things, too: they count behind the maker's name.
   static const RE2 names(
-      "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?)\\b",
+      "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|GB10)\\b",
       any_case());
   static const RE2 short_names("(?:NVIDIA|Tesla|\\bon an?|GPU:?|\\bmy) ((?:[ALTPV]\\d{1,3}G?)\\b)", any_case());
   const auto take = [&](const std::string& name, const std::string&, size_t at) {
     const gpu::Target* target = gpu::find(name);
     if (target != nullptr && !is_demanded(text, at)) add_fact(facts.gpus, target->id);
   };
+  // Those that the catalogue has not are known by their series.
+  static constexpr std::pair<const char*, int> series[] = {
+      {"\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b", 61},
+      {"\\b((?:Tesla )?P100|GP100)\\b", 60},
+      {"\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|TITAN RTX|Quadro RTX \\d{4})\\b", 75},
+      {"\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b", 86},
+      {"\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b", 89},
+      {"\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b", 120}};
+  for (const auto& [pattern, sm] : series) {
+    const RE2 words(pattern, any_case());
+    each_match(words, text, [&, sm_of_series = sm](const std::string& name, const std::string&, size_t at) {
+      if (gpu::find(name) == nullptr && !is_demanded(text, at)) add_fact(facts.sms, sm_of_series);
+    });
+  }
   each_match(names, text, take);
   each_match(short_names, text, take);
 }
@@ -79,12 +93,13 @@ struct Family {
   const char* name;
   const char* target;  // a GPU of it
 };
-constexpr Family gpu_families[] = {
-    {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
+constexpr Family gpu_families[] = {{"Pascal", ""},     {"Maxwell", ""}, {"Volta", "v100"}, {"Turing", "t4"},
+                                   {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
 
 // "fails on Ampere", "my Ampere GPU".
 void add_families(TextFacts& facts, std::string_view text) {
-  static const RE2 words("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
+  static const RE2 words("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Maxwell|Pascal|Volta|Turing|Ampere|Ada|Hopper)\\b",
+                         exact_case());
   each_match(words, text, [&](const std::string& name, const std::string&, size_t at) {
     if (!is_demanded(text, at)) add_fact(facts.families, name);
   });
@@ -136,13 +151,14 @@ struct NamedProgram {
 void add_programs(TextFacts& facts, std::string_view text) {
   static const NamedProgram programs[] = {
       {"Transformer Engine", "transformer_?engine|tex\\.fused_attn|\\bNVTE_"},
+      {"Megatron-LM", "\\bmegatron\\b"},
       {"JAX", "\\bjax(?:lib)?[./]|\\bjnp\\."},
       {"XLA", "\\bXLA\\b|external/xla|XlaRuntimeError"},
       {"TensorFlow", "\\btensorflow\\b"},
       {"Keras", "\\bkeras(?:[./_]|\\b)"},
       {"ONNX Runtime", "onnxruntime"},
       {"TensorRT-LLM", "tensorrt[_-]?llm|\\btrtllm\\b"},
-      {"TensorRT", "\\btensorrt\\b|\\btrtexec\\b|\\bTRT ?\\d"},
+      {"TensorRT", "\\btensorrt\\b|\\btrtexec\\b|\\bTRT\\b"},
       {"vLLM", "\\bvllm\\b"},
       {"SGLang", "\\bsglang\\b"},
       {"FlashInfer", "flashinfer"},
@@ -199,7 +215,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
   static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
   each_match(kernels, text, [&](const std::string& name, const std::string&) { add_fact(facts.kernels, name); });
   static const RE2 attention(
-      "attention|\\battn|_attn|sdpa|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|is_sm[89]0\\b|supportMMA|mma layout|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_seqlens|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|cudnn_generated_\\w*(?:sdpa|flash)",
       any_case());
   facts.speaks_of_attention = facts.speaks_of_attention || has_words(text, attention);
@@ -213,7 +229,7 @@ void add_subject(TextFacts& facts, std::string_view text) {
   for (const NamedProgram& operation : operations)
     if (has_words(text, operation.words)) add_fact(facts.other_operations, operation.name);
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
-  static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| )");
+  static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()");
   facts.has_frames = facts.has_frames || has_words(text, frames);
   facts.has_error = facts.has_error || has_words(text, errors);
 }

@@ -12,6 +12,7 @@
 #include "diagnose/error_lines.hpp"
 #include "diagnose/named_programs.hpp"
 #include "diagnose/own_words.hpp"
+#include "diagnose/releases.hpp"
 #include "diagnose/search_options.hpp"
 #include "diagnose/stated.hpp"
 #include "diagnose/symptoms.hpp"
@@ -58,6 +59,7 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
   refusal.means = program->limits.empty() ? fmt::format("The text is about {}.", program->name)
                                           : fmt::format("The text is about {}. {}", program->name, program->limits);
   if (program->apart) refusal.means += " cuDNN has no part in it.";
+  for (const OldRelease& old : old_releases(text)) refusal.causes.push_back(old.text());
   const std::string complaint = prose_of(complaint_of(text, trouble));
   for (const Matter& matter : readings().matters)
     if (has_words(complaint, *matter.words) && refusal.causes.size() < most_matters)
@@ -65,7 +67,8 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
           fmt::format("it speaks of {}: {}", matter.what,
                       host != nullptr && host->serves && !matter.in_server.empty() ? matter.in_server : matter.step));
   const std::string around = way_around(named, host);
-  const bool asks_cudnn = !program->apart && !probe_options(facts).empty();
+  const bool asks_cudnn =
+      !program->apart && !program->serves && (host == nullptr || !host->serves) && !probe_options(facts).empty();
   refusal.next = with_ways(asks_cudnn ? "{probe}" : around.empty() ? "{see}" : around, facts);
   if (asks_cudnn) refusal.help = around;
   refusal.source = by_rule;
