@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "diagnose/error_lines.hpp"
 #include "diagnose/named_programs.hpp"
-#include "diagnose/releases.hpp"
+#include "diagnose/old_releases.hpp"
 #include "diagnose/search_options.hpp"
 
 namespace attnprobe::diagnose {

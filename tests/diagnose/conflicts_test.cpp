@@ -3,8 +3,8 @@
 
 #include "answer_to_text.hpp"
 #include "catch.hpp"
+#include "diagnose/old_releases.hpp"
 #include "diagnose/refusal.hpp"
-#include "diagnose/releases.hpp"
 #include "diagnose/sentence_finder.hpp"
 #include "diagnose/stated.hpp"
 #include "support.hpp"

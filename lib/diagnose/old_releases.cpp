@@ -1,4 +1,4 @@
-#include "diagnose/releases.hpp"
+#include "diagnose/old_releases.hpp"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
