@@ -10,6 +10,7 @@
 
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "diagnose/gpu_families.hpp"
 #include "diagnose/readings.hpp"
 #include "diagnose/search_options.hpp"
 #include "gpu/catalogue.hpp"
@@ -31,8 +32,7 @@ std::vector<NamedGpu> gpus_of(const TextFacts& facts) {
     if (std::none_of(gpus.begin(), gpus.end(), [&](const NamedGpu& gpu) { return gpu.sm == sm; }))
       gpus.push_back({fmt::format("sm_{}", sm), sm});
   if (gpus.empty())
-    for (const auto& family : facts.families)
-      if (const gpu::Target* target = gpu::find(gpu_of(family))) gpus.push_back({"one of " + family, target->sm});
+    for (const auto& family : facts.families) gpus.push_back({"one of " + family, gpu_family(family)->least});
   return gpus;
 }
 
@@ -64,8 +64,6 @@ std::optional<DemandedGpus> demanded_gpus(std::string_view message) {
   static const RE2 by_dots("(?:\\bsm|capabilit(?:y|ies)|\\bCC|, ?| and | or |/)[ _=>:v]{0,4}(1?\\d)\\.([\\dx])\\b",
                            any_case());
   static const RE2 by_number("\\bsm[ _]?(\\d{2,3})[af]?\\b", any_case());
-  static constexpr std::pair<const char*, int> families[] = {
-      {"Volta", 70}, {"Turing", 75}, {"Ampere", 80}, {"Hopper", 90}};
   if (!has_words(message, demands) || has_words(message, denies)) return std::nullopt;
   DemandedGpus demanded;
   demanded.and_newer = has_words(message, newer);
@@ -81,9 +79,11 @@ std::optional<DemandedGpus> demanded_gpus(std::string_view message) {
   }
   rest = piece(message);
   while (RE2::FindAndConsume(&rest, by_number, &major)) demanded.sms.insert(parse_number<int>(major).value_or(0));
-  for (const auto& [name, sm] : families)
-    if (message.find(name) != std::string_view::npos)
-      demanded.and_newer ? demanded.sms.insert(sm) : demanded.majors.insert(sm / 10);
+  for (const GpuFamily& family : gpu_families) {
+    if (!has_words(message, RE2("\\b" + std::string(family.name) + "\\b"))) continue;
+    const int below = demanded.and_newer ? family.least + 1 : family.below;
+    for (int sm = family.least; sm < below; ++sm) demanded.sms.insert(sm);
+  }
   if (demanded.sms.empty() && demanded.majors.empty()) return std::nullopt;
   return demanded;
 }

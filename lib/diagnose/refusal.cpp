@@ -12,6 +12,7 @@
 
 #include "diagnose/candidates.hpp"
 #include "diagnose/conflicts.hpp"
+#include "diagnose/gpu_families.hpp"
 #include "diagnose/named_programs.hpp"
 #include "diagnose/next_steps.hpp"
 #include "diagnose/other_failures.hpp"
@@ -155,22 +156,16 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
 
 // Causes that are another GPU's than those that the text names are none.
 void drop_other_gpus(std::vector<std::string>& causes, const TextFacts& facts) {
-  struct Family {
-    std::string_view name;
-    int min, below;
-  };
-  static constexpr Family families[] = {
-      {"Turing", 75, 80}, {"Ampere", 80, 89}, {"Ada", 89, 90}, {"Hopper", 90, 100}, {"Blackwell", 100, 130}};
   const std::vector<int> sms = facts.all_sms();
   if (sms.empty()) return;
-  const auto is_here = [&](const Family& family) {
-    return std::any_of(sms.begin(), sms.end(), [&](int sm) { return sm >= family.min && sm < family.below; });
+  const auto is_here = [&](const GpuFamily& family) {
+    return std::any_of(sms.begin(), sms.end(), [&](int sm) { return sm >= family.least && sm < family.below; });
   };
   const bool none_is_old = std::all_of(sms.begin(), sms.end(), [](int sm) { return sm >= 80; });
   std::erase_if(causes, [&](const std::string& cause) {
     if (none_is_old && cause.starts_with("a GPU before Ampere")) return true;
     bool named = false, here = false;
-    for (const Family& family : families)
+    for (const GpuFamily& family : gpu_families)
       if (cause.find(" on " + std::string(family.name)) != std::string::npos) {
         named = true;
         here = here || is_here(family);

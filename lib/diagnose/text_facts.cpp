@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/version.hpp"
+#include "diagnose/gpu_families.hpp"
 #include "diagnose/search_options.hpp"
 #include "gpu/catalogue.hpp"
 #include "rules/framework_gates.hpp"
@@ -88,13 +89,6 @@ void add_gpus(TextFacts& facts, std::string_view text) {
   each_match(names, text, take);
   each_match(short_names, text, take);
 }
-
-struct Family {
-  const char* name;
-  const char* target;  // a GPU of it
-};
-constexpr Family gpu_families[] = {{"Pascal", ""},     {"Maxwell", ""}, {"Volta", "v100"}, {"Turing", "t4"},
-                                   {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
 
 // "fails on Ampere", "my Ampere GPU".
 void add_families(TextFacts& facts, std::string_view text) {
@@ -236,12 +230,6 @@ void add_subject(TextFacts& facts, std::string_view text) {
 
 }  // namespace
 
-std::string gpu_of(const std::string& family) {
-  for (const Family& one : gpu_families)
-    if (family == one.name) return one.target;
-  return "";
-}
-
 std::vector<int> TextFacts::all_sms() const {
   std::vector<int> all = sms;
   for (const auto& id : gpus)
@@ -254,7 +242,7 @@ std::string TextFacts::target() const {
   if (gpus.empty())
     if (const auto sm = only(sms)) return fmt::format("sm_{}", *sm);
   if (gpus.empty() && sms.empty())
-    if (const auto family = only(families)) return gpu_of(*family);
+    if (const auto family = only(families)) return std::string(gpu_family(*family)->target);
   return "";
 }
 

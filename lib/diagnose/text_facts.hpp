@@ -42,9 +42,6 @@ struct TextFacts {
   std::string target() const;
 };
 
-/// A GPU of the catalogue that stands for the family: "a100" for "Ampere".
-std::string gpu_of(const std::string& family);
-
 /// Adds what `text` tells; what is there already is not added again. At most 16 of each.
 void add_facts(TextFacts& facts, std::string_view text);
 

@@ -40,6 +40,13 @@ TEST_CASE("A GPU that a message does not ask for is the cause", "[readings]") {
   const std::string capability = "requires compute capability >= 8.9";
   CHECK_THAT(conflicts_of("RTX 3090\n" + capability, capability), ContainsSubstring("RTX 3090 (sm_86), is not among"));
   CHECK(conflicts_of("RTX 4090\n" + capability, capability).empty());
+  const std::string one_family = "this kernel is only supported on Hopper GPUs";
+  CHECK_THAT(conflicts_of("an A100\n" + one_family, one_family),
+             ContainsSubstring("A100 SXM4 80GB (sm_80), is not among"));
+  CHECK(conflicts_of("an H200\n" + one_family, one_family).empty());
+  CHECK(conflicts_of("an A100\nrequires Adapters", "requires Adapters").empty());
+  CHECK_THAT(conflicts_of("fails on Pascal with flash-attn", "fails"),
+             ContainsSubstring("flash-attn is not for the text's GPU, one of Pascal"));
   // What it denies is no demand.
   CHECK(conflicts_of("RTX 3090\nnot supported on sm_90", "not supported on sm_90").empty());
 }
