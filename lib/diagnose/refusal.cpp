@@ -227,7 +227,7 @@ void lead_with_conflicts(Refusal& refusal, const TextFindings& findings) {
   const NamedAttention* program = program_in(refusal.line);
   const std::string around = way_around(program != nullptr ? program : program_in(named), host_in(text));
   if (around.empty()) return;
-  if (refusal.help == around) refusal.help.clear();
+  refusal.help.clear();  // it was for what can be changed
   if (refusal.id == "reading")
     refusal.means = "The sentence says little by itself; what the text tells beside it says more.";
   refusal.next = fmt::format("{} (no build and no padding changes it)", around);

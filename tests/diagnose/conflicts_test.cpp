@@ -83,6 +83,14 @@ TEST_CASE("A conflict leads, and what goes around it is said in the terms of who
   CHECK_THAT(first.next, ContainsSubstring("--attention-backend") && ContainsSubstring("no build and no padding"));
 }
 
+TEST_CASE("No padding is advised above the largest head dimension", "[readings]") {
+  const TextAnswer answer = answer_to(
+      "RuntimeError: FlashAttention forward only supports head dimension at most 256\nhead_dim=512 on an H100\n");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK_THAT(answer.refusals.front().causes.at(0), ContainsSubstring("512, is above the 256"));
+  CHECK(answer.refusals.front().help.find("pad the heads") == std::string::npos);
+}
+
 TEST_CASE("A release in the text that is older than what was read is said", "[readings]") {
   const auto old = old_releases("flash-attn 2.0.4, torch==2.0.0, xformers 0.0.20, later torch 2.1.0");
   REQUIRE(old.size() == 3);
