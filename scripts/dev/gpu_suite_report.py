@@ -42,6 +42,13 @@ def faults(rows):
                 yield r, c
 
 
+def busy(name, call):
+    """How near the cores' and the GPU's work came to being all that was waited for; seconds as the program told them."""
+    larger = max(call["gpu"], call["compile"] / call["cores"])
+    return (f"- {name}: {call['wall']:.0f} s of wall time, {call['gpu']:.0f} s of runs on the GPU, {call['compile']:.0f} s of compiling on {call['cores']} cores: "
+            f"{call['wall'] / larger:.2f} times the larger of the GPU's time and a core's share of compiling")
+
+
 def run_part(part):
     rows = part["results"]
     ran = [c for r in rows for c in r["engine_configs"] if c["status"]]
@@ -56,9 +63,11 @@ def run_part(part):
              "tensor cores at the highest SM clock that CUDA tells; memory-bound shapes are given in percent of the memory's bandwidth.", ""]
     if part.get("note"):
         lines += [part["note"], ""]
-    for s in part.get("seconds", []):
-        lines += [f"--timing {s['timing']}: {s['wall']:.0f} s of wall time, {s['gpu']:.0f} s of runs on the GPU, {s['compile']:.0f} s of compiling, on {s['cores']} "
-                  f"cores: {s['wall'] / max(s['gpu'], s['compile'] / s['cores']):.2f} times the larger of the GPU's time and a core's share of compiling.", ""]
+    calls = part.get("calls", [])
+    lines += [busy(f"--timing {call['timing']}", call) for call in calls]
+    if len(calls) > 1:
+        lines += [busy("both", {**{key: sum(call[key] for call in calls) for key in ("wall", "gpu", "compile")}, "cores": calls[0]["cores"]})]
+    lines += [""] if calls else []
     found = list(faults(rows))
     if found:
         lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
