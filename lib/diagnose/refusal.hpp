@@ -1,12 +1,10 @@
-// What a text's sentences and reasons come to: who refused, why most likely, and the one thing to do next.
+// One problem that a text shows: who refused, why most likely, and the one thing to do next.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "diagnose/bugs_in_text.hpp"
 #include "diagnose/category.hpp"
-#include "diagnose/own_words.hpp"
 #include "diagnose/sentence_finder.hpp"
 
 namespace attnprobe::diagnose {
@@ -34,23 +32,14 @@ struct Refusal {
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
                source, kind, in_log)
 
-struct TextAnswer {
-  std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
-  std::vector<std::string> callers;  ///< the programs that handed the call on: "Transformer Engine"
-  std::vector<BugInText> bugs;       ///< known ones that it may be about
-  OwnWords own_words;                ///< what the writer says of cause and remedy
-  std::vector<std::string> told;     ///< what else the text tells, in words: the GPU, the graph, the shape
-};
-ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, own_words, told)
-
 /// The layer of a reason of cuDNN's.
 Layer layer_of(Category category);
 
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// `skip_log`: what stands in lines of cuDNN's log alone is left out: the log's graphs were rebuilt, and programs get over
-/// much that cuDNN logs.
-TextAnswer answer_of(const TextFindings& findings, bool skip_log);
+/// A refusal in its sentence's or reason's words, without its place; `options`: what the text tells, as the command line takes it.
+Refusal refusal_of(const SentenceHit& hit, const std::string& options);
+Refusal refusal_of(const ReasonHit& hit, const std::string& options);
 
 }  // namespace attnprobe::diagnose

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "log/log_parse.hpp"
 #include "replay/replay.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "campaign/process_libraries.hpp"
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "replay/replay.hpp"
 #include "trace/frontend_log.hpp"
 

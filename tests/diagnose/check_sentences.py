@@ -7,12 +7,10 @@ tests/fixtures/texts/unrelated.txt by any. Ends with 1 and names what is wrong o
     tests/diagnose/check_sentences.py            the check
     tests/diagnose/check_sentences.py --explain  what hits each text, longest hit first
     tests/diagnose/check_sentences.py FILE       what hits the lines of FILE
-    tests/diagnose/check_sentences.py --source FILE.py…
-                                                 what the Python sources of a framework raise, assert or warn that no
-                                                 sentence hits: run it over a new release's attention files
+
+What a framework's release can say that no sentence knows: scripts/dev/attention-sentences.
 """
 
-import ast
 import json
 import re
 import sys
@@ -89,46 +87,8 @@ def faults_of_form(sentences, texts):
     return faults
 
 
-def literal_of(node):
-    """The text of an expression, with "1" for what is filled in when it runs; None where it is no text."""
-    if isinstance(node, ast.Constant):
-        return node.value if isinstance(node.value, str) else None
-    if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "1" for part in node.values)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = literal_of(node.left), literal_of(node.right)
-        return None if left is None or right is None else left + right
-    return None
-
-
-def refusals_of_source(path):
-    """(line, text) of what a Python file raises, asserts or warns of."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        said = None
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
-            said = node.exc.args[0]
-        elif isinstance(node, ast.Assert):
-            said = node.msg
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            if node.func.attr in ("debug", "warn", "warning", "warning_once"):
-                said = node.args[0]
-        text = literal_of(said)
-        if text and len(text) > 12:
-            yield node.lineno, re.sub(r"%[sd]|\s+", lambda m: "1" if m.group(0)[0] == "%" else " ", text)
-
-
-def show_unknown_of_source(paths, sentences):
-    for path in map(Path, paths):
-        for line, text in refusals_of_source(path):
-            if not hits_of(text, sentences):
-                print(f"{path.name}:{line}: {text[:200]}")
-    return 0
-
-
 def main(arguments):
     sentences = read_sentences()
-    if arguments[:1] == ["--source"]:
-        return show_unknown_of_source(arguments[1:], sentences)
     if arguments and arguments[0] != "--explain":
         for line in Path(arguments[0]).read_text(errors="replace").splitlines():
             for _, sentence, what in hits_of(line, sentences):

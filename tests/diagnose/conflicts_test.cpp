@@ -4,7 +4,7 @@
 #include "answer_to_text.hpp"
 #include "catch.hpp"
 #include "diagnose/old_releases.hpp"
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
 #include "diagnose/stated.hpp"
 #include "support.hpp"

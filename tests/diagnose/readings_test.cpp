@@ -6,7 +6,7 @@
 #include "base/json.hpp"
 #include "catch.hpp"
 #include "diagnose/readings.hpp"
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
 #include "support.hpp"
 

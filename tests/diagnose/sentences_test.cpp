@@ -10,7 +10,7 @@
 #include "base/text.hpp"
 #include "catch.hpp"
 #include "diagnose/pasted_text.hpp"
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
 #include "support.hpp"
 

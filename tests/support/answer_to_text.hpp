@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
 
 namespace attnprobe::test {

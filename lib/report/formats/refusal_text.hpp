@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "report/formats/report.hpp"
 
 namespace attnprobe::report {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/refusal.hpp"
+#include "diagnose/text_answer.hpp"
 #include "replay/replay.hpp"
 #include "report/model/text_call.hpp"
 
