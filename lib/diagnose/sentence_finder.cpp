@@ -1,9 +1,7 @@
 #include "diagnose/sentence_finder.hpp"
 
 #include <fmt/format.h>
-#include <re2/filtered_re2.h>
 #include <re2/re2.h>
-#include <re2/set.h>
 
 #include <algorithm>
 #include <map>
@@ -13,6 +11,7 @@
 #include "base/text.hpp"
 #include "diagnose/pasted_text.hpp"
 #include "diagnose/search_options.hpp"
+#include "diagnose/sentence_patterns.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -30,109 +29,9 @@ constexpr size_t most_glued_bytes = size_t{64} << 10;
 // Facts are read of the blocks where something was found, and of the beginning.
 constexpr size_t most_bytes_for_facts = size_t{256} << 10;
 
-RE2::Options finder_options() {
-  RE2::Options options = any_case();
-  options.set_max_mem(int64_t{2} << 20);  // of each pattern that a text comes near to; 8 MB of each would add up
-  return options;
-}
-
-RE2::Options literal_options() {
-  RE2::Options options = finder_options();
-  options.set_max_mem(int64_t{32} << 20);
-  return options;
-}
-
-// The text is plain_line()'s, and so must be what is looked for.
-std::string plain_pattern(const std::string& match) {
-  std::string plain;
-  for (const char c : match)
-    if (c != '`' && (c != ' ' || plain.empty() || plain.back() != ' ')) plain += c;
-  return plain;
-}
-
-// The words by which a reason is found in a text; "" for those that only a status or a heading would tell.
-std::string words_of_reason(const KnownReason& reason) {
-  if (reason.wrapper) return "";
-  const std::string& words = !reason.whole.empty() ? reason.whole : reason.begins + reason.match;
-  const bool two_parts = !reason.begins.empty() && !reason.match.empty();
-  const std::string& longest =
-      two_parts ? (reason.begins.size() > reason.match.size() ? reason.begins : reason.match) : words;
-  return longest.size() < 8 ? "" : longest;
-}
-
-// What is looked for: a form of a sentence, or a reason.
-struct Wanted {
-  const Sentence* sentence = nullptr;
-  size_t match = 0;
-  const KnownReason* reason = nullptr;
-  bool has_gap = false;
-};
-
-// All of it, compiled: a set of literals of which each pattern needs some, and the patterns.
-class Patterns {
- public:
-  Patterns() : filter_(3), literals_(literal_options(), RE2::UNANCHORED) {
-    for (const Sentence& sentence : sentences())
-      for (size_t i = 0; i < sentence.match.size(); ++i)
-        add(plain_pattern(sentence.match[i]), {&sentence, i, nullptr, is_gapped(sentence.match[i])});
-    for (const KnownReason& reason : known_reasons())
-      if (const std::string words = words_of_reason(reason); !words.empty())
-        add(RE2::QuoteMeta(words), {nullptr, 0, &reason, false});
-    std::vector<std::string> atoms;
-    filter_.Compile(&atoms);
-    for (const std::string& atom : atoms)
-      if (literals_.Add(RE2::QuoteMeta(atom), nullptr) < 0) fail(atom);
-    if (!literals_.Compile()) fail("the set of literals");
-  }
-
-  // Those that may be in the text.
-  std::vector<int> possible(std::string_view text) const {
-    std::vector<int> atoms, patterns;
-    RE2::Set::ErrorInfo error{RE2::Set::kNoError};
-    if (!literals_.Match(piece(text), &atoms, &error) && error.kind != RE2::Set::kNoError) {
-      for (size_t i = 0; i < wanted_.size(); ++i) patterns.push_back(static_cast<int>(i));
-      return patterns;
-    }
-    filter_.AllPotentials(atoms, &patterns);
-    return patterns;
-  }
-
-  const RE2& pattern(int id) const { return filter_.GetRE2(id); }
-  const Wanted& wanted(int id) const { return wanted_[static_cast<size_t>(id)]; }
-
- private:
-  static bool is_gapped(const std::string& match) {
-    return match.find(".{") != std::string::npos || match.find("]{") != std::string::npos ||
-           match.find(".*") != std::string::npos || match.find(".+") != std::string::npos;
-  }
-
-  [[noreturn]] static void fail(const std::string& what) {
-    throw Error(ErrorKind::internal, fmt::format("sentences: {} is no regular expression for RE2", what));
-  }
-
-  void add(const std::string& pattern, const Wanted& wanted) {
-    int id = 0;
-    if (filter_.Add(pattern, finder_options(), &id) != RE2::NoError) fail(pattern);
-    wanted_.push_back(wanted);
-  }
-
-  re2::FilteredRE2 filter_;
-  RE2::Set literals_;
-  std::vector<Wanted> wanted_;
-};
-
-const Patterns& all_patterns() {
-  static const Patterns patterns;
-  return patterns;
-}
-
 // "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", behind whatever a launcher puts there.
 bool is_line_of_log(std::string_view line) {
-  static const RE2 marker("(?:^|[ :\\]\\t])[iweIWE]! ", [] {
-    RE2::Options options = finder_options();
-    options.set_case_sensitive(true);
-    return options;
-  }());
+  static const RE2 marker("(?:^|[ :\\]\\t])[iweIWE]! ", exact_case());
   if (line.find("; Reason: ") != std::string_view::npos) return true;
   return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
 }
@@ -274,8 +173,8 @@ class SentenceFinder::State {
   bool search_window(size_t begin, size_t end) {
     bool any = false, gaps = false;
     const size_t stop = std::min(end + overlap_bytes, text_.size());
-    for (const int id : all_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
-      if (!all_patterns().wanted(id).has_gap || number_ <= most_pasted_lines)
+    for (const int id : sentence_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
+      if (!sentence_patterns().wanted(id).has_gap || number_ <= most_pasted_lines)
         any = search_for(id, begin, end, stop) || any;
       else
         gaps = true;
@@ -288,20 +187,21 @@ class SentenceFinder::State {
     for (auto start = line_at(begin); start != starts_.end() && start->offset < end; ++start) {
       const size_t line_end = std::next(start) == starts_.end() ? text_.size() : std::next(start)->offset;
       const size_t from = std::max(begin, start->offset);
-      for (const int id : all_patterns().possible(std::string_view(text_).substr(from, line_end - from)))
-        if (all_patterns().wanted(id).has_gap) any = search_for(id, from, std::min(line_end, end), line_end) || any;
+      for (const int id : sentence_patterns().possible(std::string_view(text_).substr(from, line_end - from)))
+        if (sentence_patterns().wanted(id).has_gap)
+          any = search_for(id, from, std::min(line_end, end), line_end) || any;
     }
     return any;
   }
 
   bool search_for(int id, size_t begin, size_t end, size_t stop) {
     bool any = false;
-    const RE2& pattern = all_patterns().pattern(id);
+    const RE2& pattern = sentence_patterns().pattern(id);
     re2::StringPiece found;
     while (begin < end && pattern.Match(text_, begin, stop, RE2::UNANCHORED, &found, 1)) {
       const auto hit = static_cast<size_t>(found.data() - text_.data());
       if (hit >= end) break;
-      any = take_hit(all_patterns().wanted(id), hit, found.size()) || any;
+      any = take_hit(sentence_patterns().wanted(id), hit, found.size()) || any;
       begin = hit + std::max<size_t>(found.size(), 1);
     }
     return any;
