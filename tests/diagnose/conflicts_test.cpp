@@ -4,9 +4,9 @@
 #include "answer_to_text.hpp"
 #include "catch.hpp"
 #include "diagnose/old_releases.hpp"
-#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
 #include "diagnose/stated.hpp"
+#include "diagnose/text_answer.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::conflicts_test {

@@ -5,8 +5,8 @@
 #include "answer_to_text.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
-#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
+#include "diagnose/text_answer.hpp"
 #include "diagnose/text_facts.hpp"
 #include "support.hpp"
 

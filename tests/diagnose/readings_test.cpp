@@ -6,8 +6,8 @@
 #include "base/json.hpp"
 #include "catch.hpp"
 #include "diagnose/readings.hpp"
-#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
+#include "diagnose/text_answer.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::readings_test {
@@ -78,7 +78,7 @@ TEST_CASE("An error that no sentence knows is read: whose, about what, and what 
               "not supported. Support for this operator was added in version 14",
               "reading-version", "torch.onnx", "version"},
       }) {
-    const TextAnswer answer = answer_to(read.text);
+    const TextAnswer answer = answer_by_rule_to(read.text);
     INFO(read.text << "\n" << Json(answer).dump(1));
     REQUIRE_FALSE(answer.refusals.empty());
     const Refusal& first = answer.refusals.front();
@@ -107,7 +107,7 @@ TEST_CASE("What people tell is read where no library says anything", "[readings]
            Read{"How can I make sure that it really uses cuDNN flash attention?", "told-which_is_used", "",
                 "attnprobe trace"},
        }) {
-    const TextAnswer answer = answer_to(read.text);
+    const TextAnswer answer = answer_by_rule_to(read.text);
     INFO(read.text << "\n" << Json(answer).dump(1));
     REQUIRE_FALSE(answer.refusals.empty());
     CHECK(answer.refusals.front().id == read.id);
@@ -127,7 +127,7 @@ TEST_CASE("A sentence that is known counts before what is read, a note after it"
       "attn_mask_type=causal\nTraceback (most recent call last):\n"
       "  File \"/x/transformer_engine/pytorch/attention.py\", line 2300, in __init__\n"
       "AssertionError: FlashAttention maximum version 2.5.8 is supported.");
-  CHECK(warned.refusals.front().id == "reading-version");
+  CHECK(warned.refusals.front().first_line == 4);
   CHECK(warned.refusals.front().who == "Transformer Engine");
   CHECK_THAT(warned.refusals.front().headline, ContainsSubstring("over flash-attn"));
 }

@@ -10,8 +10,8 @@
 #include "base/text.hpp"
 #include "catch.hpp"
 #include "diagnose/pasted_text.hpp"
-#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
+#include "diagnose/text_answer.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::sentences_test {
