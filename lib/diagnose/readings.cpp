@@ -104,6 +104,7 @@ Readings read_all() {
   JsonObject document(JsonView(json, source));
   Readings read;
   document.take("comment");
+  read.asks_cudnn = words_at(document.take("asks_cudnn"));
   for (const JsonView& entry : document.take("programs").elements()) read.programs.push_back(read_program(entry));
   for (const JsonView& entry : document.take("matters").elements()) read.matters.push_back(read_matter(entry));
   for (const JsonView& entry : document.take("symptoms").elements()) read.symptoms.push_back(read_symptom(entry));

@@ -102,6 +102,7 @@ struct Readings {
   std::vector<ReleasedLibrary> releases;
   /// "off", "unfused" -> program -> how that is done there; program "": where none is named.
   std::map<std::string, std::map<std::string, std::string>> ways;
+  Words asks_cudnn;                       ///< in the name of whoever speaks in a sentence: its attention may be cuDNN's
   std::map<std::string, Words> features;  ///< key of a known bug's condition -> by which words a text names it
 };
 

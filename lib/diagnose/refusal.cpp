@@ -6,6 +6,7 @@
 
 #include "diagnose/next_steps.hpp"
 #include "diagnose/readings.hpp"
+#include "diagnose/search_options.hpp"
 
 namespace attnprobe::diagnose {
 namespace {
@@ -23,16 +24,9 @@ std::string releases_in_words(const std::string& who, const std::string& version
 }
 
 std::string gate_of(const std::string& who) {
-  if (who.starts_with("PyTorch")) return "PyTorch's gate";
+  if (who == "PyTorch" || who == "PyTorch SDPA") return "PyTorch's gate";
   if (who == "JAX" || who == "Transformer Engine") return who + "'s gate";
   return who + "'s own check";
-}
-
-// Whether that program computes with kernels that are not cuDNN's, so that cuDNN would not have been asked at all.
-bool is_apart(const std::string& who) {
-  const auto& programs = readings().programs;
-  return std::any_of(programs.begin(), programs.end(),
-                     [&](const NamedAttention& one) { return one.apart && one.name == who; });
 }
 
 std::string headline_of(const Sentence& sentence) {
@@ -78,7 +72,8 @@ std::string headline_of(Layer layer, const std::string& who) {
       return who == "cudnn-frontend" ? "cudnn-frontend refused, before cuDNN was asked"
                                      : fmt::format("cudnn-frontend or cuDNN refused, in a call of {}'s", who);
     case Layer::framework:
-      return gate_of(who) + (is_apart(who) ? " refused; cuDNN has no part in it" : " refused, before cuDNN was asked");
+      return gate_of(who) + (has_words(who, *readings().asks_cudnn) ? " refused, before cuDNN was asked"
+                                                                    : " refused; cuDNN has no part in it");
   }
   return "";
 }
