@@ -103,6 +103,7 @@ def main(arguments):
         return 0
 
     faults = faults_of_form(sentences, texts)
+    faults += [f"{file.name} has no title" for file in (ROOT / "lib" / "diagnose" / "sentences").glob("*.json") if not json.loads(file.read_text()).get("title")]
     missed = first = named = names = 0
     used = Counter()
     for text in texts:

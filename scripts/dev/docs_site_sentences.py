@@ -1,0 +1,76 @@
+"""The pages of the site that say what people find by searching for an error: each sentence that `attnprobe explain` knows."""
+
+import json
+import re
+from pathlib import Path
+
+SENTENCES = Path(__file__).resolve().parents[2] / "lib" / "diagnose" / "sentences"
+LONGEST_HEADING = 120
+
+
+def readable(pattern):
+    """A regular expression as the sentence that it stands for: "…" where a value stands, the first of alternatives."""
+    at, said = 0, ""
+    while at < len(pattern):
+        c = pattern[at]
+        piece, at = c, at + 1
+        if c == "\\":
+            piece, at = {"d": "N", "w": "…", "S": "…", "s": " ", "b": ""}.get(pattern[at], pattern[at]), at + 1
+        elif c == "[":
+            end = pattern.index("]", at + (2 if pattern[at] == "^" else 1))
+            inside = pattern[at:end]
+            piece, at = inside[0] if len(inside) == 2 and inside.isalpha() else "…", end + 1
+        elif c == "(":
+            end, depth = at, 1
+            while depth:
+                depth += {"(": 1, ")": -1}.get(pattern[end], 0) if pattern[end - 1] != "\\" else 0
+                end += 1
+            piece, at = readable(pattern[at:end - 1]), end
+        elif c == "|":
+            return said
+        elif c == ".":
+            piece = "…"
+        elif c in "^$":
+            piece = ""
+        if at < len(pattern) and pattern[at] in "?*+":
+            piece, at = "" if pattern[at] == "?" and len(piece) > 1 else piece, at + 1
+        elif at < len(pattern) and pattern[at] == "{":
+            at = pattern.index("}", at) + 1
+        said += piece
+    return re.sub(r"…[….]*", "…", said)
+
+
+def escaped(text):
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text.strip())
+
+
+def entry(sentence):
+    forms = [readable(match).strip() for match in sentence["match"]]
+    heading = forms[0] if len(forms[0]) <= LONGEST_HEADING else forms[0][:LONGEST_HEADING].rsplit(" ", 1)[0] + " …"
+    lines = [f"### {escaped(heading)}", ""]
+    if len(forms) > 1:
+        lines += ["Also: " + "; ".join(f"“{escaped(form)}”" for form in forms[1:]), ""]
+    lines += [f"**{escaped(sentence.get('headline') or sentence['who'])}.** {escaped(sentence['means'])}", ""]
+    lines += ["The likeliest causes first:", "", *(f"{n}. {escaped(cause)}" for n, cause in enumerate(sentence["causes"], 1)), ""]
+    lines += [f"**What to do:** {escaped(sentence['next'])}", ""]
+    versions = [version for version in ([sentence["versions"]] if isinstance(sentence["versions"], str) else sentence["versions"]) if version]
+    lines += [escaped(f"{sentence['who']}{', ' + versions[0] if versions else ''}. Source: {sentence['source']}"), ""]
+    return lines
+
+
+def page(document):
+    sentences = document["sentences"]
+    lines = [f"# {document['title']}", "", f"{len(sentences)} sentences that `attnprobe explain` knows: paste the whole message into it, and it also reads the GPU, the shape and the release in it, "
+             "holds them against each other, and asks cuDNN where that helps. “…” stands for a value.", ""]
+    # Their own words, one group for each who speaks; a heading of the second level each.
+    for who in dict.fromkeys(sentence["who"] for sentence in sentences):
+        lines += [f"## {escaped(who)}", ""]
+        for sentence in sentences:
+            if sentence["who"] == who:
+                lines += entry(sentence)
+    return "\n".join(lines)
+
+
+def pages():
+    """Path in the site -> Markdown."""
+    return {f"reference/sentences/{file.stem}.md": page(json.loads(file.read_text())) for file in sorted(SENTENCES.glob("*.json"))}
