@@ -142,7 +142,7 @@ Form form_of(std::string_view line) {
   static const RE2 head("\\b(?:because|reasons?)[: ]*(?:\\(Triggered.*)?$", any_case());
   if (is_source(line) || has_words(line, head)) return Form::none;
   static const RE2 exception(
-      "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)(?:\\]?: ?\\S|\\(['\"]\\w)",
+      "(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*(?:[A-Z]\\w*(?:Error|Exception|Failure|Failed)|OutOfResources)(?:\\]?: ?\\S|\\(['\"]\\w)|^!!! Exception",
       exact_case());
   static const RE2 warning("(?:^|[\\s:(\\[])(?:[A-Za-z_]\\w*\\.)*[A-Z]?\\w*[Ww]arning\\]?: ?\\S|\\bWARN(?:ING)?\\b",
                            exact_case());

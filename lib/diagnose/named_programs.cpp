@@ -61,6 +61,7 @@ const NamedAttention* with_limits(std::string_view text) {
   static const RE2 flash("flash.?att|fused attention|head dims?\\b", any_case());
   const NamedAttention* named = program_in(text);
   if (named != nullptr && !named->limits.empty()) return named;
+  if (named != nullptr && !named->name.starts_with("PyTorch")) return nullptr;  // its own limits, which are not known
   if (!has_words(text, flash)) return nullptr;
   const auto& all = readings().programs;
   const auto found = std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "flash-attn"; });

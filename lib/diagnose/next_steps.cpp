@@ -40,10 +40,14 @@ std::string with_options(std::string next, const std::string& options) {
 }
 
 std::pair<std::string, std::string> step_and_rest(const std::string& next) {
-  size_t at = std::string::npos;
-  for (const std::string_view joint : {"; ", ", or "})
-    if (const size_t found = next.find(joint); found < at) at = found;
-  if (at == std::string::npos) return {next, ""};
+  const auto at_joint = [&](size_t at) { return next.compare(at, 2, "; ") == 0 || next.compare(at, 5, ", or ") == 0; };
+  int depth = 0;  // what stands in brackets belongs together
+  size_t at = 0;
+  for (; at < next.size() && (depth > 0 || !at_joint(at)); ++at) {
+    if (next[at] == '(' || next[at] == '[') ++depth;
+    if (next[at] == ')' || next[at] == ']') --depth;
+  }
+  if (at >= next.size()) return {next, ""};
   std::string rest = next.substr(next[at] == ';' ? at + 2 : at + 5);
   for (const std::string_view word : {"or ", "and "})
     if (rest.starts_with(word)) rest.erase(0, word.size());

@@ -19,7 +19,7 @@ bool is_prose(std::string_view line) {
   if (re2::StringPiece found; tag.Match(piece(line), 0, line.size(), RE2::ANCHOR_START, &found, 1))
     line.remove_prefix(found.size());
   static const RE2 written_by_programs(
-      "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
+      "^(?:File \"|Traceback|at |\\[|\\d{4}-\\d\\d|\\d\\d:\\d\\d|(?:\\(\\w+ pid=\\d+\\) ?)?(?:INFO|WARN(?:ING)?|ERROR|DEBUG)\\b|import |from \\w+ import|def |class |return |with |for |if |"
       "assert |raise |#include|\\$ |pip |python3? |>>>|\\+|[{}()<|^~=*_-]+$)|\\w(?:Error|Warning|Exception): |[;{]$|\\['|\\d+/\\d+ \\[|\\w\\.py:\\d+\\]|^\\S+ is not supported because|^\\w+ = |://\\S+$");
   // "set_attention_backend() works on a whole model, but fails on a part of it."
   static const RE2 call("^\\w+(?:\\.\\w+)* ?\\("),
@@ -59,9 +59,10 @@ int tells_why(std::string_view sentence) {
 
 int tells_what_works(std::string_view sentence) {
   static const RE2 surely(
-      "(?:works?|worked|runs?|passes) (?:\\w+ )?(?:fine|well|correctly|as expected|perfectly|without)|\\b(?:is|are|was) (?:fine|clean|correct|ok|not affected)\\b|"
-      "no (?:problem|issue|error)s? (?:with|on|when|in)|\\bworkaround|(?:fixes|fixed|solves|solved|avoids|helps|goes away|disappears)|"
-      "(?:does|do) not (?:happen|occur|reproduce|fail)|without (?:the )?error|\\bno nan (?:when|with|if)|only (?:close|right|correct)|without (?:the )?\\w+ (?:it|everything) (?:works|runs)",
+      "(?:works?|worked|runs?|run|passes) (?:\\w+ )?(?:fine|well|correctly|successfully|ok(?:ay)?|as expected|perfectly|without)|\\b(?:is|are|was) (?:fine|clean|correct|ok|not affected)\\b|"
+      "no (?:problem|issue|error)s? (?:with|on|when|in)|\\bworkaround|\\b(?:fixes|fixed|solves|solved|resolves|resolved|avoids|helps|goes away|disappears|disappeared)\\b|there is no (?:\\w+ )?error|"
+      "(?:once|when|if|after) I (?:\\w+ )?(?:remove|disable|unset|set|use|switch|change|replace|downgrade|upgrade|drop|turn off|turn on|pass|add|comment)\\b.{0,120}(?:success|works?\\b|fine|no (?:\\w+ )?error|\\bok\\b)|"
+      "(?:does|do)(?: not|n't) (?:seem to )?(?:happen|occur|reproduce|fail)|without (?:the )?error|\\bno nan (?:when|with|if)|only (?:close|right|correct)|without (?:the )?\\w+ (?:it|everything) (?:works|runs)",
       any_case());
   static const RE2 likely(
       "\\bworks? (?:with|on|when|if|in|under)\\b|calls the kernel|it works\\b|only (?:since|from|with|on|when)\\b",

@@ -26,7 +26,7 @@ std::string releases_in_words(const std::string& who, const std::string& version
 std::string gate_of(const std::string& who) {
   if (who == "PyTorch" || who == "PyTorch SDPA") return "PyTorch's gate";
   if (who == "JAX" || who == "Transformer Engine") return who + "'s gate";
-  return who + "'s own check";
+  return who + (who.ends_with('s') ? "' own check" : "'s own check");
 }
 
 std::string headline_of(const Sentence& sentence) {

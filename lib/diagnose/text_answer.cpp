@@ -98,8 +98,11 @@ void drop_other_gpus(std::vector<std::string>& causes, const TextFacts& facts) {
     return std::any_of(sms.begin(), sms.end(), [&](int sm) { return sm >= family.least && sm < family.below; });
   };
   const bool none_is_old = std::all_of(sms.begin(), sms.end(), [](int sm) { return sm >= 80; });
+  static const RE2 old_gpus(
+      "^(?:an? )?(?:GPU (?:before|older than) Ampere|(?:[\\w ]+, )*(?:T4|V100|P100|P40|RTX 20\\w*|GTX\\b|Turing|Volta|Pascal)\\b)",
+      any_case());
   std::erase_if(causes, [&](const std::string& cause) {
-    if (none_is_old && cause.starts_with("a GPU before Ampere")) return true;
+    if (none_is_old && has_words(cause, old_gpus)) return true;
     bool named = false, here = false;
     for (const GpuFamily& family : gpu_families)
       if (cause.find(" on " + std::string(family.name)) != std::string::npos) {
@@ -149,6 +152,30 @@ void lead_with_own_words(TextAnswer& answer) {
       first.causes.insert(first.causes.begin(), fmt::format("what the text itself says: \"{}\"", sentences->front()));
       sentences->erase(sentences->begin());
     }
+}
+
+// A change with which it works, by the writer's own word.
+bool is_remedy(const std::string& sentence) {
+  static const RE2 change(
+      "\\b(?:if|when|once|after|with|without|by|using|setting|removing|disabling|switching|downgrading|upgrading|only since)\\b",
+      any_case());
+  static const RE2 no_change(
+      "\\b(?:worked|was fine) (?:before|fine before|until|previously)|any (?:fix|workaround|solution)|is there\\b",
+      any_case());
+  return has_words(sentence, change) && !has_words(sentence, no_change);
+}
+
+// What went around it there is surer than what is read by rule, and than what is likely of a failed kernel.
+void lead_with_remedy(TextAnswer& answer) {
+  if (answer.refusals.empty() || answer.refusals.front().is_question) return;
+  Refusal& first = answer.refusals.front();
+  const bool is_sure = first.kind != SentenceKind::reading && first.layer != Layer::execution;
+  auto& works = answer.own_words.works;
+  const auto remedy = std::find_if(works.begin(), works.end(), is_remedy);
+  if (is_sure || remedy == works.end()) return;
+  first.help = first.help.empty() ? first.next : fmt::format("{}; {}", first.next, first.help);
+  first.next = fmt::format("what worked there, in the text's own words: \"{}\"", *remedy);
+  works.erase(remedy);
 }
 
 // What the text tells of GPU and shape against what the kernel takes: of all causes that one is sure.
@@ -286,6 +313,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     causes.insert(causes.begin(), settings.begin(), settings.end());
   }
   answer.own_words = own_words_in(findings.pasted);
+  lead_with_remedy(answer);
   lead_with_own_words(answer);
   answer.told = told_in_words(findings.facts);
   return answer;

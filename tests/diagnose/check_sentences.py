@@ -74,6 +74,8 @@ def faults_of_form(sentences, texts):
                 faults.append(f"{name} {entry['id']}: {', '.join(empty)} is empty")
     for sentence in sentences:
         for match in sentence["match"]:
+            if re.search(r"`[?*+{]", match):
+                faults.append(f"sentence {sentence['id']}: backticks are taken out before it is compiled: {match}")
             if UNPORTABLE.search(match):
                 faults.append(f"sentence {sentence['id']}: not portable: {match}")
         versions = sentence["versions"]
