@@ -99,6 +99,18 @@ TEST_CASE("Every pasted text is explained, its own layer first", "[sentences]") 
   CHECK(named + 1 >= names);
 }
 
+TEST_CASE("What frameworks said when they refused a call on a GPU is explained by its own sentence", "[sentences]") {
+  const Json document = Json::parse(read_text(source_dir() / "tests/fixtures/texts/refused-calls.json"));
+  for (const Json& refused : document["texts"]) {
+    const TextAnswer answer = answer_to(refused["text"].get<std::string>());
+    INFO(refused["call"].get<std::string>() << ": " << refused["text"].get<std::string>());
+    REQUIRE_FALSE(answer.refusals.empty());
+    CHECK(answer.refusals.front().id == refused["id"].get<std::string>());
+    CHECK_FALSE(answer.refusals.front().next.empty());
+  }
+  CHECK(document["texts"].size() >= 60);
+}
+
 TEST_CASE("No line of others is explained", "[sentences]") {
   for (const auto& line : split(read_text(source_dir() / "tests/fixtures/texts/unrelated.txt"), '\n')) {
     if (trim(line).empty() || line.starts_with("## ")) continue;
