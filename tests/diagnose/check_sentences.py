@@ -25,6 +25,7 @@ TEXT_KEYS = {"id", "text", "source", "layer", "names", "cause", "next"}
 SENTENCE_KEYS = {"id", "layer", "who", "match", "means", "causes", "next", "versions", "source"}
 
 # Constructs that RE2 or std::regex (ECMAScript) lack, or that the three dialects read differently.
+MOST_REPEATS = 1000
 UNPORTABLE = re.compile(r"\(\?|\\[ApPQEzZGK<>']|\\[1-9]|\[\[:|[*+?}][+]")
 
 
@@ -76,6 +77,8 @@ def faults_of_form(sentences, texts):
         for match in sentence["match"]:
             if re.search(r"`[?*+{]", match):
                 faults.append(f"sentence {sentence['id']}: backticks are taken out before it is compiled: {match}")
+            if any(int(most) > MOST_REPEATS for most in re.findall(r"\{\d*,(\d+)\}", match)):
+                faults.append(f"sentence {sentence['id']}: RE2 repeats at most {MOST_REPEATS} times: {match}")
             if UNPORTABLE.search(match):
                 faults.append(f"sentence {sentence['id']}: not portable: {match}")
         versions = sentence["versions"]
