@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include <utility>
+#include <tuple>
 
 #include "base/number.hpp"
 #include "diagnose/readings.hpp"
@@ -12,13 +12,16 @@
 namespace attnprobe::diagnose {
 namespace {
 
-// What tells releases apart: 0.0.35 of a library is another one than 0.0.20, 2.8.3 is 2.8.1 with mended faults.
-std::pair<int, int> release_of(const std::string& version) {
-  static const RE2 numbers("^(\\d+)\\.(\\d+)(?:\\.(\\d+))?");
+// What tells releases apart: 0.0.35 of a library is another one than 0.0.20, 2.8.3 is 2.8.1 with mended faults, and each beta
+// (4.0.0b11) is one of its own, before the release.
+std::tuple<int, int, int> release_of(const std::string& version) {
+  constexpr int behind_all_betas = 1'000'000;
+  static const RE2 numbers("^(\\d+)\\.(\\d+)(?:\\.(\\d+)(?:b(\\d+))?)?");
   int major = 0, minor = 0;
-  std::string patch;
-  RE2::PartialMatch(version, numbers, &major, &minor, &patch);
-  return {major, major == 0 && minor == 0 ? parse_number<int>(patch).value_or(0) : minor};
+  std::string patch, beta;
+  RE2::PartialMatch(version, numbers, &major, &minor, &patch, &beta);
+  return {major, major == 0 && minor == 0 ? parse_number<int>(patch).value_or(0) : minor,
+          parse_number<int>(beta).value_or(behind_all_betas)};
 }
 
 }  // namespace

@@ -137,7 +137,7 @@ bool is_warned(const Refusal& refusal) {
 
 // What ended the program comes before what was said of it, and that before what was warned of on the way.
 int distance_from_error(const Refusal& refusal) {
-  if (form_of(refusal.line) == Form::exception) return 0;
+  if (form_of(refusal.line) == Form::exception || form_of(refusal.said) == Form::exception) return 0;
   return is_warned(refusal) ? 2 : 1;
 }
 

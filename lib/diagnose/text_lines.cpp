@@ -29,7 +29,7 @@ const RE2& attention_words() {
   static const RE2 words(
       "attention|\\battn|_attn|sdpa\\b|scaled_dot_product|\\bsdp_|flash_?att|\\bfmha\\b|\\bmha\\b|sageattn|sage ?att|"
       "mem_eff|softmax_scale|multihead|transformerencoder|encoder_layer|use_nested_tensor|cudnn_att|cudnn_frontend|head_?dim\\b|head_?size|kv[ _-]?cache|context[ _-]?parallel|packed_seq_params|is_sm[89]0\\b|supportMMA|mma layout|"
-      "_ATTN\\b|sparse_attn|fused-attention|block_mask|score_mod|inter-document|cu_seqlens|myelin|\\bfa-?[234]\\b|\\btmem\\b",
+      "_ATTN\\b|sparse_attn|fused-attention|block_mask|score_mod|inter-document|cu_?seq_?lens|seqlens_[qk]\\b|\\bvarlen\\b|myelin|\\bfa-?[234]\\b|\\btmem\\b",
       any_case());
   return words;
 }

@@ -67,8 +67,8 @@ std::optional<Refusal> read_subject(std::string_view text, const TextFacts& fact
           fmt::format("it speaks of {}: {}", matter.what,
                       host != nullptr && host->serves && !matter.in_server.empty() ? matter.in_server : matter.step));
   const std::string around = way_around(named, host);
-  const bool asks_cudnn =
-      !program->apart && !program->serves && (host == nullptr || !host->serves) && !probe_options(facts).empty();
+  const bool asks_cudnn = !program->apart && !program->serves && (host == nullptr || !host->serves) &&
+                          probe_options(facts).find_first_of("0123456789") != std::string::npos;
   refusal.next = with_ways(asks_cudnn ? "{probe}" : around.empty() ? "{see}" : around, facts);
   if (asks_cudnn) refusal.help = around;
   refusal.source = by_rule;
