@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "diagnose/text_answer.hpp"
 #include "diagnose/sentence_finder.hpp"
+#include "diagnose/text_answer.hpp"
 
 namespace attnprobe::test {
 
