@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,6 +15,7 @@ namespace attnprobe::diagnose {
 namespace {
 
 constexpr size_t fewest_letters = 3;  // shorter words are in every text
+constexpr int few_searches = 8;       // windows of a text: a pasted one has no more
 constexpr size_t most_choices = 3;    // of a pattern: the set of all words is compiled at each start
 
 RE2::Options pattern_options() {
@@ -98,6 +100,12 @@ bool is_one_of(char c, std::string_view characters) {
 
 using Choice = std::vector<std::string>;
 
+std::string small_letters(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
 size_t shortest(const Choice& choice) {
   size_t size = choice.front().size();
   for (const std::string& words : choice) size = std::min(size, words.size());
@@ -170,7 +178,7 @@ std::string words_of_reason(const KnownReason& reason) {
   return longest.size() < 8 ? "" : longest;
 }
 
-SentencePatterns::SentencePatterns() : words_(words_options(), RE2::UNANCHORED) {
+SentencePatterns::SentencePatterns() {
   for (const Sentence& sentence : sentences())
     for (size_t i = 0; i < sentence.match.size(); ++i)
       add(plain_pattern(sentence.match[i]), {&sentence, i, nullptr, is_gapped(sentence.match[i])});
@@ -187,16 +195,15 @@ SentencePatterns::SentencePatterns() : words_(words_options(), RE2::UNANCHORED) 
       const unsigned bit = 1U << i;
       entry.needed |= bit;
       for (const std::string& words : choices[i]) {
-        const auto [place, is_new] = numbers.try_emplace(words, of_words_.size());
+        const auto [place, is_new] = numbers.try_emplace(small_letters(words), of_words_.size());
         if (is_new) {
           of_words_.emplace_back();
-          if (words_.Add(RE2::QuoteMeta(words), nullptr) != static_cast<int>(place->second)) fail(words);
+          words_.push_back(place->first);
         }
         of_words_[place->second].emplace_back(id, bit);
       }
     }
   }
-  if (!words_.Compile()) fail("the set of words");
 }
 
 void SentencePatterns::add(std::string pattern, const Wanted& wanted) {
@@ -205,16 +212,33 @@ void SentencePatterns::add(std::string pattern, const Wanted& wanted) {
   entry.wanted = wanted;
 }
 
-std::vector<int> SentencePatterns::possible(std::string_view text) const {
-  std::vector<int> numbers, patterns = without_words_;
-  RE2::Set::ErrorInfo error{RE2::Set::kNoError};
-  if (!words_.Match(piece(text), &numbers, &error) && error.kind != RE2::Set::kNoError) {
-    patterns.clear();
-    for (int id = 0; id < size(); ++id) patterns.push_back(id);
-    return patterns;
+std::vector<int> SentencePatterns::words_in(std::string_view text) const {
+  std::vector<int> numbers;
+  if (searches_.fetch_add(1, std::memory_order_relaxed) < few_searches) {
+    const std::string small = small_letters(std::string(text));
+    for (size_t i = 0; i < words_.size(); ++i)
+      if (small.find(words_[i]) != std::string::npos) numbers.push_back(static_cast<int>(i));
+    return numbers;
   }
+  std::call_once(set_once_, [&] {
+    auto set = std::make_unique<RE2::Set>(words_options(), RE2::UNANCHORED);
+    for (const std::string& words : words_)
+      if (set->Add(RE2::QuoteMeta(words), nullptr) < 0) fail(words);
+    if (!set->Compile()) fail("the set of words");
+    set_ = std::move(set);
+  });
+  RE2::Set::ErrorInfo error{RE2::Set::kNoError};
+  if (!set_->Match(piece(text), &numbers, &error) && error.kind != RE2::Set::kNoError) {
+    numbers.resize(words_.size());
+    std::iota(numbers.begin(), numbers.end(), 0);  // it ran out of memory: all may be there
+  }
+  return numbers;
+}
+
+std::vector<int> SentencePatterns::possible(std::string_view text) const {
+  std::vector<int> patterns = without_words_;
   std::vector<unsigned> found(entries_.size());
-  for (const int number : numbers)
+  for (const int number : words_in(text))
     for (const auto& [id, bit] : of_words_[static_cast<size_t>(number)]) {
       const auto at = static_cast<size_t>(id);
       if ((found[at] & bit) != 0) continue;

@@ -5,6 +5,7 @@
 #include <re2/re2.h>
 #include <re2/set.h>
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -53,12 +54,17 @@ class SentencePatterns {
   };
 
   void add(std::string pattern, const Wanted& wanted);
+  std::vector<int> words_in(std::string_view text) const;
 
   std::deque<Entry> entries_;
   // Which entries have these words, and as which choice, by their number in words_.
   std::vector<std::vector<std::pair<int, unsigned>>> of_words_;
   std::vector<int> without_words_;
-  RE2::Set words_;
+  std::vector<std::string> words_;  // in small letters
+  // Compiling the set of them costs more than to look for each in a short text.
+  mutable std::atomic<int> searches_{0};
+  mutable std::once_flag set_once_;
+  mutable std::unique_ptr<RE2::Set> set_;
 };
 
 /// All that is built in. Safe to use from several threads.
