@@ -68,6 +68,10 @@ void warn(const std::string& problem) {
   spdlog::warn("{}", problem);
 }
 
+bool was_stopped() {
+  return stop_asked;
+}
+
 const std::atomic<bool>* stop_gently() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop_asked = true; };
@@ -237,7 +241,9 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
       ->check(CLI::IsMember(probe::note_names()))
       ->group(group);
   const auto require = [&constraints](const std::string&) { constraints.deterministic = true; };
-  command.add_option_function<std::string>("--require", require, "deterministic: no note NONDETERMINISTIC")
+  command
+      .add_option_function<std::string>(
+          "--require", require, "deterministic: the same bits in each run, as the graph asks, or as was measured")
       ->check(CLI::IsMember({"deterministic"}))
       ->group(group);
 }
@@ -332,8 +338,9 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
               default_target)
       ->group(where);
   command
-      .add_option("--cudnn", options.cudnn,
-                  "libcudnn.so.9, a folder that holds it, or a version (9.14); comma list, or all that are here")
+      .add_option(
+          "--cudnn", options.cudnn,
+          "libcudnn.so.9, a folder that holds it, or a version (9.14, latest); comma list, or all that are here")
       ->group(where);
   add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/printable.hpp"
+#include "campaign/chosen_libraries.hpp"
+#include "campaign/matrix.hpp"
 #include "campaign/python_environment.hpp"
+#include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
@@ -37,6 +41,34 @@ std::string megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+// The files of a cuDNN, each once though links lead to it.
+int64_t bytes_beside(const std::filesystem::path& library) {
+  std::set<std::filesystem::path> files;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(library.parent_path(), failed))
+    if (entry.path().filename().string().starts_with("libcudnn"))
+      files.insert(std::filesystem::weakly_canonical(entry.path(), failed));
+  int64_t bytes = 0;
+  for (const auto& file : files)
+    if (const auto size = std::filesystem::file_size(file, failed); !failed) bytes += static_cast<int64_t>(size);
+  return bytes;
+}
+
+// Of a cuDNN that attnprobe did not bring: it is loaded to say what it is.
+std::vector<std::string> row_of(const cudnn::Candidate& found) {
+  const std::string where = fmt::format("{} ({})", found.path.string(), found.found_by);
+  try {
+    campaign::CampaignOptions options;
+    const auto cache = campaign::usual_cache({});
+    options.cache = cache.get();
+    const cudnn::LibraryInfo library = campaign::identify(found.path, options);
+    return {library.version.text(), fmt::format("{}", library.cuda_version / 1000),
+            megabytes(bytes_beside(std::filesystem::weakly_canonical(found.path))), where};
+  } catch (const Error& e) {
+    return {"does not load", "", "", where + ": " + e.what()};
+  }
+}
+
 int list_releases(const CudnnOptions& options) {
   const auto folder = folder_of(options);
   const auto here = fetch::releases_in(folder);
@@ -58,8 +90,7 @@ int list_releases(const CudnnOptions& options) {
   } else {
     for (const auto& release : here) add_release(release);
     for (const auto& found : cudnn::find_libraries(""))
-      if (!found.path.string().starts_with(folder.string() + "/"))
-        rows.push_back({"", "", "", fmt::format("{} ({})", found.path.string(), found.found_by)});
+      if (!found.path.string().starts_with(folder.string() + "/")) rows.push_back(row_of(found));
   }
   print_text(report::aligned(rows, 0));
   if (rows.size() == 1) print_text("none is here; `attnprobe cudnn fetch latest` brings one\n");
@@ -71,7 +102,7 @@ class Bar {
  public:
   explicit Bar(int64_t total) : total_(total) {}
   ~Bar() {
-    if (on_terminal_) say("\r\x1b[K");
+    if (on_terminal_) say_status("");
   }
   Bar(const Bar&) = delete;
   Bar& operator=(const Bar&) = delete;
@@ -89,7 +120,7 @@ class Bar {
                          megabytes(wheel.bytes), megabytes(now), megabytes(total_));
     };
     if (on_terminal_)
-      say("\r\x1b[K" + text());
+      say_status(text());
     else if (now - said_ >= step) {
       said_ = now;
       say(text() + "\n");

@@ -263,8 +263,8 @@ int matrix(MatrixOptions options) {
   if (!options.no_cache && kept.empty()) {
     spdlog::warn("no answers are kept: {}", no_cache_file);
   } else if (!options.no_cache) {
-    cache =
-        std::make_unique<campaign::WalkCache>(kept, [](const std::string& message) { spdlog::warn("{}", message); });
+    // A file that somebody named is to be the right one; the usual one costs time alone where it fails.
+    cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
@@ -298,7 +298,7 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--cudnn", options->cudnns,
-          "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: the "
+          "libraries, folders or versions (9.14: the newest 9.14 that is here; latest), comma list, or all; default: the "
           "files', else the one that `attnprobe` takes")
       ->group("Where");
   add_framework_option(*command, options->frameworks);

@@ -71,6 +71,9 @@ Field rope() {
     s.rope = read_form(rope_form(), v);
     if (s.rope && !s.rope->q && !s.rope->k) s.rope.reset();
   };
+  field.as_object = [](const JsonView& v) {
+    return v.json() == false ? Json() : object_of(rope_form(), read_form(rope_form(), v));
+  };
   field.words = [](const Newer& s) { return s.rope ? "rope" : ""; };
   field.needs_flash = [](const Newer& s) { return s.rope.has_value(); };
   field.example = R"({"dim": 64})";

@@ -6,13 +6,19 @@
 
 #include "base/error.hpp"
 #include "campaign/reproduce.hpp"
+#include "probe/determinism.hpp"
 
 namespace attnprobe::campaign {
 namespace {
 
-diagnose::RootCause cause_of(const Result& result) {
+// `varying`: why it is not deterministic, as was demanded; else "".
+diagnose::RootCause cause_of(const Result& result, const std::string& varying) {
   diagnose::RootCause cause;
-  if (!result.requirements.empty()) {
+  if (!varying.empty()) {
+    cause.category = diagnose::Category::constraint;
+    cause.reason = varying;
+    cause.in_general = probe::advice_on_order(result.config.spec);
+  } else if (!result.requirements.empty()) {
     const rules::Requirement& first = result.requirements.front();
     const bool is_version = first.needs.find("cuDNN") != std::string::npos;
     cause.category = is_version ? diagnose::Category::version : diagnose::Category::arch_mismatch;
@@ -42,9 +48,13 @@ Result answer(const Question& question, const gpu::Target& target, CudnnVersion 
     add_version_rules(result);
     add_frameworks(result, options.frameworks);
   }
-  if (!result.requirements.empty() || (result.frontend && result.frontend->refuses)) {
+  const bool is_refused = !result.requirements.empty() || (result.frontend && result.frontend->refuses);
+  const bool must_not_vary = options.constraints.deterministic && question.has_spec() && !is_refused;
+  const std::string varying =
+      must_not_vary ? probe::varying_sums(question.config.spec, {version, target.sm}, nullptr) : "";
+  if (is_refused || !varying.empty()) {
     result.verdict = Verdict::unsupported;
-    result.root_cause = cause_of(result);
+    result.root_cause = cause_of(result, varying);
   }
   weigh(result);
   result.reproduce = reproduce_command(question_command(question, options), target, version.text());
@@ -64,6 +74,11 @@ CampaignResult answer_by_rule(const std::vector<Question>& questions, const std:
                               CudnnVersion version, const CampaignOptions& options, const OnResult& on_result) {
   CampaignResult campaign;
   campaign.results.reserve(questions.size() * targets.size());
+  if (options.constraints.max_workspace_bytes || !options.constraints.notes.empty())
+    throw Error(ErrorKind::usage,
+                fmt::format("--cudnn {}: the rules know neither workspaces nor notes of engine configs, which "
+                            "--max-workspace and --require-note ask for; a cuDNN from {} can be asked",
+                            version.text(), first_that_simulates.text()));
   for (const auto& question : questions) {
     if (!question.has_spec())
       throw Error(ErrorKind::usage,

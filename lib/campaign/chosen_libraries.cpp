@@ -41,6 +41,17 @@ std::optional<fs::path> library_named(const std::string& version) {
   }
 }
 
+// Of all that are here, whatever the version.
+constexpr const char* latest = "latest";
+
+const cudnn::LibraryInfo& newest(const std::vector<cudnn::LibraryInfo>& here) {
+  if (here.empty())
+    throw Error(ErrorKind::environment,
+                "--cudnn latest: no cuDNN is here; `attnprobe cudnn fetch latest` brings the newest");
+  return *std::max_element(here.begin(), here.end(),
+                           [](const auto& a, const auto& b) { return a.version < b.version; });
+}
+
 // The newest of that version.
 cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
   const cudnn::LibraryInfo* best = nullptr;
@@ -70,6 +81,7 @@ std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
 }
 
 std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem) {
+  if (word == latest && !fs::exists(word)) return newest(libraries_here(campaign, on_problem)).path;
   if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign, on_problem), word).path;
@@ -85,9 +97,13 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   std::vector<cudnn::LibraryInfo> here, chosen;
   for (const auto& word : words) {
     const auto named = is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign, on_problem);
+    const bool is_latest = word == latest && !fs::exists(word);
+    if (here.empty() && (word == "all" || is_latest || (is_version(word) && !named)))
+      here = libraries_here(campaign, on_problem);
     if (word == "all")
       chosen.insert(chosen.end(), here.begin(), here.end());
+    else if (is_latest)
+      chosen.push_back(newest(here));
     else if (named)
       chosen.push_back(identify(*named, campaign, next));
     else if (is_version(word))

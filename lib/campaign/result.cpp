@@ -321,6 +321,7 @@ std::string_view answer_word(const Result& result) {
 
 std::string text_of(const WayOut& way) {
   const auto more = [](double ratio, const char* what) -> std::string {
+    if (ratio >= 10) return fmt::format(", {:.0f} times the {}", ratio, what);
     if (ratio >= 2) return fmt::format(", {:.2g} times the {}", ratio, what);
     return ratio > 1.005 ? fmt::format(", {:.0f} % more {}", 100 * (ratio - 1), what) : "";
   };

@@ -52,6 +52,7 @@ class TargetRun {
   std::string name_finished(const Result& result) const;
   void find_out(Result& result);
   void walk(Result& result);
+  void keep_to_constraints(Result& result, bool has_run) const;
   void walk_and_build(Result& result, const probe::WalkOptions& options);
   worker::PlanWork plan_work(Result& result);
   void run_plans(Result& result);

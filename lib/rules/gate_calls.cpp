@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "rules/framework_gates.hpp"
 
@@ -26,6 +27,20 @@ bool is_set(const AskedConfig& asked, const char* key) {
 
 bool will_train(const AskedConfig& asked) {
   return asked.spec.pass != attention::Pass::fprop;
+}
+
+// By rule; cuDNN itself may refuse more.
+Json backward_refused(const AskedConfig& asked) {
+  if (!will_train(asked)) return false;
+  AttentionSpec backward = asked.spec;
+  backward.pass = attention::Pass::bprop;
+  backward.max_logit = backward.sum_exp = false;
+  backward.stats.reset();
+  if (!contradictions(backward).empty()) return false;
+  const auto version = CudnnVersion::from_number(asked.problem.at("cudnn").get<int64_t>());
+  const int sm = asked.problem.at("sm").get<int>();
+  const auto frontend = frontend_answer(backward, version, sm);
+  return (frontend && frontend->refuses) || !unmet_requirements(backward, version, sm).empty();
 }
 
 // An axis of the bias, which is a mask to frameworks: its extent, or 1 where it is shared.
@@ -111,6 +126,7 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
       {"requires_grad", in_training},
       {"query_requires_grad", in_training},
       {"is_training", in_training},
+      {"backward_refused", backward_refused},
       {"inference", [](const AskedConfig& asked) { return Json(!will_train(asked)); }},
       {"deterministic_algorithms", same_as("deterministic")},
       {"mask_rank", [](const AskedConfig& asked) { return asked.spec.bias ? Json(4) : Json(); }},

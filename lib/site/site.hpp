@@ -1,6 +1,7 @@
 // A matrix as a static site: a page a config, a GPU and a version, JSON beside each, a badge a config and GPU. docs/site.md.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -28,10 +29,10 @@ size_t make_site(const report::CellLog& log, const std::string& title, const OnF
 
 /// The site in a folder that is new, or was one: written beside its place and put there when it is whole. `inputs`: folders of a matrix,
 /// their cells.jsonl, or reports; of a cell that is in several the last counts, and `warn` is told. Throws Error(usage) where something
-/// else is at the place, Error(environment) where the disk refuses; what was there stays.
+/// else is at the place, Error(environment) where the disk refuses, and once `stop` is true; what was there stays.
 SiteFigures write_site(const std::vector<std::filesystem::path>& inputs, const std::string& title,
-                       const std::filesystem::path& folder,
-                       const std::function<void(const std::string& warning)>& warn);
+                       const std::filesystem::path& folder, const std::function<void(const std::string& warning)>& warn,
+                       const std::atomic<bool>* stop = nullptr);
 
 /// JSON Schema of the documents, which is in the site as schema.json.
 Json site_schema();

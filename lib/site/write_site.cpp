@@ -1,11 +1,13 @@
 // The site's folder, whole or not there.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -51,6 +53,38 @@ void check_place(const fs::path& folder) {
            "name another folder, or remove what is there");
 }
 
+// While it is open, another process sees that the folder is in use.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    is_held_ = descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  bool is_held() const { return is_held_; }
+
+ private:
+  int descriptor_ = -1;
+  bool is_held_ = false;
+};
+
+constexpr std::string_view made_begin = ".attnprobe-", made_end = ".tmp";
+
+// What runs that were killed have left: folders of that name that no process holds. One that was just made may not be locked yet.
+void remove_left_behind(const fs::path& beside) {
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  for (const auto& entry : fs::directory_iterator(beside, error)) {
+    const std::string name = entry.path().filename();
+    const bool is_such = name.starts_with(made_begin) && name.ends_with(made_end) && name.size() == 31;
+    if (!is_such || entry.is_symlink(error) || now - entry.last_write_time(error) < std::chrono::minutes(1)) continue;
+    if (const FolderLock lock(entry.path()); lock.is_held()) fs::remove_all(entry.path(), error);
+  }
+}
+
 // Beside the folder, so that it can be renamed; gone at the end of the scope unless it was put in place.
 class NewFolder {
  public:
@@ -60,9 +94,11 @@ class NewFolder {
     std::error_code error;
     fs::create_directories(beside, error);
     if (error) fail(beside, error.value());
-    do path_ = beside / fmt::format(".attnprobe-{:08x}{:08x}.tmp", random(), random());
+    remove_left_behind(beside);
+    do path_ = beside / fmt::format("{}{:08x}{:08x}{}", made_begin, random(), random(), made_end);
     while (mkdir(path_.c_str(), 0777) != 0 && errno == EEXIST);
     if (!fs::is_directory(path_, error)) fail(path_, errno);
+    lock_.emplace(path_);
   }
   ~NewFolder() {
     std::error_code ignored;
@@ -95,12 +131,13 @@ class NewFolder {
 
  private:
   fs::path place_, path_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace
 
 SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& title, const fs::path& folder,
-                       const std::function<void(const std::string& warning)>& warn) {
+                       const std::function<void(const std::string& warning)>& warn, const std::atomic<bool>* stop) {
   // "site/" has no last part.
   const fs::path place = folder.has_filename() ? folder : folder.parent_path();
   check_place(place);
@@ -121,6 +158,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
   const report::CellLog log(*cells);
   SiteFigures figures;
   figures.cells = make_site(log, title, [&](const std::string& name, const std::string& text) {
+    if (stop != nullptr && *stop) throw Error(ErrorKind::environment, "stopped before the site was whole");
     const fs::path file = made.path() / name;
     std::error_code error;
     fs::create_directories(file.parent_path(), error);

@@ -55,6 +55,20 @@ TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
   CHECK(answer(plain, "t4", "9.1").root_cause->category == diagnose::Category::arch_mismatch);
 }
 
+TEST_CASE("by rule a demand is kept or refused, never dropped", "[by_rule]") {
+  const std::string question = "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --target h100 --cudnn 9.5 --quick ";
+  const Run varies = run_attnprobe(question + "--require deterministic --format json");
+  CHECK(varies.exit_code == 1);
+  const Json result = varies.json()["results"][0];
+  CHECK(result["root_cause"]["category"] == "constraint");
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("sums dQ in an order that varies"));
+  CHECK_THAT(run_attnprobe(question + "--require deterministic").out, !ContainsSubstring("none speaks against it"));
+  CHECK(run_attnprobe(question + "--require deterministic --deterministic true").exit_code == 0);
+  const Run workspace = run_attnprobe(question + "--max-workspace 0");
+  CHECK(workspace.exit_code == 2);
+  CHECK_THAT(workspace.err, ContainsSubstring("the rules know neither workspaces nor notes of engine configs"));
+}
+
 TEST_CASE("the command line says by rule, in every format that people read", "[by_rule]") {
   const std::string question =
       "--heads 8 --seqlen 512 --head-dim 64 --paged 16 --mask padding --target h200 --cudnn 9.4";

@@ -237,6 +237,22 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK_THAT(site.make("empty.json").err, ContainsSubstring("there are no cells in it"));
 }
 
+TEST_CASE("What a killed run left beside a site goes with the next one", "[site]") {
+  const SiteFolder site(three_versions);
+  REQUIRE(site.run.exit_code == 0);
+  const fs::path beside = fs::path(site.path("site")).parent_path();
+  const fs::path left = beside / ".attnprobe-0123456789abcdef.tmp", young = beside / ".attnprobe-0123456789abcdee.tmp",
+                 other = beside / ".attnprobe-notes.tmp";
+  for (const auto& folder : {left, young, other}) fs::create_directories(folder / "plain");
+  for (const auto& folder : {left, other})
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::minutes(5));
+  site.write("fewer.json", report_of({{"other", "b200", "9.28.1", "yes", ""}}));
+  REQUIRE(site.make("fewer.json").exit_code == 0);
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(young));  // another process may just have made it
+  CHECK(fs::exists(other));
+}
+
 TEST_CASE("Several matrices make one site, and the last has the last word", "[site]") {
   const SiteFolder site(three_versions);
   site.write("later.json", report_of({{"plain", "h200", "9.28.1", "yes", ""}, {"plain", "a100", "9.28.1", "yes", ""}}));

@@ -312,6 +312,8 @@ class Result(Document):
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""
+    #: whether the config says so itself; else "supported" is
+    expect_given: bool = False
     #: whether the answer is the one that the config expects
     met: bool = False
     root_cause: Optional[RootCause] = None

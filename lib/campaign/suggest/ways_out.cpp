@@ -74,7 +74,7 @@ class Suggester {
       : result_(result),
         options_(options),
         suggest_(suggest),
-        changes_(changes_of(result.config.spec)),
+        changes_(changes_of(result.config.spec, options.constraints.deterministic)),
         asked_for_(to_json(result.config.spec)),
         work_(attention_flop(result.config.spec)),
         memory_(elements_of(result.config.spec)) {

@@ -290,22 +290,46 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += "\n";
 }
 
-std::string footer(const Results& results) {
+// The words of the results, with how often each was given. Training is one answer: the worse of its two passes.
+std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& results) {
   std::vector<std::pair<std::string_view, size_t>> counts{
       {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
-  size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
+  const auto place_of = [&](std::string_view word) {
+    const auto its = [&](const auto& count) { return count.first == word; };
+    const auto known = std::find_if(counts.begin(), counts.end(), its);
+    if (known == counts.end()) counts.emplace_back(word, 0);
+    return static_cast<size_t>(known - counts.begin());
+  };
+  std::map<std::vector<std::string>, size_t> trainings;
   for (const Result* result : results) {
-    const auto is_its = [&](const auto& count) { return count.first == answer_word(*result); };
-    const auto known = std::find_if(counts.begin(), counts.end(), is_its);
-    ++(known != counts.end() ? *known : counts.emplace_back(answer_word(*result), 0)).second;
+    const size_t place = place_of(answer_word(*result));
+    if (result->config.training.empty()) {
+      ++counts[place].second;
+      continue;
+    }
+    const attention::Origin& origin = result->config.origin;
+    size_t& worst =
+        trainings[{origin.file, origin.pointer, result->config.training, result->target.id, result->cudnn_path}];
+    worst = std::max(worst, place);
+  }
+  for (const auto& [training, worst] : trainings) ++counts[worst].second;
+  return counts;
+}
+
+std::string footer(const Results& results) {
+  size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
+  bool has_training = false;
+  for (const Result* result : results) {
+    has_training = has_training || !result->config.training.empty();
     expected += result->config.spec.expect.is_given ? 1 : 0;
     unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
     simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
     planned += result->findings.plans_built ? 1 : 0;
   }
   std::string text;
-  for (const auto& [word, count] : counts)
+  for (const auto& [word, count] : counts_of(results))
     if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  if (has_training) text += "; training is one answer, the worse of its two passes";
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
     return text + fmt::format(

@@ -141,7 +141,7 @@ bool is_working(const CellEngine& engine) {
 CellAnswer answer_of(const JsonView& result) {
   CellAnswer answer;
   answer.verdict = result.text_or("verdict", "");
-  answer.expect = result.text_or("expect", "");
+  if (result.boolean_or("expect_given", true)) answer.expect = result.text_or("expect", "");
   answer.met = result.boolean_or("met", false);
   answer.environment_broken = result.boolean_or("environment_broken", false);
   answer.word = word_of(result, answer);
