@@ -304,7 +304,8 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   add_enum_option(
       command, "--data", run_options.data,
-      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true")
+      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true, gaps "
+      "(unused tokens behind each ragged sequence)")
       ->group(running);
   command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);

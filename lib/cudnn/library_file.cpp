@@ -85,6 +85,8 @@ class ElfFile {
 }  // namespace
 
 std::string version_of_file(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return "";  // a FIFO would be waited for
   const auto packed = ElfFile(path).version();
   // major<<16 | minor<<8 | patch
   return packed ? CudnnVersion(*packed >> 16, *packed >> 8 & 0xFF, *packed & 0xFF).text() : "";

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/escapes.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::log {
@@ -87,6 +88,8 @@ void LogSplitter::finish() {
 
 void LogSplitter::line(std::string_view text) {
   ++number_;
+  std::string plain;
+  if (text.find('\x1b') != std::string_view::npos) text = plain = without_escapes(text);
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (auto head = parse_head(text)) {
     head->first_line = number_;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "base/json.hpp"
@@ -26,6 +27,9 @@ using OnFile = std::function<void(const std::string& path, const std::string& te
 /// Reads the cells config by config, so that one config's answers are in memory at a time, and besides a word and a reason of each cell.
 /// Throws Error(usage) naming file, line and value of what is no cell, and for a log without cells.
 size_t make_site(const report::CellLog& log, const std::string& title, const OnFile& on_file);
+
+/// The paths of all files of the site whose index.json that is, a badge of each config and GPU among them.
+std::set<std::string> files_of_site(const Json& index);
 
 /// The site in a folder that is new, or was one: written beside its place and put there when it is whole. `inputs`: folders of a matrix,
 /// their cells.jsonl, or reports; of a cell that is in several the last counts, and `warn` is told. Throws Error(usage) where something

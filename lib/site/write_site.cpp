@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
@@ -34,11 +35,29 @@ namespace fs = std::filesystem;
               fmt::format("{} cannot be written: {}", path.string(), std::strerror(error)));
 }
 
-bool is_site(const fs::path& folder) {
+Json index_of(const fs::path& folder) {
   std::ifstream in(folder / "index.json", std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(in), {});
   const Json json = parse_json_leniently(text);
-  return json.is_object() && json.value("schema", Json()) == schema_name && json.value("kind", Json()) == "site";
+  const bool is_site =
+      json.is_object() && json.value("schema", Json()) == schema_name && json.value("kind", Json()) == "site";
+  return is_site ? json : Json();
+}
+
+// The first thing in a folder that is none of a site's files and folders; "" where there is none.
+std::string foreign_in(const fs::path& folder, const std::set<std::string>& files) {
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().lexically_relative(folder).generic_string();
+    const fs::file_type type = it->symlink_status(error).type();
+    const auto below = files.lower_bound(name + "/");
+    const bool is_own_folder =
+        type == fs::file_type::directory && below != files.end() && below->starts_with(name + "/");
+    if (!is_own_folder && !(type == fs::file_type::regular && files.contains(name))) return name;
+  }
+  if (error) fail(folder, error.value());
+  return "";
 }
 
 // A folder that is nobody's but a site's may be replaced.
@@ -47,10 +66,13 @@ void check_place(const fs::path& folder) {
   const fs::file_status status = fs::symlink_status(folder, error);
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory)
-    refuse(folder, "it is no folder", "name a folder, or one that is not there yet");
-  if (!fs::is_empty(folder, error) && !is_site(folder))
-    refuse(folder, "there is something in it that is no site of attnprobe's",
-           "name another folder, or remove what is there");
+    refuse(folder, "it is not a folder", "name a folder, or one that is not there yet");
+  if (fs::is_empty(folder, error)) return;
+  const Json index = index_of(folder);
+  const std::string foreign = foreign_in(folder, index.is_null() ? std::set<std::string>() : files_of_site(index));
+  if (!foreign.empty())
+    refuse(folder, fmt::format("it contains {}, which `attnprobe site` did not write", foreign),
+           "name another folder, or move that away");
 }
 
 // While it is open, another process sees that the folder is in use.

@@ -86,6 +86,7 @@ Json replay() {
                              {"hash", or_null(type("string"))},
                              {"problem", described(or_null(type("string")), "why it could not be rebuilt")},
                              {"notes", array_of(type("string"))},
+                             {"file", described(or_null(type("string")), "of several: the one that shows it first")},
                              {"line", count()},
                              {"finalized", described(count(), "how often it was made")},
                              {"cudnn", or_null(type("string"))},
