@@ -53,14 +53,17 @@ const cudnn::LibraryInfo& newest(const std::vector<cudnn::LibraryInfo>& here) {
 }
 
 // The newest of that version.
-cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
+const cudnn::LibraryInfo* find_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
   const cudnn::LibraryInfo* best = nullptr;
-  std::set<CudnnVersion> versions;
-  for (const auto& library : here) {
-    versions.insert(library.version);
+  for (const auto& library : here)
     if (is_meant(library, word) && (best == nullptr || library.version > best->version)) best = &library;
-  }
-  if (best != nullptr) return *best;
+  return best;
+}
+
+cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
+  if (const auto* found = find_of_version(here, word)) return *found;
+  std::set<CudnnVersion> versions;
+  for (const auto& library : here) versions.insert(library.version);
   std::vector<std::string> texts;
   texts.reserve(versions.size());
   for (const CudnnVersion version : versions) texts.push_back(version.text());
@@ -85,6 +88,11 @@ std::string library_path(const std::string& word, const CampaignOptions& campaig
   if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign, on_problem), word).path;
+}
+
+bool is_version_not_here(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem) {
+  if (!is_version(word) || fs::exists(word) || library_named(word)) return false;
+  return find_of_version(libraries_here(campaign, on_problem), word) == nullptr;
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,

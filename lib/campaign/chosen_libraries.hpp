@@ -25,6 +25,9 @@ std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem);
 /// or place does not tell their version are loaded to be asked. Throws Error(environment).
 std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem = {});
 
+/// Whether a word names a version, and no cuDNN of that version is here.
+bool is_version_not_here(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem = {});
+
 /// Those that the words mean, "all" being all that are here: in ascending order, each version once, without those that
 /// cannot answer for a GPU that is not there. Throws Error(environment).
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,

@@ -33,12 +33,17 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptio
               "build, or a --target device:0");
 }
 
-// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked.
-std::optional<CudnnVersion> version_of_all(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
-  std::optional<CudnnVersion> version;
+// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
+std::optional<CudnnVersion> version_without_library(const std::string& cudnn, const std::vector<QuestionGroup>& groups,
+                                                    const CampaignOptions& campaign, const OnProblem& on_problem) {
   for (const auto& group : groups)
-    if (!(version = version_by_rule(cudnn, group.targets))) return std::nullopt;
-  return version;
+    for (const auto& target : group.targets)
+      if (target.kind != gpu::Kind::simulated) return std::nullopt;
+  if (const auto too_old = version_by_rule(cudnn, {})) return too_old;
+  for (const auto& group : groups)
+    for (const auto& question : group.questions)
+      if (!question.has_spec()) return std::nullopt;
+  return is_version_not_here(cudnn, campaign, on_problem) ? named_version(cudnn) : std::nullopt;
 }
 
 void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe::WalkOptions& walk) {
@@ -83,11 +88,11 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
     for (const auto& question : group.questions) configs.push_back(question.config);
     check_expectations(configs, group.targets);
   }
-  const auto by_rule = version_of_all(options.cudnn, groups);
-  const bool asks_beside = !by_rule && (campaign.walk.sweep_where_none || is_version(options.cudnn));
+  const bool asks_beside = campaign.walk.sweep_where_none || is_version(options.cudnn);
   const auto opened = asks_beside && options.beside == nullptr ? usual_cache(options.on_problem) : nullptr;
   CampaignOptions beside = campaign;  // the question itself is always asked of cuDNN
   beside.cache = opened ? opened.get() : options.beside;
+  const auto by_rule = version_without_library(options.cudnn, groups, beside, options.on_problem);
   if (!by_rule) campaign.cudnn = library_path(options.cudnn, beside, options.on_problem);
   compile_where_one_is_asked(groups, campaign.walk);
   std::vector<CampaignResult> campaigns;
@@ -98,9 +103,9 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
     };
     campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)
                                 : run_campaign(group.questions, group.targets, campaign, on_result));
-    if (!by_rule && campaign.walk.sweep_where_none) {
+    if (campaign.walk.sweep_where_none) {
       auto& results = campaigns.back().results;
-      advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
+      if (!by_rule) advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
       if (options.other_versions) ask_other_versions(campaigns.back(), beside);
     }
     before += group.questions.size() * group.targets.size();

@@ -10,6 +10,7 @@
 #include "log/status.hpp"
 #include "probe/constraints.hpp"
 #include "probe/walk_difference.hpp"
+#include "rules/framework_rules.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -183,6 +184,12 @@ void add_version_rules(Result& result) {
 void add_frameworks(Result& result, const std::vector<rules::ChosenGate>& gates) {
   result.frameworks.clear();
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
+  // A framework's own cudnn-frontend is not the Python package.
+  if (result.frontend && rules::is_of_package(*result.frontend) && rules::frontend_of(gates)) {
+    rules::FrontendAnswer answer;
+    answer.version = result.frontend->version;
+    result.frontend = answer;
+  }
   for (const rules::ChosenGate& chosen : gates) {
     const Json call = rules::describe_gate_call(*chosen.gate, result.config.spec, result.cudnn_version,
                                                 result.target.sm, result.call);
@@ -305,8 +312,9 @@ void weigh(Result& result) {
     result.but.push_back({ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
   if (result.frontend && result.frontend->refuses)
     result.but.push_back({ObstacleKind::frontend,
-                          fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version,
-                                      without_stop(result.frontend->message)),
+                          fmt::format("{}cudnn-frontend {} refuses it: {}",
+                                      rules::is_of_package(*result.frontend) ? "the Python package of " : "",
+                                      result.frontend->version, without_stop(result.frontend->message)),
                           source_text(result.frontend->source)});
   for (const auto& bug : result.warnings)
     result.but.push_back({ObstacleKind::known_bug, "known bug: " + without_stop(bug.what), source_text(bug.source)});

@@ -44,8 +44,8 @@ Entry text(const char* name, const char* help, const std::function<std::optional
           }};
 }
 
-int64_t frontend_number(const AttentionSpec& s) {
-  return FrontendVersion::parse(s.frontend.value_or(attention::frontend_releases.back())).value().number();
+int64_t frontend_number(const Context& c) {
+  return FrontendVersion::parse(attention::frontend_release(c.spec, c.cudnn)).value().number();
 }
 
 /// "bhss" to "1111": each axis or 1.
@@ -98,6 +98,8 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
+  all.push_back(boolean("contiguous_stats", "the statistics have stride 1 behind their rows",
+                        [](const Context& c) { return stats_strides(c.spec)[3] == 1; }));
   all.push_back(boolean(
       "aligned_strides",
       "every stride but that of the head dimension, and of the batch where it is ragged, is a multiple of 16 bytes",
@@ -181,6 +183,9 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
   }));
+  all.push_back(boolean(
+      "contiguous_bias", "the bias has stride 1 along the keys; true without one",
+      [](const Context& c) { return !c.spec.bias || !c.spec.bias->strides || c.spec.bias->strides->back() == 1; }));
   all.push_back(
       boolean("bias_grad", "dBias is an output", [](const Context& c) { return c.spec.bias && c.spec.bias->grad; }));
   all.push_back(boolean("alibi", "ALiBi slopes", [](const Context& c) { return c.spec.alibi; }));
@@ -245,7 +250,7 @@ void add_rest(std::vector<Entry>& all) {
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
   all.push_back(number("frontend_release",
                        "release of cudnn-frontend that pattern sdpa follows, as a number: 13200 is 1.32",
-                       [](const Context& c) { return frontend_number(c.spec); }));
+                       frontend_number));
 }
 
 const std::vector<Entry>& entries() {

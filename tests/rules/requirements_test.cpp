@@ -257,6 +257,23 @@ TEST_CASE("The releases of cudnn-frontend that may be asked for are those that t
   CHECK(attention::nearest_frontend("1.40") == "1.32");
 }
 
+TEST_CASE("Where no release of cudnn-frontend is named, the newest that works with the cuDNN is meant, and is said",
+          "[rules]") {
+  Case asked = case_of(laid_over(base, Json::parse(R"({"pass": "bprop", "mask": "padding", "cudnn": "9.8.0"})")));
+  const auto release = [&] { return frontend_answer(asked.spec, asked.cudnn, asked.sm)->version; };
+  const auto choice = [&] { return build::choose_as_frontend(asked.spec, {asked.cudnn, asked.sm}).choice; };
+  CHECK(release() == "1.23.0");
+  CHECK(contains(choice(), "as cudnn-frontend 1.23 builds it, since backward graphs of newer releases fail"));
+  CHECK_FALSE(has_bug(asked, "padding_twice"));
+  asked.spec.frontend = "1.32";
+  CHECK(has_bug(asked, "padding_twice"));
+  CHECK_FALSE(contains(choice(), "builds it"));
+  asked.spec.frontend.reset();
+  asked.cudnn = {9, 10, 2};
+  CHECK(release() == "1.32.0");
+  CHECK_FALSE(contains(choice(), "builds it"));
+}
+
 TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
   const auto sentence = [](const char* changes, const std::string& id) {
     const Case c = case_of(laid_over(base, Json::parse(changes)));

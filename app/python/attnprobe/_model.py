@@ -308,7 +308,7 @@ class Result(Document):
     usable: Optional[Usable] = None
     but: Tuple[Obstacle, ...] = ()
     since: Optional[Since] = field(default=None, metadata={"key": "from"})
-    #: the version rules say this; a cuDNN before 9.8 is not asked
+    #: the version rules say this; a cuDNN before 9.8, or one that is not here, is not asked
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""

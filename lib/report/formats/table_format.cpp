@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "campaign/by_rule.hpp"
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
 #include "gpu/comparisons.hpp"
@@ -206,7 +207,7 @@ void add_cause(std::string& out, const Result& result, const Results& alike, con
     out += bullet(wrapped(advice.substr(0, command), 8, style.width));
     if (command != std::string::npos) out += "          " + advice.substr(command + 1) + "\n";
   }
-  if (!cause.in_general.empty()) out += "    in general\n" + wrapped(cause.in_general, 6, style.width);
+  if (!cause.in_general.empty()) out += "    in general (untested)\n" + wrapped(cause.in_general, 6, style.width);
   if (result.crash && !result.crash->output.empty())
     out += "    last words of the worker process\n" + wrapped(result.crash->output, 6, style.width);
   out += "\n";
@@ -332,9 +333,7 @@ std::string footer(const Results& results) {
   if (has_training) text += "; training is one answer, the worse of its two passes";
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
-    return text + fmt::format(
-                      ". By rule: cuDNN {} cannot be asked about a GPU that is not there; 9.8 is the first that can.\n",
-                      results.front()->cudnn_version.text());
+    return text + fmt::format(". By rule: {}.\n", campaign::why_by_rule(results.front()->cudnn_version));
   // Each group was asked of one cuDNN; there is no version where none could be loaded.
   if (const Result* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())
