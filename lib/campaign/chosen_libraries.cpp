@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -52,6 +53,18 @@ const cudnn::LibraryInfo& newest(const std::vector<cudnn::LibraryInfo>& here) {
                            [](const auto& a, const auto& b) { return a.version < b.version; });
 }
 
+// Where none is named: the one that the frameworks' releases bring, or another patch of it, where that is here and can be asked about
+// GPUs that are not; else the first that is found.
+fs::path usual_library(const CampaignOptions& campaign) {
+  const auto brought = rules::cudnn_of(campaign.frameworks);
+  const char* named = std::getenv("ATTNPROBE_CUDNN");
+  if (brought && (named == nullptr || *named == 0))
+    if (const auto version = CudnnVersion::parse(*brought); version && *version >= first_that_simulates)
+      for (const std::string& word : {*brought, version->release()})
+        if (const auto library = library_named(word)) return *library;
+  return cudnn::choose_library("").path;
+}
+
 // The newest of that version.
 const cudnn::LibraryInfo* find_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
   const cudnn::LibraryInfo* best = nullptr;
@@ -85,6 +98,7 @@ std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
 
 std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem) {
   if (word == latest && !fs::exists(word)) return newest(libraries_here(campaign, on_problem)).path;
+  if (word.empty()) return usual_library(campaign);
   if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
   if (const auto named = library_named(word)) return *named;
   return library_of_version(libraries_here(campaign, on_problem), word).path;
@@ -117,7 +131,7 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     else if (is_version(word))
       chosen.push_back(library_of_version(here, word));
     else
-      chosen.push_back(identify(cudnn::choose_library(word).path, campaign, next));
+      chosen.push_back(identify(library_path(word, campaign), campaign, next));
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   std::vector<cudnn::LibraryInfo> libraries;

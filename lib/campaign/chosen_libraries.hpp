@@ -21,8 +21,8 @@ using OnProblem = std::function<void(const std::string& problem)>;
 std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem);
 
 /// The path of the library that a word means: a library, a folder with one, a version
-/// ("9.14": the newest of it), "" for the one that the loader finds. Libraries whose name
-/// or place does not tell their version are loaded to be asked. Throws Error(environment).
+/// ("9.14": the newest of it), "" for the one that the releases of campaign.frameworks bring, where it is here, else the one that the
+/// loader finds. Libraries whose name or place does not tell their version are loaded to be asked. Throws Error(environment).
 std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem = {});
 
 /// Whether a word names a version, and no cuDNN of that version is here.

@@ -18,7 +18,7 @@ nlohmann::json unordered(const Json& json) {
 
 // The only call that the text makes.
 SourceCall call_in(const std::string& text) {
-  const auto calls = calls_in_source(text);
+  const auto calls = source_calls(text);
   REQUIRE(calls.size() == 1);
   return calls[0];
 }
@@ -78,7 +78,25 @@ with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
     "query": {"shape": [2, 8, 640, 128], "strides": [655360, 128, 1024, 1], "dtype": "bfloat16"},
     "key": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"}, "value": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"},
     "attn_mask": {"shape": [1, 1, 640, 640], "dtype": "bool"}, "dropout_p": 0.0, "enable_gqa": true,
-    "backend": "CUDNN_ATTENTION"})"));
+    "backend": ["CUDNN_ATTENTION"]})"));
+}
+
+TEST_CASE("The backends that the source leaves enabled are part of the call", "[calls]") {
+  const auto context = [](const std::string& before) {
+    const SourceCall call = call_in("q = torch.randn(2, 8, 64, 64, dtype=torch.half)\n" + before +
+                                    "\n    F.scaled_dot_product_attention(q, q, q)\n");
+    Json said = Json::object();
+    for (const auto& [key, value] : call.call.items())
+      if (key == "backend" || key == "set_priority" || key.ends_with("_sdp_enabled")) said[key] = value;
+    return said;
+  };
+  CHECK(context("with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.MATH]):") ==
+        Json{{"backend", {"CUDNN_ATTENTION", "MATH"}}});
+  CHECK(context("with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION], set_priority=True):") ==
+        Json{{"backend", {"CUDNN_ATTENTION", "FLASH_ATTENTION"}}, {"set_priority", true}});
+  CHECK(context("with torch.backends.cuda.sdp_kernel(enable_flash=False, enable_math=False):") ==
+        Json{{"flash_sdp_enabled", false}, {"math_sdp_enabled", false}});
+  CHECK(context("torch.backends.cuda.enable_cudnn_sdp(False)\nif True:") == Json{{"cudnn_sdp_enabled", false}});
 }
 
 TEST_CASE("What a function is called with, and the first of a loop's values, are its parameters", "[calls]") {
@@ -113,11 +131,11 @@ B, H, L, D = 4, 8, 128, 64
 }
 
 TEST_CASE("What is no source, or shows no sizes, makes no call", "[calls]") {
-  CHECK(calls_in_source("").empty());
-  CHECK(calls_in_source("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
-  CHECK(calls_in_source("out = F.scaled_dot_product_attention(q, k, v)").empty());
-  CHECK(calls_in_source("x = (((((\n" + std::string(5000, '(') + "\nF.scaled_dot_product_attention(a, b").empty());
-  CHECK(calls_in_source("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
+  CHECK(source_calls("").empty());
+  CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
+  CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());
+  CHECK(source_calls("x = (((((\n" + std::string(5000, '(') + "\nF.scaled_dot_product_attention(a, b").empty());
+  CHECK(source_calls("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
 }
 
 TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN about it", "[calls]") {

@@ -23,8 +23,8 @@ OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
 RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "what", "message", "change", "source", "affected", "unaffected",
                 "unreachable", "note"}
 FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
-                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks"}
-STATUSES = {"falls back", "exception", "runs in another kernel", "not asked"}
+                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks", "unread"}
+STATUSES = {"falls back", "exception", "runs in another kernel", "not asked", "wrong results"}
 
 
 class Bad(Exception):
@@ -265,13 +265,16 @@ def check_rule(rule, data, keys):
 
 def check_texts(data, keys):
     """What is said of the framework as a whole: its names, what runs instead, how cuDNN is named, what its call lacks."""
-    if not data["title"].strip() or not isinstance(data["names"], list) or not isinstance(data["instead"], str):
-        raise Bad("title, names (a list) and instead (empty where it raises) are there")
-    for entry in data["by_name"]:
-        if set(entry) - {"when", "text"} or not entry["text"].strip():
-            raise Bad("an entry of by_name has a text, and when it holds")
-        if "when" in entry:
-            check_condition(entry["when"], keys)
+    if not data["title"].strip() or not isinstance(data["names"], list):
+        raise Bad("title and names (a list) are there")
+    # instead and then may be one text that always holds; instead is empty where the framework raises.
+    for place in ("by_name", "instead", "then"):
+        entries = data.get(place, "")
+        for entry in [] if isinstance(entries, str) and place != "by_name" else entries:
+            if set(entry) - {"when", "text", "raises"} or not entry["text"].strip():
+                raise Bad("an entry of %s has a text, and when it holds" % place)
+            if "when" in entry:
+                check_condition(entry["when"], keys)
     if not data["by_name"] or "when" in data["by_name"][-1]:
         raise Bad("the last entry of by_name holds always")
     if "lacks" not in data:
@@ -328,7 +331,8 @@ def check_file(path, flat):
             check_rule(rule, data, keys)
         except (Bad, KeyError) as error:
             problems.append("%s: %s" % (where, error if isinstance(error, Bad) else "missing %s" % error))
-    used = json.dumps([data["rules"], data["prefers_cudnn"], data["by_name"], data.get("lacks", [])])
+    used = json.dumps([data["rules"], data["prefers_cudnn"], data["by_name"], data.get("lacks", []), data["instead"],
+                       data.get("then")])
     for place in ("keys", "needs_keys"):
         for name in data.get(place, {}):
             if not re.search(r'"%s"|\{%s\}' % (name, name), used):
@@ -387,6 +391,8 @@ def page_for(data):
     lines = ["## %s" % data["framework"], "", data["comment"], ""]
     others = ", ".join("`%s`" % name for name in data["names"])
     lines += ["%s: `--framework %s`%s." % (data["title"], data["framework"], " (or %s)" % others if others else ""), ""]
+    if "unread" in data:
+        return lines
     lines += ["When cuDNN is taken at all:", ""]
     lines += ["* %s (%s): [source](%s)" % (entry["text"], span_in_words(entry), entry["source"]["url"])
               for entry in data["prefers_cudnn"]] + [""]

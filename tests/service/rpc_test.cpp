@@ -60,6 +60,28 @@ TEST_CASE("a probe's answer is the report that the command line gives", "[servic
   }
 }
 
+TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
+  service::Rpc rpc("");
+  const std::string call =
+      "F.scaled_dot_product_attention(q[4, 32, 2048, 96], k[4, 32, 2048, 96], v[4, 32, 2048, 96], dropout_p=0.1)";
+  const auto config_of = [&](Json params) {
+    params.update(Json{{"target", "h100"}, {"quick", true}, {"cudnn", cudnn_path()}});
+    return asked(rpc, request(1, "probe", params)).at("result");
+  };
+  const Json assumed = config_of({{"torch", call}});
+  CHECK(assumed.at("results")[0].at("config").at("head_dim") == 96);
+  CHECK(assumed.at("results")[0].at("config").at("dtype") == "bf16");
+  CHECK_THAT(assumed.at("warnings")[0].get<std::string>(), ContainsSubstring("bf16 is assumed"));
+  CHECK(config_of({{"torch", call}, {"dtype", "f16"}}).at("results")[0].at("config").at("dtype") == "f16");
+  const auto refused = [&](const Json& params) {
+    return asked(rpc, request(2, "probe", params)).at("error").at("message").get<std::string>();
+  };
+  CHECK_THAT(refused({{"torch", "F.scaled_dot_product_attention(q, k, v)"}}),
+             ContainsSubstring("params/torch: /query: \"q\" is not a tensor with its sizes, as in q[2, 8, 1024, 64]"));
+  CHECK_THAT(refused({{"config", bert}, {"dtype", "f16"}}), ContainsSubstring("params/dtype: it is of a call"));
+  CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
+}
+
 TEST_CASE("a session keeps its workers, and one that died meanwhile is no word on the graph", "[service]") {
   const size_t before = children();
   {

@@ -249,7 +249,8 @@ class Framework(Document):
     #: "PyTorch 2.15.0"
     title: str = ""
     release: str = ""
-    #: "yes", "by_name" (only where the program names cuDNN), "refused" or "not_in_call"
+    #: "yes", "by_name" (only where the program names cuDNN), "refused", "not_in_call", "wrong" (cuDNN computes something else than the
+    #: call means) or "unknown" (no rules of this release)
     takes: str = ""
     text: str = ""
     #: what runs then, where that is known

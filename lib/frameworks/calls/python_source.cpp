@@ -69,7 +69,7 @@ int depth_of(std::string_view line) {
 bool may_matter(std::string_view line) {
   static const RE2 source(
       "^[A-Za-z_][\\w., *()\\[\\]]{0,120}(?::\\s*[\\w.\\[\\], ]{1,60})?\\s*=[^=]|dot_product_attention\\(|sdpa?_kernel\\(|"
-      "^(?:for|with|def) |^[A-Za-z_]\\w*\\(|set_default_dtype\\(|autocast\\(");
+      "^(?:for|with|def) |^[A-Za-z_]\\w*\\(|set_default_dtype\\(|autocast\\(|enable_\\w+_sdp\\(");
   return RE2::PartialMatch(piece(line), source);
 }
 
@@ -149,6 +149,7 @@ class SourceReader {
     for (int pass = 0; pass < times_read; ++pass) {
       calls_.clear();
       backends_.clear();
+      switches_ = Json::object();
       for (const Statement& statement : statements_) try {
           follow(statement);
         } catch (const Error&) {  // no Python, or none that is known
@@ -239,11 +240,22 @@ class SourceReader {
       add_autocast(text);
       return;
     }
-    std::string only;
-    size_t count = 0;
-    for (const std::string name : {"CUDNN_ATTENTION", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH"})
-      if (text.find(name) != std::string_view::npos && ++count == 1) only = name;
-    if (count == 1 && only == "CUDNN_ATTENTION") backends_.emplace_back(at_->indent, only);
+    const Json context = backends_in(text);
+    if (!context.empty()) backends_.emplace_back(at_->indent, context);
+  }
+
+  // What the JSON of a call says of it: sdpa_kernel([SDPBackend.MATH, …], set_priority=True), sdp_kernel(enable_math=False, …).
+  static Json backends_in(std::string_view text) {
+    static const RE2 word("\\b(CUDNN_ATTENTION|FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b"),
+        priority("set_priority\\s*=\\s*True"), flag("enable_(cudnn|flash|mem_efficient|math)\\s*=\\s*(True|False)");
+    Json context = Json::object();
+    StringPiece rest = piece(text);
+    for (std::string name; RE2::FindAndConsume(&rest, word, &name);) context["backend"].push_back(name);
+    if (context.contains("backend") && RE2::PartialMatch(piece(text), priority)) context["set_priority"] = true;
+    rest = piece(text);
+    for (std::string name, value; RE2::FindAndConsume(&rest, flag, &name, &value);)
+      context[name + "_sdp_enabled"] = value == "True";
+    return context;
   }
 
   void add_autocast(std::string_view text) {
@@ -255,6 +267,8 @@ class SourceReader {
     const std::string name = path.substr(path.rfind('.') + 1);
     if (name == "set_default_dtype" && !given.values.empty() && given.values[0].contains("path"))
       scope_.default_dtype = given.values[0]["path"].get<std::string>();
+    if (name.starts_with("enable_") && name.ends_with("_sdp") && !given.values.empty() && given.values[0].is_boolean())
+      switches_[name.substr(7) + "_enabled"] = given.values[0];
     if (name == "scaled_dot_product_attention") return add_call("torch", given);
     if (name == "dot_product_attention" && text_.find("jax") != std::string_view::npos) return add_call("jax", given);
     if (const auto function = functions_.find(path); function != functions_.end()) {
@@ -321,7 +335,8 @@ class SourceReader {
       for (const char* name : {"query", "key", "value"}) call.call[name]["dtype"] = autocast_;
       call.guesses.push_back(fmt::format("in {}, as autocast makes it", autocast_));
     }
-    if (is_torch && !backends_.empty()) call.call["backend"] = backends_.back().second;
+    if (is_torch) call.call.update(switches_);
+    if (is_torch && !backends_.empty()) call.call.update(backends_.back().second);
     static const RE2 jax_gradient("jax\\.(?:value_and_)?(?:grad|vjp)\\(|\\bgrad\\("),
         backward("\\.backward\\(|autograd\\.grad\\(");
     if (!is_torch && RE2::PartialMatch(piece(text_), jax_gradient)) call.call["grad"] = true;
@@ -341,15 +356,16 @@ class SourceReader {
   const Statement* at_ = nullptr;
   PythonScope scope_;
   std::map<std::string, Function> functions_;
-  std::map<std::string, size_t> firsts_;                  // what a loop goes over, and how much of it there is
-  std::vector<std::pair<size_t, std::string>> backends_;  // by the indent of their with
+  std::map<std::string, size_t> firsts_;           // what a loop goes over, and how much of it there is
+  std::vector<std::pair<size_t, Json>> backends_;  // by the indent of their with
+  Json switches_ = Json::object();                 // torch.backends.cuda.enable_flash_sdp(False)
   std::string autocast_;
   std::vector<SourceCall> calls_;
 };
 
 }  // namespace
 
-std::vector<SourceCall> calls_in_source(std::string_view text) {
+std::vector<SourceCall> source_calls(std::string_view text) {
   if (text.find("dot_product_attention") == std::string_view::npos) return {};
   return SourceReader(text).read();
 }
