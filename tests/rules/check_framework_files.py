@@ -423,15 +423,13 @@ def page():
              "[usage.md](usage.md). A config becomes the call that would ask for it: gradients where it trains, `enable_gqa=True`",
              "where heads differ, nested tensors where it is ragged, a mask where it has a bias; what a config does not say has its",
              "usual value (`base` of each file). A release between two that were read has the rules of the older one.", "",
-             "Compared with the frameworks themselves over random calls, on 2026-11-23, without a difference:", ""]
+             "Compared with the frameworks themselves over random calls, without a difference:", ""]
     lines += ["* PyTorch 2.11.0 (cuDNN 9.19.0) on an H200, `torch.backends.cuda.can_use_cudnn_attention`: 20,000 calls, 5,876 taken"
               " ([compare_torch_gates.py](../tests/rules/compare_torch_gates.py)); its other releases were read, not run.",
               "* PyTorch 2.14.0, 2.14.1 and 2.15.0, the selection of `varlen_attn`: 10,000 calls each"
               " ([compare_varlen_gates.py](../tests/rules/compare_varlen_gates.py)).",
-              "* All 32 releases of JAX from 0.4.31 to 0.12.0.1, `check_layout` and `check_is_flash_attention`: 10,000 calls each,"
-              " refusals and their words ([compare_jax_gates.py](../tests/rules/compare_jax_gates.py)).",
-              "* All 22 releases of Transformer Engine from 2.2.0 to 2.20.2, `get_attention_backend`: 10,000 calls each, refusals and the first"
-              " reason ([results/transformer-engine-gate.md](results/transformer-engine-gate.md)).",
+              "* JAX, Keras, Diffusers, FlashInfer and Transformer Engine for PyTorch, the public functions of each release that is listed"
+              " there: 1,000 calls each, refusals and their words ([results/gates.md](results/gates.md)).",
               "* All 20 releases of Transformer Engine from 2.2.0 to 2.18.0, `nvte_get_fused_attn_backend`: 10,000 calls each"
               " ([results/transformer-engine-table.md](results/transformer-engine-table.md)).", ""]
     for path in sorted(FOLDER.glob("*.json")):

@@ -143,6 +143,11 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
       given->fail("a mask of another type than bool, which JAX insists on");
     has_bias = has_bias || !is_mask;
     const auto shape = scores_shape(tensor, *given);
+    if (!is_mask) {
+      call.keys["bias_requires_grad"] = tensor.requires_grad;
+      call.keys["bias_batch"] = shape[0];
+      call.keys["bias_heads"] = shape[1];
+    }
     added = added ? broadcast(*added, shape) : shape;
     const DataType type = is_mask ? q_type : tensor.dtype.value_or(q_type);
     added_type = added_type ? promoted(*added_type, type) : type;
