@@ -49,7 +49,6 @@ std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
 Json answer_limits(const JsonView& params, const std::string& program, const Means& means) {
   campaign::CampaignOptions options;
   options.program = program;
-  take_means(options, means);
   options.cache = means.cache;
   JsonObject object(params);
   const std::string place = params.where();
@@ -73,6 +72,7 @@ Json answer_limits(const JsonView& params, const std::string& program, const Mea
   limits::Question question = limits::read_question(words);
   static const Json representative = "representative";
   question.targets = targets_of(target.value_or(params.with(representative)), options.timeout_seconds, program);
+  const auto slots = take_means(options, means, any_number);
   std::vector<std::string> warnings;
   const auto on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
   question.cudnns = campaign::choose_libraries(versions, question.targets, options, on_problem);

@@ -62,7 +62,7 @@ ProbeRequest read_probe_request(const JsonView& params, const std::string& progr
 
 Json answer_probe(const ProbeRequest& request, const Means& means) {
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  take_means(options.campaign, means);
+  const auto slots = take_means(options.campaign, means, campaign::cells_of({request.group}));
   std::vector<std::string> warnings = request.warnings;
   options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
   const auto campaigns = campaign::inquire({request.group}, options);

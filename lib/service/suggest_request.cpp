@@ -25,7 +25,7 @@ Json answer_suggest(const JsonView& params, const std::string& program, const Me
   object.finish();
   request.group.targets = targets_of(target, request.campaign.timeout_seconds, program);
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  take_means(options.campaign, means);
+  const auto slots = take_means(options.campaign, means, any_number);
   options.suggest = suggest;
   std::vector<std::string> warnings = request.warnings;
   options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };

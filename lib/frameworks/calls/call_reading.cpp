@@ -8,6 +8,7 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "diagnose/text_facts.hpp"
 #include "frameworks/calls/python_call.hpp"
@@ -256,7 +257,7 @@ CallTensor tensor_in(const JsonView& place) {
 
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * shape[i + 1];
+  for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = saturated_product(strides[i + 1], shape[i + 1]);
   return strides;
 }
 

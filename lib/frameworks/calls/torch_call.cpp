@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "attention/fields.hpp"
+#include "base/number.hpp"
 #include "frameworks/calls/call_reading.hpp"
 #include "importers/cudnn_frontend/import_frontend_layout.hpp"
 #include "rules/framework_gates.hpp"
@@ -48,10 +49,24 @@ std::string order_of(const TorchInput& input) {
   return axes;
 }
 
+// A new tensor of that shape, in the order of another one. Layouts have names as long as the head dimension comes last.
+TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& shape) {
+  const std::string order = order_of(of);
+  if (attention::strides_of(order, shape)) return {order, {}};
+  Strides strides{};
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t axis = std::string_view("bhsd").find(order[i]);
+    strides[axis] = step;
+    step = saturated_product(step, std::array{shape.batch, shape.heads, shape.seqlen, shape.head_dim}[axis]);
+  }
+  return {"", strides};
+}
+
 // A new tensor like this one: its very strides where it is dense, else its order.
 TensorLayout dense_like(const TorchInput& input, const TensorLayout& layout) {
   const bool is_named = !layout.strides && attention::without_interleave(layout.axes) == layout.axes;
-  return is_named ? layout : TensorLayout{order_of(input), {}};
+  return is_named ? layout : dense_in_order(input, input.shape);
 }
 
 // As Tensor.expand() sees it: 0 for an axis that is repeated.
@@ -203,7 +218,7 @@ void set_layouts(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, 
   spec.q = layouts[0];
   spec.k = layouts[1];
   spec.v = layouts[2];
-  spec.o = TensorLayout{order_of(q), {}};
+  spec.o = dense_in_order(q, {q.shape.batch, q.shape.heads, q.shape.seqlen, v.shape.head_dim});
   spec.dq = dense_like(q, spec.q);
   spec.dk = dense_like(k, spec.k);
   spec.dv = dense_like(v, spec.v);
