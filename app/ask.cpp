@@ -167,7 +167,7 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
 
 // Where a GPU of this machine is worked with, what is found is worth more than the file that keeps it.
 bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
-  if (walk.plans == probe::Plans::run) return true;
+  if (probe::executes(walk.plans)) return true;
   return walk.plans == probe::Plans::automatic &&
          std::any_of(work.groups.begin(), work.groups.end(), [](const campaign::QuestionGroup& group) {
            return std::any_of(group.targets.begin(), group.targets.end(),
@@ -258,7 +258,8 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
   campaign.walk.plans = probe::Plans::automatic;
   add_enum_option(
       command, "--plans", campaign.walk.plans,
-      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
+      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a "
+      "real GPU; run_first: only the first that compiles, which a program gets; auto (default): "
       "run on a real GPU; on a simulated one first where one config is asked on one target, else none")
       ->group(how_far);
   add_constraint_options(command, campaign.constraints);

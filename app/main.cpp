@@ -115,6 +115,7 @@ int run_command_line(int argc, char** argv) {
   add_schema(app, run);
   add_serve(app, run);
   add_cudnn(app, run);
+  add_dev(app, run);
   if (argc == 1) {
     print_text(app.help());
     return all_met;

@@ -1,5 +1,7 @@
 #include "campaign/inquiry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -23,14 +25,15 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptio
   for (const auto& group : groups)
     for (const auto& target : group.targets) runs = runs || can_run(target);
   const auto plans = options.walk.plans;
-  if (sanitizes && (!runs || (plans != probe::Plans::run && plans != probe::Plans::automatic)))
+  if (sanitizes && (!runs || !(probe::executes(plans) || plans == probe::Plans::automatic)))
     throw Error(
         ErrorKind::usage,
         "--sanitize executes plans, and none is executed here; it needs a --target device:0 and no --plans but run");
-  if (runs || plans != probe::Plans::run) return;
+  if (runs || !probe::executes(plans)) return;
   throw Error(ErrorKind::usage,
-              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
-              "build, or a --target device:0");
+              fmt::format("--plans {}: every target is simulated, and running plans needs a real GPU; allowed: none, "
+                          "build, or a --target device:0",
+                          name_of(plans)));
 }
 
 // Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.

@@ -115,9 +115,10 @@ TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, 
   const bool runs = can_run(target);
   if (walk_.plans == probe::Plans::automatic)
     walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
-  if (walk_.plans == probe::Plans::run) {
+  if (probe::executes(walk_.plans)) {
     runs_ = runs;
-    walk_.plans = runs ? probe::Plans::none : probe::Plans::build;
+    runs_first_ = walk_.plans == probe::Plans::run_first;
+    walk_.plans = runs ? probe::Plans::none : runs_first_ ? probe::Plans::first : probe::Plans::build;
   }
   // What is built or run, or kept to the asker's constraints, may have to come from another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
@@ -384,13 +385,14 @@ void TargetRun::prepare_gpu() try {
 }
 
 void TargetRun::run_plans(Result& result) {
+  const probe::Plans plans = runs_first_ ? probe::Plans::run_first : probe::Plans::run;
   run::RunOptions options = options_.run;
   const auto& spec = result.config.spec;
   options.seqlens_q = spec.mask.seqlens_q;
   options.seqlens_kv = spec.mask.seqlens_kv;
   add_work(options, spec, result.graph.graph);
   options.data_type = name_of(spec.dtype);
-  worker::run_plans(plan_work(result), options);
+  worker::run_plans(plan_work(result), options, plans);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
   // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
@@ -402,7 +404,7 @@ void TargetRun::run_plans(Result& result) {
     if (lost.is_from_outside()) throw;
     return;
   }
-  worker::run_plans(plan_work(result), options);
+  worker::run_plans(plan_work(result), options, plans);
 }
 
 void TargetRun::search_further(Result& result) {

@@ -65,7 +65,7 @@ class TargetRun {
   std::future<std::string> naming_;
   std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known
   bool is_named_ = false;
-  bool runs_ = false;
+  bool runs_ = false, runs_first_ = false;
   const Question* next_ = nullptr;
   std::string announced_key_;   // in the cache, of the walk that the worker goes on with
   WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone

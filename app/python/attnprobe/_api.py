@@ -47,7 +47,7 @@ def probe(
         tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)") or as a dict. Of the fields only ``dtype`` goes
         with it, for tensors without one (bf16 by default).
     mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
-    plans: "none", "first", "build", "run" or "auto". quick: False looks, where nothing works, at every engine and knob and
+    plans: "none", "first", "build", "run", "run_first" or "auto". quick: False looks, where nothing works, at every engine and knob and
         for what may help. timeout: seconds for a config on a target. jobs: worker processes at a time.
 
     Raises UsageError for what attnprobe does not take, EnvironmentProblem where the machine lacks something.
