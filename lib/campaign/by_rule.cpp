@@ -79,8 +79,7 @@ Result answer(const Question& question, const gpu::Target& target, CudnnVersion 
     add_version_rules(result);
     add_frameworks(result, options.frameworks);
   }
-  const bool must_not_vary =
-      options.constraints.deterministic && question.has_spec() && result.requirements.empty();
+  const bool must_not_vary = options.constraints.deterministic && question.has_spec() && result.requirements.empty();
   const std::string varying =
       must_not_vary ? probe::varying_sums(question.config.spec, {version, target.sm}, nullptr) : "";
   if (!result.requirements.empty() || !varying.empty()) {

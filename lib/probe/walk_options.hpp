@@ -51,7 +51,9 @@ struct EnumNames<probe::Plans> {
 namespace attnprobe::probe {
 
 /// Whether plans are executed, which needs a GPU of this machine.
-inline bool executes(Plans plans) { return plans == Plans::run || plans == Plans::run_first; }
+inline bool executes(Plans plans) {
+  return plans == Plans::run || plans == Plans::run_first;
+}
 
 ATTNPROBE_JSON_ENUM(Engines)
 ATTNPROBE_JSON_ENUM(Plans)

@@ -191,7 +191,8 @@ const std::vector<ResultMember>& result_members() {
        }},
       {"by_rule", true,
        [] {
-         return described(type("boolean"), "the version rules say this; cuDNN was not asked, since it is before 9.8 or not here");
+         return described(type("boolean"),
+                          "the version rules say this; cuDNN was not asked, since it is before 9.8 or not here");
        },
        [](const Result& r, Json& j) {
          if (r.by_rule) j["by_rule"] = true;
