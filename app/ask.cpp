@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
@@ -114,7 +115,7 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
   try {
     const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(campaign::library_path(options.cudnn, options.campaign, warn), any).version;
+    return client.open(campaign::library_path(options.cudnn, options.campaign.frameworks), any).version;
   } catch (const std::exception& e) {
     constexpr CudnnVersion newest_checked{9, 19, 0};
     spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest_checked.text(), e.what());
@@ -186,6 +187,11 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = plan(options);
+  const auto plans = options.campaign.walk.plans;
+  const auto missing = bring_cudnn({options.cudnn == "all" ? std::vector<std::string>{} : split(options.cudnn, ','),
+                                    options.campaign.frameworks, options.fetch,
+                                    plans != probe::Plans::automatic && plans != probe::Plans::none});
+  if (missing) spdlog::warn("{}; answered by rule, without asking cuDNN", missing->tried);
   const std::vector<std::string> cudnns = cudnns_of(options, work);
   const size_t total = campaign::cells_of(work.groups) * cudnns.size();
   std::optional<Unfinished> unfinished;
@@ -202,8 +208,9 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
       progress.add(result);
       reports.add(result, before + index);
     };
-    for (auto& campaign : campaign::inquire(work.groups, {cudnn, options.campaign, nullptr, on_result, warn}))
-      campaigns.push_back(std::move(campaign));
+    campaign::InquiryOptions inquiry{cudnn, options.campaign, nullptr, on_result, warn};
+    if (missing) inquiry.by_rule = missing->version;
+    for (auto& campaign : campaign::inquire(work.groups, inquiry)) campaigns.push_back(std::move(campaign));
     before += cells_of(work.groups);
   }
   progress.end();
@@ -217,7 +224,8 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   if (failure) std::rethrow_exception(failure);
   if (!stop_asked) {
     if (unfinished) unfinished->remove();
-    return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
+    const int code = std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
+    return missing ? std::max<int>(code, environment_lacks) : code;
   }
   spdlog::warn("stopped: {} of {} results{}", results.size(), total, unfinished ? "; --resume goes on" : "");
   return interrupted;
@@ -344,6 +352,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
           "--cudnn", options.cudnn,
           "libcudnn.so.9, a folder that holds it, or a version (9.14, latest); comma list, or all that are here")
       ->group(where);
+  add_fetch_option(command, options.fetch);
   add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);
   add_run_options(command, options.campaign.run);

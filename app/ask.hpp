@@ -21,6 +21,7 @@ struct AskOptions {
   std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
   campaign::CampaignOptions campaign;
   bool verbose = false;
+  bool fetch = false;   ///< a cuDNN that is missing, without asking
   bool resume = false;  ///< with what an interrupted run with the same `output` had found
 };
 

@@ -14,6 +14,7 @@
 #include "base/folder_lock.hpp"
 #include "base/text.hpp"
 #include "baseline.hpp"
+#include "bring_cudnn.hpp"
 #include "cache_file.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
@@ -39,7 +40,7 @@ struct MatrixOptions {
   ConfigOptions configs;
   std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
-  bool resume = false, overwrite = false, no_cache = false, suggest = false;
+  bool resume = false, overwrite = false, no_cache = false, suggest = false, fetch = false;
   campaign::CampaignOptions campaign;
   BaselineOptions baseline;
 };
@@ -268,6 +269,7 @@ int matrix(MatrixOptions options) {
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
+  require_cudnn({cudnn_words, options.campaign.frameworks, options.fetch, false});
   matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, warn);
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
@@ -301,6 +303,7 @@ void add_matrix(CLI::App& app, Run& run) {
           "libraries, folders or versions (9.14: the newest 9.14 that is here; latest), comma list, or all; default: the "
           "files', else the one that `attnprobe` takes")
       ->group("Where");
+  add_fetch_option(*command, options->fetch);
   add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);

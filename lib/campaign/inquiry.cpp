@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -37,8 +38,7 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptio
 }
 
 // Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
-std::optional<CudnnVersion> version_without_library(const std::string& cudnn, const std::vector<QuestionGroup>& groups,
-                                                    const CampaignOptions& campaign, const OnProblem& on_problem) {
+std::optional<CudnnVersion> version_without_library(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
   for (const auto& group : groups)
     for (const auto& target : group.targets)
       if (target.kind != gpu::Kind::simulated) return std::nullopt;
@@ -46,7 +46,8 @@ std::optional<CudnnVersion> version_without_library(const std::string& cudnn, co
   for (const auto& group : groups)
     for (const auto& question : group.questions)
       if (!question.has_spec()) return std::nullopt;
-  return is_version_not_here(cudnn, campaign, on_problem) ? named_version(cudnn) : std::nullopt;
+  const bool is_here = !is_version(cudnn) || std::filesystem::exists(cudnn) || cudnn::find_version(cudnn);
+  return is_here ? std::nullopt : named_version(cudnn);
 }
 
 void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe::WalkOptions& walk) {
@@ -91,12 +92,12 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
     for (const auto& question : group.questions) configs.push_back(question.config);
     check_expectations(configs, group.targets);
   }
-  const bool asks_beside = campaign.walk.sweep_where_none || is_version(options.cudnn);
+  const auto by_rule = options.by_rule ? options.by_rule : version_without_library(options.cudnn, groups);
+  const bool asks_beside = campaign.walk.sweep_where_none;
   const auto opened = asks_beside && options.beside == nullptr ? usual_cache(options.on_problem) : nullptr;
   CampaignOptions beside = campaign;  // the question itself is always asked of cuDNN
   beside.cache = opened ? opened.get() : options.beside;
-  const auto by_rule = version_without_library(options.cudnn, groups, beside, options.on_problem);
-  if (!by_rule) campaign.cudnn = library_path(options.cudnn, beside, options.on_problem);
+  if (!by_rule) campaign.cudnn = library_path(options.cudnn, campaign.frameworks);
   compile_where_one_is_asked(groups, campaign.walk);
   std::vector<CampaignResult> campaigns;
   size_t before = 0;

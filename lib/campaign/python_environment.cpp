@@ -25,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view wheel_prefix = "nvidia-cudnn-cu";
+// The small cuDNN, in a folder of its own: attnprobe asks it, and no framework loads it.
+constexpr std::string_view small_wheel_prefix = "nvidia-cudnn-jit-cu";
 // Distributions through which attention comes to cuDNN, and whose rules the files of lib/rules/frameworks have.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known_frameworks{
     {{"torch", "torch"},
@@ -113,6 +115,17 @@ class Inspection {
 
   void look_at_wheels() {
     for (const DistInfo& info : infos_) {
+      if (info.name.starts_with(small_wheel_prefix)) {
+        const fs::path library = info.folder.parent_path() / "nvidia/cudnn_jit/lib/libcudnn.so.9";
+        std::error_code ignored;
+        const bool is_there = fs::exists(library, ignored);
+        part(info.name, is_there,
+             is_there ? info.version + ", the small cuDNN, which attnprobe asks and no framework loads"
+                      : info.version + ": its files are missing",
+             is_there
+                 ? ""
+                 : fmt::format("{} install --force-reinstall --no-deps {}=={}", command_, info.name, info.version));
+      }
       if (!info.name.starts_with(wheel_prefix)) continue;
       found_.cudnn_wheels.push_back({info.name, info.version, info.folder.string()});
       wheels_.push_back(files_of(info));

@@ -235,7 +235,7 @@ std::string source_text(const rules::Source& source) {
 
 // What became of a plan that a program would have taken; "" where it works or nobody asked.
 std::string failure_of(const probe::EngineConfigFindings& config) {
-  if (config.plan && !probe::is_built(config) && !probe::needs_driver(config))
+  if (config.plan && !probe::is_built(config) && !probe::is_left_open(config))
     return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
   if (!config.run || probe::ran(*config.run)) return "";
   switch (config.run->status) {

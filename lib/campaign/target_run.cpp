@@ -263,7 +263,12 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
   if (std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   probe::WalkFindings findings = ask_worker(graph, options);
-  cache_->store(key, findings);
+  // NVRTC may be there tomorrow.
+  const auto& configs = findings.engine_configs;
+  const auto lacks_compiler = [](const auto& config) {
+    return config.plan && outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler;
+  };
+  if (std::none_of(configs.begin(), configs.end(), lacks_compiler)) cache_->store(key, findings);
   return findings;
 }
 

@@ -81,6 +81,8 @@ struct WalkCache::State {
     return std::nullopt;
   }
 
+  std::string library_key(const std::string& cudnn);
+
   /// None where it is not there, or where what is there is damaged.
   template <class Findings>
   std::optional<Findings> findings(const std::string& key);
@@ -153,14 +155,18 @@ void WalkCache::store_plan(const std::string& about, int64_t engine, const probe
   state_->put_answer(plan_key(about, engine, knobs), plan);
 }
 
+// Another build of this program may tell more of a library.
+std::string WalkCache::State::library_key(const std::string& cudnn) {
+  return fmt::format("{}\n{}\n{}", cudnn, identity(cudnn), program);
+}
+
 std::optional<cudnn::LibraryInfo> WalkCache::library(const std::string& cudnn) {
-  const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", cudnn + "\n" + state_->identity(cudnn));
+  const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", state_->library_key(cudnn));
   return text ? read_back<cudnn::LibraryInfo>(*text) : std::nullopt;
 }
 
 void WalkCache::store_library(const std::string& cudnn, const cudnn::LibraryInfo& library) {
-  state_->put("INSERT OR REPLACE INTO libraries VALUES (?, ?)", cudnn + "\n" + state_->identity(cudnn),
-              Json(library).dump());
+  state_->put("INSERT OR REPLACE INTO libraries VALUES (?, ?)", state_->library_key(cudnn), Json(library).dump());
 }
 
 CacheStatistics cache_statistics(const fs::path& file) {

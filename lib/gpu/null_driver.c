@@ -185,6 +185,26 @@ static CUresult no_device(void) {
   }
 REFUSED(DEFINE_REFUSED)
 
+// ---- NVRTC ---------------------------------------------------------------------------------------
+
+// cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so, though it calls them only to
+// compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
+enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
+#define NVRTC(X)                                                                                            \
+  X(nvrtcVersion)                                                                                           \
+  X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) \
+      X(nvrtcGetPTX) X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) X(nvrtcGetProgramLogSize) X(__nvrtcCPEx)
+#define DEFINE_NVRTC(name)             \
+  API int name(void) {                 \
+    return NVRTC_ERROR_INTERNAL_ERROR; \
+  }
+NVRTC(DEFINE_NVRTC)
+
+API const char* nvrtcGetErrorString(int error) {
+  (void)error;
+  return "there is no NVRTC on this machine";
+}
+
 // ---- entry points by name -----------------------------------------------------------------------
 
 API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint64_t flags);

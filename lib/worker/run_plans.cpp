@@ -34,7 +34,8 @@ void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph
   const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   try {
     config.plan = client->build(graph, config.engine, config.knobs, keep);
-    if (work.remember) work.remember(config);
+    // NVRTC may be there tomorrow.
+    if (work.remember && outcome_of(*config.plan) != probe::PlanOutcome::needs_compiler) work.remember(config);
   } catch (const WorkerLost& lost) {
     client.reset();
     if (lost.is_from_outside()) throw;

@@ -70,9 +70,7 @@ TEST_CASE("a framework's release is asked of the cuDNN that it brings, where it 
   const std::string usual = cudnn_path();
   const Variable cache("XDG_CACHE_HOME", folder.path().c_str());
   const auto asked = [](const std::vector<std::string>& frameworks) {
-    campaign::CampaignOptions options;
-    options.frameworks = rules::choose_gates(frameworks, "--framework");
-    return campaign::library_path("", options);
+    return campaign::library_path("", rules::choose_gates(frameworks, "--framework")).string();
   };
   CHECK(asked({"torch==2.15"}) == library.string());  // 9.26.0, of which another patch is here
   CHECK(asked({"torch==2.15", "torch-varlen==2.15"}) == library.string());

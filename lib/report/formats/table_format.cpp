@@ -132,7 +132,8 @@ std::string check_cell(const EngineConfigFindings& config) {
 
 std::string plan_cell(const EngineConfigFindings& config) {
   if (!config.plan) return "-";
-  if (probe::needs_driver(config)) return "needs the GPU's driver";
+  if (outcome_of(*config.plan) == probe::PlanOutcome::needs_driver) return "needs the GPU's driver";
+  if (outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler) return "needs NVRTC";
   if (!probe::is_built(config)) return short_status(config.plan->status);
   return fmt::format("{} in {:.0f} ms", config.plan->loaded ? "built" : "compiled", config.plan->build_ms);
 }

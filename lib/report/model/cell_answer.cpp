@@ -54,7 +54,7 @@ CellEngine engine_of(const JsonView& config) {
       findings.reasons.push_back({reason.text_or("status", ""), reason.text_or("reason", "")});
     const probe::PlanOutcome outcome = outcome_of(findings);
     // One that nobody could build here is as good as one that nobody asked for.
-    if (outcome != probe::PlanOutcome::needs_driver)
+    if (outcome != probe::PlanOutcome::needs_driver && outcome != probe::PlanOutcome::needs_compiler)
       engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
     if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
   }
