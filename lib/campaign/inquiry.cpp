@@ -38,7 +38,8 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptio
 }
 
 // Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
-std::optional<CudnnVersion> version_without_library(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
+std::optional<CudnnVersion> version_without_library(const std::string& cudnn,
+                                                    const std::vector<QuestionGroup>& groups) {
   for (const auto& group : groups)
     for (const auto& target : group.targets)
       if (target.kind != gpu::Kind::simulated) return std::nullopt;

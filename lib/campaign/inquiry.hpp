@@ -31,7 +31,7 @@ struct InquiryOptions {
   OnInquiryResult on_result;  ///< may be empty
   OnProblem on_problem;       ///< likewise
   std::optional<CudnnVersion> by_rule = {};  ///< this version, which cannot be had here, is answered for by rule
-  bool other_versions = true;  ///< where the walk looks further, this machine's other cuDNNs are asked
+  bool other_versions = true;                ///< where the walk looks further, this machine's other cuDNNs are asked
   std::optional<SuggestOptions> suggest =
       {};  ///< how ways out are looked for, where the walk looks further; none: as few results need
 };
