@@ -73,8 +73,8 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
 // What a call may lack can be given beside it: --dtype. Other fields would be dropped.
 std::optional<DataType> dtype_of_call(const std::string& option, const std::vector<attention::Override>& fields) {
   std::optional<DataType> dtype;
-  for (const auto& [field, value] : fields) {
-    const std::string name = attention::option_of(field);
+  for (const auto& [field, value, given_as] : fields) {
+    const std::string name = given_as.empty() ? attention::option_of(field) : given_as;
     if (field != "dtype")
       throw Error(
           ErrorKind::usage,

@@ -165,7 +165,8 @@ std::vector<int> release_numbers(const std::string& version) {
 
 std::string versions_here() {
   std::set<std::vector<int>> versions;
-  for (const auto& candidate : search().list())
+  const Candidates here = search();
+  for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, "")) versions.insert(release_numbers(name));
   std::vector<std::string> texts;
   for (const auto& version : versions) texts.push_back(fmt::format("{}", fmt::join(version, ".")));
@@ -224,8 +225,9 @@ std::string pip_requirement() {
 std::optional<fs::path> find_version(const std::string& word) {
   std::optional<fs::path> best;
   std::vector<int> newest;
+  const Candidates here = search();
   // Of two of one version the first is taken; the build does not count.
-  for (const auto& candidate : search().list())
+  for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, word)) {
       if (word != latest && !is_of_version(name, word)) continue;
       if (release_numbers(name) <= newest) continue;

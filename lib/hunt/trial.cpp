@@ -85,6 +85,7 @@ Seen seen_of(PlanOutcome outcome) {
   switch (outcome) {
     case PlanOutcome::built:
     case PlanOutcome::needs_driver:
+    case PlanOutcome::needs_compiler:
       return Seen::not_run;
     case PlanOutcome::crashed:
       return Seen::crashed;

@@ -48,7 +48,9 @@ Json answer_bugs(const JsonView& params, const std::string& program) {
     constexpr double driver_seconds = 60;
     if (target) words.targets = targets_of(target, driver_seconds, program);
   }
-  return report::bugs_json(campaign::bugs_concerning(words));
+  std::vector<report::ConcerningBug> concerning;
+  for (const auto* bug : campaign::bugs_concerning(words)) concerning.push_back({bug});
+  return report::bugs_json(concerning);
 }
 
 }  // namespace attnprobe::service

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "catch.hpp"
+#include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/calls/python_expression.hpp"
 #include "frameworks/calls/text_calls.hpp"
 #include "support.hpp"
@@ -43,6 +44,10 @@ SourceCall call_in(const std::string& text) {
 
 PythonValue value_of(const std::string& expression, PythonScope scope = {}) {
   return evaluate(expression, scope);
+}
+
+std::vector<FrameworkCall> calls_of(const std::string& text) {
+  return calls_in_source({}, text, "source.py");
 }
 
 }  // namespace
@@ -165,7 +170,7 @@ TEST_CASE("An expression that is nested deeply is refused, whatever nests it", "
   CHECK_THROWS_WITH(value_of(std::string(5000, '-') + "1"), ContainsSubstring("nested too deeply"));
   CHECK(value_of(std::string(40, '-') + "1") == 1);
   CHECK(value_of(std::string(30, '(') + "1" + std::string(30, ')')) == 1);
-  CHECK(calls_in_source("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
+  CHECK(calls_of("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
 }
 
 TEST_CASE("A short source cannot make large values", "[calls]") {
@@ -187,7 +192,7 @@ TEST_CASE("A short source cannot make large values", "[calls]") {
            "x = torch.randn(2, 2)\n" + repeated("x = x.repeat(9, 9, 9223372036854775807, 2)\n", 90)}) {
     INFO(grows.substr(0, 60));
     const double begin = cpu_seconds();
-    CHECK(calls_in_source(known_call + grows).size() == 1);
+    CHECK(calls_of(known_call + grows).size() == 1);
     CHECK(cpu_seconds() - begin < 3);  // of much, on a slow machine under a sanitizer
   }
   CHECK_FALSE(is_known(value_of("torch.randn(2, 0, 4).split(2, 1)")));
@@ -209,81 +214,7 @@ TEST_CASE("What a source takes grows with its length alone", "[calls]") {
            known_call + std::string(4'000'000, '('), known_call + repeated("x = (\n", 150'000)}) {
     INFO(text.substr(0, 60) << " and " << text.size() - 60 << " more");
     const double begin = cpu_seconds();
-    calls_in_source(text);
-    CHECK(cpu_seconds() - begin < 3);
-  }
-}
-
-TEST_CASE("A call on tensors of three dimensions with strides of any order is answered", "[calls]") {
-  const auto explained = [](const std::string& made) {
-    return run_attnprobe("--torch 'scaled_dot_product_attention(" + made + "," + made + "," + made +
-                         ",dtype=float16)' --target h100 --quick --format json");
-  };
-  for (const std::string made : {"torch.randn(6,8,4).transpose(1,2)", "torch.randn(2,6,8,4).transpose(2,3)"}) {
-    const Run run = explained(made);
-    INFO(run.out << run.err);
-    REQUIRE(run.exit_code == 0);
-    const Json result = run.json()["results"][0];
-    CHECK(result["usable"] == "but");  // cuDNN has no objection
-    CHECK(result["frameworks"][0]["takes"] == "refused");
-    CHECK(result["frameworks"][0]["refusals"][0]["id"] == "last_stride");
-  }
-}
-
-TEST_CASE("An expression that is nested deeply is refused, whatever nests it", "[calls]") {
-  for (const std::string nest :
-       {"-", "~", "+", "not ", "2**", "1 if 1 else ", "f(", "a[", "[", "(", "{1:", "f(a=", "*"}) {
-    INFO(nest);
-    CHECK_THROWS_AS(value_of(repeated(nest, 7900 / nest.size()) + "1"), Error);
-  }
-  CHECK_THROWS_WITH(value_of(std::string(5000, '-') + "1"), ContainsSubstring("nested too deeply"));
-  CHECK(value_of(std::string(40, '-') + "1") == 1);
-  CHECK(value_of(std::string(30, '(') + "1" + std::string(30, ')')) == 1);
-  CHECK(calls_in_source("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
-}
-
-TEST_CASE("A short source cannot make large values", "[calls]") {
-  PythonScope scope;
-  scope.names["x"] = Json::array({Json::array({1, 2, 3})});
-  CHECK(value_of("x * 3", scope).size() == 3);
-  CHECK_FALSE(is_known(value_of("x * 5000", scope)));
-  CHECK_FALSE(is_known(value_of("x * 9223372036854775807", scope)));
-  CHECK_FALSE(is_known(value_of("[[1] * 64 for _ in [1] * 100]")));
-  const std::string ends_in_a_call = known_call;
-  for (const std::string& grows : std::vector<std::string>{
-           "x = [1] * 64\n" + repeated("x = x * 64\n", 8), "x = [1]\n" + repeated("x = x + x\n", 1000),
-           "x = [1]\n" + repeated("x = [x, x]\n", 200), "x = [1]\n" + repeated("x = [x]\n", 3000),
-           "x = {'a': 1}\n" + repeated("x = {'a': x, 'b': x}\n", 200),
-           "x = [1] * 64\n" + repeated("x = [x for _ in x]\n", 8),
-           "x = a\n" + repeated("x = x." + std::string(900, 'b') + "\n", 900),
-           "x = torch.randn(2, 2)\n" + repeated("x = x[None]\n", 5000),
-           "x = [1] * 4000\n" + repeated("y = [*x, *x, *x, *x, *x, *x, *x, *x]\n", 900),
-           "x = torch.randn(2, 2)\n" + repeated("x = x.repeat(9, 9, 9223372036854775807, 2)\n", 90)}) {
-    INFO(grows.substr(0, 60));
-    const double begin = cpu_seconds();
-    CHECK(calls_in_source(known_call + grows).size() == 1);
-    CHECK(cpu_seconds() - begin < 3);  // of much, on a slow machine under a sanitizer
-  }
-  CHECK_FALSE(is_known(value_of("torch.randn(2, 0, 4).split(2, 1)")));
-  CHECK_FALSE(is_known(value_of("-(-9223372036854775807 - 1)")));
-  CHECK_FALSE(is_known(value_of("int(1e300)")));
-}
-
-TEST_CASE("What a source takes grows with its length alone", "[calls]") {
-  for (const std::string& text : std::vector<std::string>{
-           repeated("scaled_dot_product_attention(q,k,v)\n", 3000),
-           repeated("scaled_dot_product_attention(q,k,v)\n", 1000) + "#" + std::string(1'000'000, 'x'),
-           known_call + repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
-           known_call + repeated("for i in range(9):\n", 1000) +
-               repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
-           known_call + "x = (" + repeated("a.", 100'000), known_call + "x = (\n" + repeated("a.", 100'000),
-           known_call + repeated("x = " + repeated("a.", 3900) + "b\n", 100),
-           known_call + repeated("f(" + repeated("a=1,", 1900) + ")\n", 20),
-           known_call + repeated("x = 1, 2\n", 20'000), known_call + std::string(4'000'000, '\0'),
-           known_call + std::string(4'000'000, '('), known_call + repeated("x = (\n", 150'000)}) {
-    INFO(text.substr(0, 60) << " and " << text.size() - 60 << " more");
-    const double begin = cpu_seconds();
-    calls_in_source(text);
+    calls_of(text);
     CHECK(cpu_seconds() - begin < 3);
   }
 }

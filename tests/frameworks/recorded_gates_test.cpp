@@ -16,7 +16,8 @@ struct RecordedQuestion {
 
 RecordedQuestion question_of(const Json& recorded) {
   if (recorded.contains("jax")) {
-    const auto call = frameworks::parse_jax_calls(recorded.at("jax").dump(), "gate-calls.json").at(0);
+    const auto call =
+        frameworks::parse_calls({frameworks::Caller::jax}, recorded.at("jax").dump(), "gate-calls.json").at(0);
     return {call.graphs, call.keys};
   }
   return {{attention::parse_configs(recorded.at("config").dump(), "gate-calls.json").at(0).spec}, Json::object()};

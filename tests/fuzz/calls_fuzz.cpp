@@ -7,11 +7,12 @@ using namespace attnprobe;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
-  fuzz::bounded([&] { frameworks::parse_torch_calls(text, "fuzz"); });
-  fuzz::bounded([&] { frameworks::parse_jax_calls(text, "fuzz"); });
+  fuzz::bounded([&] { frameworks::parse_calls({frameworks::Caller::torch}, text, "fuzz"); });
+  fuzz::bounded([&] { frameworks::parse_calls({frameworks::Caller::jax}, text, "fuzz"); });
   fuzz::bounded([&] {
     const Json call = frameworks::read_python_call(text, "fuzz", {"query", "key", "value", "attn_mask"});
-    frameworks::parse_torch_calls(call.dump(-1, ' ', false, Json::error_handler_t::replace), "fuzz");
+    frameworks::parse_calls({frameworks::Caller::torch}, call.dump(-1, ' ', false, Json::error_handler_t::replace),
+                            "fuzz");
   });
   return 0;
 }

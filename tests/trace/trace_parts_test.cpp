@@ -25,12 +25,6 @@ std::map<std::string, std::string> as_map(const LogVariables& variables) {
   return {variables.set.begin(), variables.set.end()};
 }
 
-replay::LogHistory history_of(const std::string& fixture) {
-  replay::LogReader reader;
-  reader.feed(unpacked_fixture("logs/frameworks/" + fixture));
-  return reader.finish();
-}
-
 }  // namespace
 
 TEST_CASE("the program gets the variables of cuDNN and cudnn-frontend, and Transformer Engine's only with --stderr",
