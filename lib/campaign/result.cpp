@@ -277,11 +277,14 @@ void add_engine_obstacles(Result& result) {
 
 namespace {
 
-// What the plan of the first choice has shown not to be so here.
+// What the plan of the first choice has shown not to be so here, and what concerns plans that nobody asked for.
 void drop_disproved(Result& result) {
   const auto& configs = result.findings.engine_configs;
   const auto first = std::find_if(configs.begin(), configs.end(),
                                   [](const auto& config) { return config.check.supported && !config.modes.empty(); });
+  const bool tunes = std::any_of(configs.begin(), configs.end(),
+                                 [&](const auto& config) { return config.plan && &config != &*first; });
+  if (!tunes) std::erase_if(result.warnings, [](const rules::KnownBug& bug) { return bug.of_other_configs; });
   if (first == configs.end() || !probe::is_built(*first)) return;
   std::erase_if(result.warnings, [](const rules::KnownBug& bug) { return bug.of_compiling; });
 }

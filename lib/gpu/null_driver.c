@@ -187,19 +187,25 @@ REFUSED(DEFINE_REFUSED)
 
 // ---- NVRTC ---------------------------------------------------------------------------------------
 
-// cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so, though it calls them only to
-// compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
+// cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so and asked for its version, though
+// it calls the others only to compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
-#define NVRTC(X)                                                                                     \
-  X(nvrtcVersion)                                                                                    \
-  X(nvrtcCreateProgram)                                                                              \
-  X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetPTX) \
-      X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) X(nvrtcGetProgramLogSize) X(__nvrtcCPEx)
+#define NVRTC(X)                                                                                                       \
+  X(nvrtcCreateProgram)                                                                                                \
+  X(nvrtcDestroyProgram)                                                                                               \
+  X(nvrtcCompileProgram) X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetPTX) X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) \
+      X(nvrtcGetProgramLogSize) X(__nvrtcCPEx)
 #define DEFINE_NVRTC(name)             \
   API int name(void) {                 \
     return NVRTC_ERROR_INTERNAL_ERROR; \
   }
 NVRTC(DEFINE_NVRTC)
+
+API int nvrtcVersion(int* major, int* minor) {
+  *major = 13;
+  *minor = 0;
+  return 0;
+}
 
 API const char* nvrtcGetErrorString(int error) {
   (void)error;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "attention/frontends.hpp"
+#include "base/number.hpp"
 #include "base/version.hpp"
 #include "rules/geometry.hpp"
 
@@ -76,6 +77,10 @@ void add_shape(std::vector<Entry>& all) {
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
   size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
   all.push_back(boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
+  all.push_back(number("query_tiles", "tiles of 128 queries, over batch and heads of Q", [](const Context& c) {
+    constexpr int64_t tile = 128;
+    return saturated_product(saturated_product(c.spec.batch, c.spec.heads_q), (c.spec.seqlen_q + tile - 1) / tile);
+  }));
   all.push_back(boolean("longer_keys", "seqlen_kv is above seqlen_q",
                         [](const Context& c) { return c.spec.seqlen_kv > c.spec.seqlen_q; }));
   size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);

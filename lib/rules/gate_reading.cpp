@@ -183,6 +183,18 @@ void take_orders(JsonObject& whole, FrameworkGate& gate) {
   }
 }
 
+void take_rules(JsonObject& whole, FrameworkGate& gate, const std::string& file) {
+  std::set<std::string> preference_ids, ids;
+  for (JsonObject& entry : entries_in(whole.take("prefers_cudnn"), file, preference_ids)) {
+    gate.preferences.push_back(preference_in(entry, gate));
+    entry.finish();
+  }
+  for (JsonObject& entry : entries_in(whole.take("rules"), file, ids)) {
+    gate.rules.push_back(gate_rule_in(entry, gate));
+    entry.finish();
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> placeholders_of(std::string_view text) {
@@ -211,15 +223,7 @@ FrameworkGate parse_framework_gate(std::string_view text, const std::string& fil
   if (const auto all = whole.find("all_reasons")) gate.all_reasons = all->boolean();
   if (const auto unread = whole.find("unread")) gate.unread = words_in(*unread);
   take_releases(whole, gate);
-  std::set<std::string> preference_ids, ids;
-  for (JsonObject& entry : entries_in(whole.take("prefers_cudnn"), file, preference_ids)) {
-    gate.preferences.push_back(preference_in(entry, gate));
-    entry.finish();
-  }
-  for (JsonObject& entry : entries_in(whole.take("rules"), file, ids)) {
-    gate.rules.push_back(gate_rule_in(entry, gate));
-    entry.finish();
-  }
+  if (gate.unread.empty()) take_rules(whole, gate, file);
   take_orders(whole, gate);
   whole.finish();
   return gate;

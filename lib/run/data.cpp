@@ -105,11 +105,17 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
+  // Paged K has no length of its own: the scores that a mask or bias is made for say it, else every block may be full.
+  int64_t keys_of(const graph::SdpaForward& f) const {
+    if (!f.page_table_k) return at(f.k).dims[2];
+    return f.score_input ? at(*f.score_input).dims[3] : at(*f.page_table_k).dims[2] * at(f.k).dims[2];
+  }
+
   // Batch and lengths of Q and K: of the first matrix product, or of the unified operation.
   void find_shape() {
     for (const auto& operation : graph_.operations) {
       if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
-        set_shape(at(f->q).dims, f->page_table_k ? at(*f->page_table_k).dims[2] * at(f->k).dims[2] : at(f->k).dims[2]);
+        set_shape(at(f->q).dims, keys_of(*f));
         return;
       }
       if (const auto* b = std::get_if<graph::SdpaBackward>(&operation)) {

@@ -45,7 +45,7 @@ TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
   CHECK(yes.verdict == Verdict::supported);
   CHECK(yes.usable == Usable::yes);
   CHECK(yes.findings.engine_configs.empty());
-  CHECK_THAT(yes.reproduce, EndsWith("--target h100 --cudnn 9.1.0"));
+  CHECK_THAT(yes.reproduce, EndsWith("--target h100 --cudnn 9.1.1"));
 
   const Result no = answer(plain, "b200", "9.1");
   CHECK(no.usable == Usable::no);

@@ -29,7 +29,9 @@ class SmallCudnn {
  public:
   SmallCudnn() {
     fs::create_directories(libraries());
-    for (const char* part : {"libcudnn.so.9", "libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9"})
+    // A copy, whose folder is its own; what lies beside it may be links.
+    fs::copy_file(fs::canonical(own_folder() / "libcudnn.so.9"), libraries() / "libcudnn.so.9");
+    for (const char* part : {"libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9"})
       fs::create_symlink(own_folder() / part, libraries() / part);
   }
   fs::path folder() const { return folder_.path(); }

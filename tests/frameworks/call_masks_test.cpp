@@ -53,8 +53,9 @@ TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, an
   CHECK_FALSE(bias_type(old).has_value());  // what cuDNN is told: Q's type
   const auto wrong = gate_of("torch==2.13", old);
   CHECK(wrong.takes == Takes::wrong);
-  CHECK(wrong.text ==
-        "PyTorch 2.13.0 silently computes wrong results for a mask of type f32, which cuDNN reads as if it were f16");
+  CHECK(
+      wrong.text ==
+      "PyTorch 2.13.0 silently computes wrong results for a mask of type f32, which cuDNN reads as if it were f16, since 2.5.0");
   CHECK(wrong.refusals.at(0).change == "cast the mask to Q's type before the call: attn_mask.to(query.dtype)");
   CHECK(wrong.taken_from == "2.14.0");
   CHECK(wrong.instead.empty());
@@ -144,7 +145,7 @@ TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", 
   CHECK_FALSE(bias_type(jax_call(R"("bias": [1, 4, 32, 32])", "")).has_value());
 }
 
-TEST_CASE("--framework says whose graphs a call builds", "[frameworks]") {
+TEST_CASE("the option --framework says whose graphs a call builds", "[frameworks]") {
   CHECK(release_named({"torch==2.13,jax"}, Caller::torch, "--framework") == "2.13.0");
   CHECK(release_named({"jax==0.11.2"}, Caller::torch, "--framework").empty());
   CHECK(release_named({}, Caller::torch, "--framework").empty());
@@ -153,7 +154,7 @@ TEST_CASE("--framework says whose graphs a call builds", "[frameworks]") {
       "attn_mask=torch.randn(2,4,32,32,dtype=torch.float32), dtype=torch.float16)' --target h100 --quick --framework torch==2.13";
   const Run run = run_attnprobe(call);
   CHECK_THAT(run.out, ContainsSubstring("PyTorch 2.13.0 silently computes wrong results for a mask of type f32"));
-  CHECK_THAT(run.out, ContainsSubstring("h100  sm_90  but"));
+  CHECK_THAT(run.out, ContainsSubstring("(sm_90, simulated): but, "));
 }
 
 TEST_CASE("PyTorch 2.5.0 and 2.5.1 differ in who gets a call with a mask below Hopper", "[frameworks]") {
@@ -162,10 +163,10 @@ TEST_CASE("PyTorch 2.5.0 and 2.5.1 differ in who gets a call with a mask below H
       "dtype=torch.float16)' --target rtx4090 --cudnn 9.1 --quick --framework torch==";
   const Run older = run_attnprobe(call + "2.5.0");
   CHECK_THAT(older.out, ContainsSubstring("PyTorch 2.5.0 asks cuDNN, second in its order"));
-  CHECK_THAT(older.out, ContainsSubstring("rtx4090  sm_89  yes"));
+  CHECK_THAT(older.out, ContainsSubstring("RTX 4090 (sm_89, simulated): yes, by rule"));
   CHECK_THAT(older.out, !ContainsSubstring("only where it is named"));
   const Run either = run_attnprobe(call + "2.5");
-  CHECK_THAT(either.out, ContainsSubstring("rtx4090  sm_89  but"));
+  CHECK_THAT(either.out, ContainsSubstring("RTX 4090 (sm_89, simulated): but, by rule"));
   CHECK_THAT(either.out, ContainsSubstring("PyTorch 2.5.1 takes cuDNN only where it is named"));
   CHECK_THAT(either.out, ContainsSubstring("; PyTorch 2.5.0 asks cuDNN, second in its order"));
 }

@@ -4,7 +4,6 @@
 #include <ctime>
 
 #include "catch.hpp"
-#include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/calls/python_expression.hpp"
 #include "frameworks/calls/text_calls.hpp"
 #include "support.hpp"
@@ -44,10 +43,6 @@ SourceCall call_in(const std::string& text) {
 
 PythonValue value_of(const std::string& expression, PythonScope scope = {}) {
   return evaluate(expression, scope);
-}
-
-std::vector<FrameworkCall> calls_of(const std::string& text) {
-  return calls_in_source({}, text, "source.py");
 }
 
 }  // namespace
@@ -170,7 +165,7 @@ TEST_CASE("An expression that is nested deeply is refused, whatever nests it", "
   CHECK_THROWS_WITH(value_of(std::string(5000, '-') + "1"), ContainsSubstring("nested too deeply"));
   CHECK(value_of(std::string(40, '-') + "1") == 1);
   CHECK(value_of(std::string(30, '(') + "1" + std::string(30, ')')) == 1);
-  CHECK(calls_of("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
+  CHECK(source_calls("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
 }
 
 TEST_CASE("A short source cannot make large values", "[calls]") {
@@ -192,7 +187,7 @@ TEST_CASE("A short source cannot make large values", "[calls]") {
            "x = torch.randn(2, 2)\n" + repeated("x = x.repeat(9, 9, 9223372036854775807, 2)\n", 90)}) {
     INFO(grows.substr(0, 60));
     const double begin = cpu_seconds();
-    CHECK(calls_of(known_call + grows).size() == 1);
+    CHECK(source_calls(known_call + grows).size() == 1);
     CHECK(cpu_seconds() - begin < 3);  // of much, on a slow machine under a sanitizer
   }
   CHECK_FALSE(is_known(value_of("torch.randn(2, 0, 4).split(2, 1)")));
@@ -214,7 +209,7 @@ TEST_CASE("What a source takes grows with its length alone", "[calls]") {
            known_call + std::string(4'000'000, '('), known_call + repeated("x = (\n", 150'000)}) {
     INFO(text.substr(0, 60) << " and " << text.size() - 60 << " more");
     const double begin = cpu_seconds();
-    calls_of(text);
+    source_calls(text);
     CHECK(cpu_seconds() - begin < 3);
   }
 }

@@ -57,7 +57,8 @@ TEST_CASE("The data of the version rules is sound, and every entry has a source"
   CHECK(known_bug_rules().size() > 20);
   CHECK(frontend_rules().refusals.size() > 90);
   const auto sound = [](const Source& source) {
-    const bool page = source.url.starts_with("https://"), command = source.url.starts_with("attnprobe ");
+    const bool page = source.url.starts_with("https://") || source.url.starts_with("pkg:"),
+               command = source.url.starts_with("attnprobe ");
     CHECK_FALSE(source.text.empty());
     CHECK((page || command));
   };

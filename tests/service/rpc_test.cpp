@@ -74,7 +74,7 @@ TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
     return asked(rpc, request(1, "probe", params)).at("result");
   };
   const Json assumed = config_of({{"torch", call}});
-  CHECK(assumed.at("results")[0].at("config").at("head_dim") == 96);
+  CHECK(assumed.at("results")[0].at("config").at("head_dim_qk") == 96);
   CHECK(assumed.at("results")[0].at("config").at("dtype") == "bf16");
   CHECK_THAT(assumed.at("warnings")[0].get<std::string>(), ContainsSubstring("bf16 is assumed"));
   CHECK(config_of({{"torch", call}, {"dtype", "f16"}}).at("results")[0].at("config").at("dtype") == "f16");
@@ -241,7 +241,8 @@ TEST_CASE("limits of a config that lacks what is varied, as the command line has
   REQUIRE(limits.at("rows").size() == 4);
   const Json& backward = limits["rows"][1];
   CHECK(backward.at("varied") == Json{{"mask", "none"}, {"pass", "bprop"}});
-  CHECK(backward.at("runs")[0] == Json{{"answer", "yes"}, {"first", 8}, {"last", 128}, {"step", 8}});
+  CHECK(backward.at("runs")[0] ==
+        Json{{"answer", "yes"}, {"first", 8}, {"last", 128}, {"step", 8}, {"count", 16}, {"asked", 16}});
   CHECK(limits.at("lines").size() == 2);  // the masks make no difference
   CHECK(limits["lines"][0].at("varied") == Json{{"mask", {"none", "causal"}}, {"pass", {"fprop"}}});
   CHECK(limits.at("assumed").empty());

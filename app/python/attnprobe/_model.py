@@ -209,6 +209,7 @@ class KnownBug(Document):
     advice: str = ""
     fixed_in: str = ""
     of_compiling: bool = False
+    of_other_configs: bool = False
     source: Source = Source()
 
 

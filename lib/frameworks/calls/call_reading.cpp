@@ -77,7 +77,7 @@ class CallReader {
     FrameworkCall call = form_.read(place.with(given), reading_.release);
     if (!untyped.empty() && !reading_.dtype)
       call.notes.push_back(
-          fmt::format("{} without a dtype: {} is assumed; --dtype, or dtype=… in the call, names another",
+          fmt::format("{} without a dtype: {} is assumed; dtype, in the call or beside it, names another",
                       fmt::join(untyped, ", "), given["dtype"].get<std::string>()));
     own_type_ = call.graphs.front().dtype;
     is_dtype_used_ = is_dtype_used_ || !untyped.empty() || own_type_ == reading_.dtype;
