@@ -129,13 +129,15 @@ std::set<int> capabilities_of(const campaign::BugWords& words) {
   return found;
 }
 
-// Frameworks that get the bug's experiment to cuDNN. A bug without an experiment is not judged.
+// Frameworks that get the bug's experiment to cuDNN, where it shows the bug.
 std::vector<campaign::Reach> reach_of(const KnownBugRule& bug, const campaign::BugWords& words,
                                       const std::vector<rules::ChosenGate>& gates) {
   const auto spec = experiment_of(bug).question.config.spec;
   for (const auto version : versions_of(words))
     for (const int sm : capabilities_of(words)) {
-      if (!rules::may_apply(bug.when, version, sm)) continue;
+      const auto shown = rules::known_bugs(spec, version, sm);
+      const auto is_it = [&](const rules::KnownBug& one) { return one.id == bug.entry.id; };
+      if (std::none_of(shown.begin(), shown.end(), is_it)) continue;
       if (auto reached = campaign::reach_of(spec, gates, version, sm); !reached.empty()) return reached;
     }
   return {};
@@ -148,7 +150,7 @@ int list_bugs(const BugsOptions& options) {
   for (const auto* bug : campaign::bugs_concerning(words)) {
     report::ConcerningBug one{bug};
     if (!gates.empty() && !bug->experiment.empty()) one.reached_by = reach_of(*bug, words, gates);
-    if (gates.empty() || bug->experiment.empty() || !one.reached_by.empty()) concerning.push_back(std::move(one));
+    if (gates.empty() || !one.reached_by.empty()) concerning.push_back(std::move(one));
   }
   report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
   write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));

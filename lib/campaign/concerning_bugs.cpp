@@ -69,9 +69,21 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
+// Types of their own for O, the gradients or the statistics, a given dropout mask, patterns from before SDPA: no framework's call has them.
+bool is_of_no_framework(const attention::AttentionSpec& spec) {
+  const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
+  const bool has_own_types =
+      !is_fp8(spec.dtype) && (attention::output_type(spec) != spec.dtype ||
+                              (is_bprop(spec) && (attention::d_output_type(spec) != spec.dtype ||
+                                                  attention::gradient_type(spec) != spec.dtype)));
+  return is_old || has_own_types || (spec.stats_dtype && *spec.stats_dtype != DataType::f32) ||
+         (spec.dropout && spec.dropout->form == attention::DropoutForm::mask);
+}
+
 std::vector<Reach> reach_of(const attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks,
                             CudnnVersion cudnn, int sm) {
   std::vector<Reach> reached;
+  if (is_of_no_framework(spec)) return reached;
   for (const auto& chosen : frameworks) {
     const Json call = rules::describe_gate_call(*chosen.gate, spec, cudnn, sm, Json::object());
     const auto answer = rules::answer_of_gate(chosen, call, cudnn);

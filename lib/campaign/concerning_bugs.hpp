@@ -44,7 +44,8 @@ struct Reach {
   bool by_name = false;   ///< only where the program names cuDNN
 };
 
-/// The frameworks that bring `spec` to that cuDNN on a GPU of that compute capability, by their gates.
+/// The frameworks that bring `spec` to that cuDNN on a GPU of that compute capability, by their gates; none where its types, pattern or
+/// dropout mask are those of no framework.
 std::vector<Reach> reach_of(const attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks,
                             CudnnVersion cudnn, int sm);
 
