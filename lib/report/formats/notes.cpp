@@ -145,7 +145,8 @@ std::string warning_text(const Results& results, const TextStyle& style) {
     }
     if (!style.details) continue;
     for (const auto& obstacle : result->but)
-      if (obstacle.kind != campaign::ObstacleKind::known_bug) add(sources, obstacle.source, result->target.id);
+      if (obstacle.kind != campaign::ObstacleKind::known_bug && !obstacle.source.empty())
+        add(sources, obstacle.source, result->target.id);
   }
   std::string out;
   write(out, sources, "source", "1;36", results.size(), style);
