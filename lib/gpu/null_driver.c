@@ -190,10 +190,11 @@ REFUSED(DEFINE_REFUSED)
 // cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so and asked for its version, though
 // it calls the others only to compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
-#define NVRTC(X)                                                                                                       \
-  X(nvrtcCreateProgram)                                                                                                \
-  X(nvrtcDestroyProgram)                                                                                               \
-  X(nvrtcCompileProgram) X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetPTX) X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) \
+#define NVRTC(X)                                                                                \
+  X(nvrtcCreateProgram)                                                                         \
+  X(nvrtcDestroyProgram)                                                                        \
+  X(nvrtcCompileProgram)                                                                        \
+  X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetPTX) X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) \
       X(nvrtcGetProgramLogSize) X(__nvrtcCPEx)
 #define DEFINE_NVRTC(name)             \
   API int name(void) {                 \

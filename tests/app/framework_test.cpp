@@ -41,8 +41,8 @@ TEST_CASE("one target, or -v, has the framework's own words and the place of the
 }
 
 TEST_CASE("with a dropout of 0.125 forward and backward work, on Ada where cuDNN is named", "[framework]") {
-  const Run run =
-      run_attnprobe("--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop --cudnn 9.19 " + call);
+  const Run run = run_attnprobe(
+      "--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop --cudnn 9.19 " + call);
   INFO(run.out << run.err);
   CHECK(run.exit_code == 0);
   CHECK(first_line(run) ==
