@@ -190,17 +190,20 @@ REFUSED(DEFINE_REFUSED)
 // cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so and asked for its version, though
 // it calls the others only to compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
-#define NVRTC(X)                                                                                \
-  X(nvrtcCreateProgram)                                                                         \
-  X(nvrtcDestroyProgram)                                                                        \
-  X(nvrtcCompileProgram)                                                                        \
-  X(nvrtcGetCUBIN) X(nvrtcGetCUBINSize) X(nvrtcGetPTX) X(nvrtcGetPTXSize) X(nvrtcGetProgramLog) \
-      X(nvrtcGetProgramLogSize) X(__nvrtcCPEx)
 #define DEFINE_NVRTC(name)             \
   API int name(void) {                 \
     return NVRTC_ERROR_INTERNAL_ERROR; \
   }
-NVRTC(DEFINE_NVRTC)
+DEFINE_NVRTC(nvrtcCreateProgram)
+DEFINE_NVRTC(nvrtcDestroyProgram)
+DEFINE_NVRTC(nvrtcCompileProgram)
+DEFINE_NVRTC(nvrtcGetCUBIN)
+DEFINE_NVRTC(nvrtcGetCUBINSize)
+DEFINE_NVRTC(nvrtcGetPTX)
+DEFINE_NVRTC(nvrtcGetPTXSize)
+DEFINE_NVRTC(nvrtcGetProgramLog)
+DEFINE_NVRTC(nvrtcGetProgramLogSize)
+DEFINE_NVRTC(__nvrtcCPEx)
 
 API int nvrtcVersion(int* major, int* minor) {
   *major = 13;
