@@ -316,7 +316,7 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
       "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true, gaps "
       "(unused tokens behind each ragged sequence)")
       ->group(running);
-  command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
+  command.add_option("--seed", run_options.seed, "of the random inputs")->group(running)->check(check_seed);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);
   add_enum_option(command, "--timing", run_options.timing,
                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
