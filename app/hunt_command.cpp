@@ -1,8 +1,10 @@
 // attnprobe dev hunt: random configs run with many cuDNNs; what fails unwarned is reduced and fenced.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "ask.hpp"
 #include "base/error.hpp"
@@ -51,6 +53,23 @@ std::vector<hunt::Trial> trials_in(const fs::path& file) {
   return trials;
 }
 
+// One that does not load does not keep the others from being hunted.
+std::vector<cudnn::LibraryInfo> libraries_of(const HuntCommand& command, const std::vector<gpu::Target>& targets) {
+  std::vector<cudnn::LibraryInfo> libraries;
+  std::optional<Error> failure;
+  for (const auto& word : command.cudnn.empty() ? std::vector<std::string>{""} : split(command.cudnn, ',')) try {
+      for (auto& library : campaign::choose_libraries({word}, targets, command.hunt.campaign, warn))
+        libraries.push_back(std::move(library));
+    } catch (const Error& e) {
+      warn(e.what());
+      failure = e;
+    }
+  if (libraries.empty()) throw *failure;
+  std::stable_sort(libraries.begin(), libraries.end(),
+                   [](const auto& a, const auto& b) { return a.version < b.version; });
+  return libraries;
+}
+
 int run_hunt(HuntCommand command) {
   const fs::path folder = command.out;
   const fs::path trials = folder / "trials.jsonl";
@@ -63,8 +82,7 @@ int run_hunt(HuntCommand command) {
   if (targets.size() != 1 || targets.front().kind != gpu::Kind::device)
     throw Error(ErrorKind::usage,
                 fmt::format("--target {}: a hunt runs plans on one real GPU; allowed: device:0", command.target));
-  const auto libraries = campaign::choose_libraries(
-      command.cudnn.empty() ? std::vector<std::string>{""} : split(command.cudnn, ','), targets, campaign, warn);
+  const auto libraries = libraries_of(command, targets);
   fs::create_directories(folder);
   command.hunt.before = trials_in(trials);
   std::ofstream kept(trials, std::ios::app);
