@@ -53,7 +53,7 @@ TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list 
   CHECK(rows > 0);
 }
 
-TEST_CASE("What the caller has open, and a small stack, do not stop the worker; a seed is a whole number", "[cli]") {
+TEST_CASE("What the caller has open and a small stack do not stop the worker", "[cli]") {
   const std::string question = program() + " --heads 2 --seqlen 64 --head-dim 64 --target h100 --quick";
   for (const char* before : {"for i in {10..509}; do eval \"exec $i</dev/null\"; done; ", "ulimit -s 256; "}) {
     INFO(before);
@@ -62,6 +62,9 @@ TEST_CASE("What the caller has open, and a small stack, do not stop the worker; 
     CHECK(run.exit_code == 0);
     CHECK_THAT(run.out, ContainsSubstring("1 yes"));
   }
+}
+
+TEST_CASE("a seed is a whole number", "[cli]") {
   const Run seed = run_attnprobe("--heads 2 --seqlen 64 --head-dim 64 --seed -1");
   CHECK(seed.exit_code == 2);
   CHECK_THAT(seed.err, ContainsSubstring("\"-1\" is not a seed; allowed: 0 to 18446744073709551615"));
