@@ -11,6 +11,7 @@
 
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
@@ -68,6 +69,10 @@ void warn(const std::string& problem) {
   spdlog::warn("{}", problem);
 }
 
+bool was_stopped() {
+  return stop_asked;
+}
+
 const std::atomic<bool>* stop_gently() {
   struct sigaction action {};
   action.sa_handler = [](int) { stop_asked = true; };
@@ -110,7 +115,7 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
   try {
     const gpu::Target& any = *gpu::find("h200");
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(campaign::library_path(options.cudnn, options.campaign, warn), any).version;
+    return client.open(campaign::library_path(options.cudnn, options.campaign.frameworks), any).version;
   } catch (const std::exception& e) {
     constexpr CudnnVersion newest_checked{9, 19, 0};
     spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest_checked.text(), e.what());
@@ -163,7 +168,7 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
 
 // Where a GPU of this machine is worked with, what is found is worth more than the file that keeps it.
 bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
-  if (walk.plans == probe::Plans::run) return true;
+  if (probe::executes(walk.plans)) return true;
   return walk.plans == probe::Plans::automatic &&
          std::any_of(work.groups.begin(), work.groups.end(), [](const campaign::QuestionGroup& group) {
            return std::any_of(group.targets.begin(), group.targets.end(),
@@ -182,6 +187,11 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = plan(options);
+  const auto plans = options.campaign.walk.plans;
+  const auto missing = bring_cudnn({options.cudnn == "all" ? std::vector<std::string>{} : split(options.cudnn, ','),
+                                    options.campaign.frameworks, options.fetch,
+                                    plans != probe::Plans::automatic && plans != probe::Plans::none});
+  if (missing) spdlog::warn("{}; answered by rule, without asking cuDNN", missing->tried);
   const std::vector<std::string> cudnns = cudnns_of(options, work);
   const size_t total = campaign::cells_of(work.groups) * cudnns.size();
   std::optional<Unfinished> unfinished;
@@ -198,8 +208,9 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
       progress.add(result);
       reports.add(result, before + index);
     };
-    for (auto& campaign : campaign::inquire(work.groups, {cudnn, options.campaign, nullptr, on_result, warn}))
-      campaigns.push_back(std::move(campaign));
+    campaign::InquiryOptions inquiry{cudnn, options.campaign, nullptr, on_result, warn};
+    if (missing) inquiry.by_rule = missing->version;
+    for (auto& campaign : campaign::inquire(work.groups, inquiry)) campaigns.push_back(std::move(campaign));
     before += cells_of(work.groups);
   }
   progress.end();
@@ -213,7 +224,8 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   if (failure) std::rethrow_exception(failure);
   if (!stop_asked) {
     if (unfinished) unfinished->remove();
-    return std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
+    const int code = std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
+    return missing ? std::max<int>(code, environment_lacks) : code;
   }
   spdlog::warn("stopped: {} of {} results{}", results.size(), total, unfinished ? "; --resume goes on" : "");
   return interrupted;
@@ -237,7 +249,9 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
       ->check(CLI::IsMember(probe::note_names()))
       ->group(group);
   const auto require = [&constraints](const std::string&) { constraints.deterministic = true; };
-  command.add_option_function<std::string>("--require", require, "deterministic: no note NONDETERMINISTIC")
+  command
+      .add_option_function<std::string>(
+          "--require", require, "deterministic: the same bits in each run, as the graph asks, or as was measured")
       ->check(CLI::IsMember({"deterministic"}))
       ->group(group);
 }
@@ -252,7 +266,8 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignO
   campaign.walk.plans = probe::Plans::automatic;
   add_enum_option(
       command, "--plans", campaign.walk.plans,
-      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a real GPU; auto (default): "
+      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a "
+      "real GPU; run_first: only the first that compiles, which a program gets; auto (default): "
       "run on a real GPU; on a simulated one first where one config is asked on one target, else none")
       ->group(how_far);
   add_constraint_options(command, campaign.constraints);
@@ -298,9 +313,10 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   add_enum_option(
       command, "--data", run_options.data,
-      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true")
+      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true, gaps "
+      "(unused tokens behind each ragged sequence)")
       ->group(running);
-  command.add_option("--seed", run_options.seed, "of the random inputs")->group(running);
+  command.add_option("--seed", run_options.seed, "of the random inputs")->group(running)->check(check_seed);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);
   add_enum_option(command, "--timing", run_options.timing,
                   "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
@@ -332,9 +348,11 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
               default_target)
       ->group(where);
   command
-      .add_option("--cudnn", options.cudnn,
-                  "libcudnn.so.9, a folder that holds it, or a version (9.14); comma list, or all that are here")
+      .add_option(
+          "--cudnn", options.cudnn,
+          "libcudnn.so.9, a folder that holds it, or a version (9.14, latest); comma list, or all that are here")
       ->group(where);
+  add_fetch_option(command, options.fetch);
   add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);
   add_run_options(command, options.campaign.run);

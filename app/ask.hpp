@@ -21,6 +21,7 @@ struct AskOptions {
   std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
   campaign::CampaignOptions campaign;
   bool verbose = false;
+  bool fetch = false;   ///< a cuDNN that is missing, without asking
   bool resume = false;  ///< with what an interrupted run with the same `output` had found
 };
 
@@ -50,6 +51,8 @@ void warn(const std::string& problem);
 /// From here on the first Ctrl-C or SIGTERM sets what is returned,
 /// so that what is under way ends and is written; the second kills.
 const std::atomic<bool>* stop_gently();
+/// Whether such a signal came: what fails after it fails because of it.
+bool was_stopped();
 
 /// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none can be.
 CudnnVersion version_for_graphs(const AskOptions& options);

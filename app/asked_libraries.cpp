@@ -1,20 +1,22 @@
 #include "asked_libraries.hpp"
 
 #include "ask.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/walk_cache.hpp"
 
 namespace attnprobe::app {
 
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
-                             bool no_cache, campaign::CampaignOptions& campaign) {
+                             const AskedHow& how, campaign::CampaignOptions& campaign) {
+  const std::vector<std::string> chosen = words.empty() ? std::vector<std::string>{""} : words;
+  require_cudnn({chosen, campaign.frameworks, how.fetch, false});
   AskedLibraries asked;
-  if (!no_cache) asked.cache = campaign::usual_cache(warn);
+  if (!how.no_cache) asked.cache = campaign::usual_cache(warn);
   // The worker that says what a cuDNN is goes on with the questions.
   asked.pool = std::make_unique<worker::Pool>(2 * campaign::jobs_of(campaign));
   campaign.cache = asked.cache.get();
   campaign.pool = asked.pool.get();
-  asked.libraries =
-      campaign::choose_libraries(words.empty() ? std::vector<std::string>{""} : words, targets, campaign, warn);
+  asked.libraries = campaign::choose_libraries(chosen, targets, campaign, warn);
   return asked;
 }
 

@@ -16,9 +16,14 @@ struct AskedLibraries {
   std::vector<cudnn::LibraryInfo> libraries;
 };
 
+struct AskedHow {
+  bool no_cache = false;
+  bool fetch = false;  ///< a cuDNN that is missing, without asking (bring_cudnn.hpp)
+};
+
 /// Of the words of --cudnn, none for the cuDNN at hand; the campaign's options get cache and pool, which must outlive
 /// it. Throws as campaign::choose_libraries().
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
-                             bool no_cache, campaign::CampaignOptions& campaign);
+                             const AskedHow& how, campaign::CampaignOptions& campaign);
 
 }  // namespace attnprobe::app

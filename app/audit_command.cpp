@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/audit.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
@@ -22,7 +23,7 @@ namespace {
 struct AuditOptions {
   std::vector<std::string> configs, frameworks{"all"}, cudnns;
   std::string target = "representative", output, format = "table";
-  bool no_cache = false;
+  bool no_cache = false, fetch = false;
   campaign::CampaignOptions campaign;
 };
 
@@ -63,7 +64,8 @@ int run_audit(AuditOptions options) {
   const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
-  const AskedLibraries asked = ask_libraries(options.cudnns, targets, options.no_cache, options.campaign);
+  const AskedLibraries asked =
+      ask_libraries(options.cudnns, targets, {options.no_cache, options.fetch}, options.campaign);
   options.campaign.walk.sweep_where_none = false;
   options.campaign.walk.plans = probe::Plans::none;
   options.campaign.stop = stop_gently();
@@ -109,6 +111,7 @@ void add_audit(CLI::App& app, Run& run) {
       ->check(check_jobs);
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
+  add_fetch_option(*command, options->fetch);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing");
   command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "ask.hpp"
 #include "base/error.hpp"
@@ -17,6 +18,7 @@
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
+#include "gpu/catalogue.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
@@ -39,19 +41,6 @@ void write(const BugsOptions& options, const std::string& text, const Json& json
     write_data(options.output, json_text(json, 2) + "\n");
   else
     write_text(options.output, text);
-}
-
-// ---- the list
-
-int list_bugs(const BugsOptions& options) {
-  campaign::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = options.frameworks, .targets = {}};
-  if (!options.cudnn.empty()) words.cudnns = split(options.cudnn, ',');
-  if (!options.target.empty())
-    words.targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
-  const auto concerning = campaign::bugs_concerning(words);
-  report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
-  write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));
-  return all_met;
 }
 
 // ---- the experiments
@@ -110,6 +99,65 @@ void record(const std::string& file, const std::vector<report::BugExperiment>& e
   for (const auto& experiment : experiments) seen.push_back(experiment.sighting);
   OutputFile(file).replace(rules::sightings_text(rules::merged(std::move(before), seen)));
 }
+
+// ---- the list
+
+// A file or environment stands for the frameworks and the cuDNN that it pins.
+campaign::BugWords words_of(const BugsOptions& options) {
+  campaign::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = {}, .targets = {}};
+  if (!options.cudnn.empty()) words.cudnns = split(options.cudnn, ',');
+  for (const auto& word : options.frameworks) {
+    if (!std::filesystem::exists(word)) {
+      words.frameworks.push_back(word);
+      continue;
+    }
+    const auto pinned = campaign::pinned_words(word);
+    words.frameworks.insert(words.frameworks.end(), pinned.frameworks.begin(), pinned.frameworks.end());
+    if (options.cudnn.empty() && !pinned.cudnn.empty()) words.cudnns.push_back(pinned.cudnn);
+  }
+  if (!options.target.empty())
+    words.targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
+  return words;
+}
+
+// Compute capabilities on which a bug may show: those of the targets, else of every GPU that attnprobe knows.
+std::set<int> capabilities_of(const campaign::BugWords& words) {
+  std::set<int> found;
+  for (const auto& target : words.targets) found.insert(target.sm);
+  if (found.empty())
+    for (const auto& target : gpu::simulated_targets("all")) found.insert(target.sm);
+  return found;
+}
+
+// Frameworks that get the bug's experiment to cuDNN, where it shows the bug.
+std::vector<campaign::Reach> reach_of(const KnownBugRule& bug, const campaign::BugWords& words,
+                                      const std::vector<rules::ChosenGate>& gates) {
+  const auto spec = experiment_of(bug).question.config.spec;
+  for (const auto version : versions_of(words))
+    for (const int sm : capabilities_of(words)) {
+      const auto shown = rules::known_bugs(spec, version, sm);
+      const auto is_it = [&](const rules::KnownBug& one) { return one.id == bug.entry.id; };
+      if (std::none_of(shown.begin(), shown.end(), is_it)) continue;
+      if (auto reached = campaign::reach_of(spec, gates, version, sm); !reached.empty()) return reached;
+    }
+  return {};
+}
+
+int list_bugs(const BugsOptions& options) {
+  const auto words = words_of(options);
+  const auto gates = rules::choose_gates(words.frameworks, words.framework_place);
+  std::vector<report::ConcerningBug> concerning;
+  for (const auto* bug : campaign::bugs_concerning(words)) {
+    report::ConcerningBug one{bug};
+    if (!gates.empty() && !bug->experiment.empty()) one.reached_by = reach_of(*bug, words, gates);
+    if (gates.empty() || !one.reached_by.empty()) concerning.push_back(std::move(one));
+  }
+  report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
+  write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));
+  return options.frameworks.empty() || concerning.empty() ? all_met : not_met;
+}
+
+// ---- running them
 
 int run_bugs(BugsOptions options) {
   std::vector<NamedFile> outputs;
@@ -174,7 +222,8 @@ void add_bugs(CLI::App& app, Run& run) {
       app.add_subcommand("bugs", "Known bugs of cuDNN's attention, whom they concern, and their experiments");
   command
       ->add_option("--for", options->frameworks,
-                   "those of the cuDNN that a framework brings: torch==2.13, jax; comma list")
+                   "those that a framework can meet with the cuDNN that it brings: torch==2.13, jax; or a requirements "
+                   "file, lock file or Python environment; comma list")
       ->allow_extra_args(false);
   command->add_option("--target", options->target, "those of GPUs, as in probe; default: of any");
   command->add_option("--cudnn", options->cudnn, "those of versions, here or not: 9.19; comma list; default: of any");

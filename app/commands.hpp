@@ -32,6 +32,8 @@ void add_doctor(CLI::App& app, Run& run);
 void add_schema(CLI::App& app, Run& run);
 void add_serve(CLI::App& app, Run& run);
 void add_cudnn(CLI::App& app, Run& run);
+/// For work on attnprobe and cuDNN.
+void add_dev(CLI::App& app, Run& run);
 
 /// Whether `descriptor` (1, 2) is a terminal that wants colour: NO_COLOR and TERM=dumb say no.
 bool wants_colour(int descriptor);

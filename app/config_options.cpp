@@ -27,9 +27,9 @@ void add_field_options(CLI::App& command, ConfigOptions& options) {
       .add_flag_callback(
           "--causal",
           [&options] {
-            options.overrides.push_back({"mask", "causal"});
+            options.overrides.push_back({"mask", {{"causal", true}}, "--causal"});
           },
-          "as --mask causal")
+          "the mask is causal too: added to --mask or the file's mask, with its window and padding")
       ->group(group);
 }
 
@@ -57,8 +57,7 @@ std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& option
 
 std::string field_words(const ConfigOptions& options) {
   std::string words;
-  for (const auto& [field, value] : options.overrides)
-    words += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
+  for (const auto& one : options.overrides) words += " " + attention::override_words(one);
   return words;
 }
 

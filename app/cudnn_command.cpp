@@ -1,14 +1,17 @@
 #include <fmt/format.h>
-#include <unistd.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/printable.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/python_environment.hpp"
+#include "campaign/walk_cache.hpp"
 #include "commands.hpp"
+#include "cudnn/library_file.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "fetch/releases.hpp"
@@ -19,134 +22,118 @@ namespace attnprobe::app {
 namespace {
 
 struct CudnnOptions {
-  std::vector<std::string> versions;
-  std::string folder, index, first = "9.8";
+  std::vector<std::string> versions, wheels;
+  std::string folder, first = "9.8";
   int cuda = 0;
-  bool each_minor = false, dry_run = false, all = false;
+  bool each_minor = false, full = false, nvrtc = false, dry_run = false, all = false;
 };
 
 std::filesystem::path folder_of(const CudnnOptions& options) {
   return options.folder.empty() ? fetch::usual_folder() : std::filesystem::absolute(options.folder);
 }
 
-std::optional<int> cuda_of(const CudnnOptions& options) {
-  return options.cuda == 0 ? std::nullopt : std::optional(options.cuda);
-}
-
 std::string megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
 }
 
+// The files of a cuDNN, each once though links lead to it.
+int64_t bytes_beside(const std::filesystem::path& library) {
+  std::set<std::filesystem::path> files;
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(library.parent_path(), failed))
+    if (entry.path().filename().string().starts_with("libcudnn"))
+      files.insert(std::filesystem::weakly_canonical(entry.path(), failed));
+  int64_t bytes = 0;
+  for (const auto& file : files)
+    if (const auto size = std::filesystem::file_size(file, failed); !failed) bytes += static_cast<int64_t>(size);
+  return bytes;
+}
+
+std::string kind_of(fetch::Keep kept) {
+  return kept == fetch::Keep::full ? "full" : "small";
+}
+
+std::string download_size(int64_t megabytes) {
+  return megabytes == 0 ? "-" : fmt::format("{} MB", megabytes);
+}
+
+int list_known() {
+  std::vector<std::vector<std::string>> rows{{"cuDNN", "CUDA", "small package", "full package"}};
+  for (const auto& release : fetch::known_releases())
+    rows.push_back({release.version, fmt::format("{}", fmt::join(release.cuda, ", ")), download_size(release.small_mb),
+                    download_size(release.full_mb)});
+  print_text(report::aligned(rows, 0));
+  return all_met;
+}
+
 int list_releases(const CudnnOptions& options) {
+  if (options.all) return list_known();
   const auto folder = folder_of(options);
-  const auto here = fetch::releases_in(folder);
-  std::vector<std::vector<std::string>> rows{{"cuDNN", "CUDA", "size", "where"}};
-  const auto add_release = [&](const fetch::Release& release) {
-    rows.push_back({release.version, fmt::format("{}", release.cuda), megabytes(release.bytes),
+  std::vector<std::vector<std::string>> rows{{"cuDNN", "CUDA", "kind", "size", "where"}};
+  for (const auto& release : fetch::releases_in(folder))
+    rows.push_back({release.version, fmt::format("{}", release.cuda), kind_of(release.kept), megabytes(release.bytes),
                     (folder / release.version).string()});
-  };
-  if (options.all) {
-    for (const auto& wheel : fetch::releases_of_index(fetch::index_address(options.index), cuda_of(options))) {
-      const auto found =
-          std::find_if(here.begin(), here.end(), [&](const auto& release) { return release.version == wheel.version; });
-      if (found != here.end())
-        add_release(*found);
-      else
-        rows.push_back(
-            {wheel.version, wheel.package.substr(wheel.package.size() - 2), megabytes(wheel.bytes), "to be fetched"});
-    }
-  } else {
-    for (const auto& release : here) add_release(release);
-    for (const auto& found : cudnn::find_libraries(""))
-      if (!found.path.string().starts_with(folder.string() + "/"))
-        rows.push_back({"", "", "", fmt::format("{} ({})", found.path.string(), found.found_by)});
+  for (const auto& found : cudnn::find_libraries("")) {
+    if (found.path.string().starts_with(folder.string() + "/")) continue;
+    const auto parts = cudnn::parts_folder(found.path);
+    rows.push_back({cudnn::version_of_file(parts / "libcudnn_graph.so.9"), "",
+                    kind_of(cudnn::is_jit_only(parts) ? fetch::Keep::small : fetch::Keep::full),
+                    megabytes(bytes_beside(parts / "libcudnn.so.9")),
+                    fmt::format("{} ({})", found.path.string(), found.found_by)});
   }
   print_text(report::aligned(rows, 0));
   if (rows.size() == 1) print_text("none is here; `attnprobe cudnn fetch latest` brings one\n");
   return all_met;
 }
 
-// In place on a terminal, a line every 100 MB elsewhere.
-class Bar {
- public:
-  explicit Bar(int64_t total) : total_(total) {}
-  ~Bar() {
-    if (on_terminal_) say("\r\x1b[K");
-  }
-  Bar(const Bar&) = delete;
-  Bar& operator=(const Bar&) = delete;
+std::string described(const fetch::FetchStep& step) {
+  return fmt::format("{}{}", fmt::join(step.requirements, " or "),
+                     step.megabytes == 0 ? "" : fmt::format(" ({} MB)", step.megabytes));
+}
 
-  void show(const fetch::Wheel& wheel, int64_t bytes) {
-    if (wheel.file != file_) {
-      done_ += last_;
-      file_ = wheel.file;
-      said_ = -step;
-    }
-    last_ = bytes;
-    const int64_t now = done_ + bytes;
-    const auto text = [&] {
-      return fmt::format("{} {}: {} of {}, {} of {} in all", wheel.package, wheel.version, megabytes(bytes),
-                         megabytes(wheel.bytes), megabytes(now), megabytes(total_));
-    };
-    if (on_terminal_)
-      say("\r\x1b[K" + text());
-    else if (now - said_ >= step) {
-      said_ = now;
-      say(text() + "\n");
-    }
-  }
-
- private:
-  static constexpr int64_t step = 100'000'000;
-  int64_t total_, done_ = 0, last_ = 0, said_ = -step;
-  std::string file_;
-  const bool on_terminal_ = isatty(STDERR_FILENO) == 1;
-};
+void tell(const fetch::Release& release, const std::filesystem::path& folder) {
+  print_text(fmt::format("{}: {}, {}; attnprobe --cudnn {} asks it\n", release.version,
+                         (folder / release.version).string(), megabytes(release.bytes), release.version));
+}
 
 int fetch_releases(const CudnnOptions& options) {
-  if (options.versions.empty() && !options.each_minor)
+  const auto folder = folder_of(options);
+  for (const auto& wheel : options.wheels)
+    if (const auto release = fetch::add_wheel(wheel, folder, options.full ? fetch::Keep::full : fetch::Keep::small))
+      tell(*release, folder);
+  if (options.versions.empty() && !options.each_minor) {
+    if (!options.wheels.empty()) return all_met;
     throw Error(
         ErrorKind::usage,
-        "VERSION: there is none; give 9.14, 9.19.0.56, latest or --one-of-each-minor; `attnprobe cudnn list --all` "
-        "shows what there is");
+        "VERSION: missing; allowed: 9.14, 9.19.0.56, latest, --one-of-each-minor or --wheel FILE; `attnprobe cudnn "
+        "list --all` shows the known releases");
+  }
   fetch::FetchOptions wanted{
-      options.versions, {}, cuda_of(options), fetch::index_address(options.index), folder_of(options)};
+      .versions = options.versions, .full = options.full, .compiler = options.nvrtc, .folder = folder};
   if (options.each_minor) wanted.each_minor_from = options.first;
+  if (options.cuda != 0) wanted.cuda = options.cuda;
+  wanted.preferred_cuda = cuda_of_driver();
   const fetch::FetchPlan plan = fetch::plan_fetch(wanted);
   for (const auto& version : plan.here)
-    print_text(fmt::format("{}: is here, {}\n", version, (wanted.folder / version).string()));
-  if (plan.steps.empty()) return all_met;
-  std::vector<std::vector<std::string>> rows{{"folder", "wheel", "download"}};
-  for (const auto& step : plan.steps)
-    for (const auto& wheel : step.wheels) rows.push_back({step.name, wheel.file, megabytes(wheel.bytes)});
-  const std::string begun =
-      plan.begun_bytes == 0 ? "" : fmt::format(" ({} of it are here already)", megabytes(plan.begun_bytes));
-  const std::string sum =
-      fmt::format("{} to download{}, {} of disk at most while it goes on, in {}\n", megabytes(plan.download_bytes),
-                  begun, megabytes(plan.disk_bytes), wanted.folder.string());
+    print_text(fmt::format("{}: is here, {}\n", version, (folder / version).string()));
   if (options.dry_run) {
-    print_text(report::aligned(rows, 0) + sum);
+    for (const auto& step : plan.steps) print_text(fmt::format("to be downloaded: {}\n", described(step)));
     return all_met;
   }
-  say(sum);
+  const auto came = fetch::fetch(plan, folder, [](const fetch::FetchStep& step, const fetch::Downloader& downloader) {
+    say(fmt::format("fetching {} with {}\n", described(step), downloader.text()));
+  });
+  for (const auto& release : came) tell(release, folder);
   // Who asks for another cuDNN beside a framework should know that this is none for the framework.
-  if (const auto python = campaign::inspect_own_python({}); python && !python->loads.empty())
-    say(fmt::format("{}, before and after: what is fetched is asked with --cudnn alone\n", printable(python->loads)));
-  {
-    Bar bar(plan.download_bytes);
-    fetch::fetch(plan, wanted.folder, [&](const fetch::Wheel& wheel, int64_t bytes) { bar.show(wheel, bytes); });
-  }
-  for (const auto& step : plan.steps)
-    if (!step.is_shared)
-      print_text(fmt::format("{}: {}; attnprobe --cudnn {} asks it\n", step.name, (wanted.folder / step.name).string(),
-                             step.name));
+  if (const auto python = campaign::inspect_own_python({}); python && !python->loads.empty() && !came.empty())
+    say(fmt::format("unchanged: {}; fetched versions are used only with --cudnn\n", printable(python->loads)));
   return all_met;
 }
 
 int remove_releases(const CudnnOptions& options) {
   const auto folder = folder_of(options);
   for (const auto& version : options.versions)
-    print_text(fmt::format("{}: removed, {} are free\n", version, megabytes(fetch::remove_release(version, folder))));
+    print_text(fmt::format("{}: removed, {} freed\n", version, megabytes(fetch::remove_release(version, folder))));
   return all_met;
 }
 
@@ -155,37 +142,36 @@ void add_folder(CLI::App& command, CudnnOptions& options) {
                      "where they lie; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
 }
 
-void add_index(CLI::App& command, CudnnOptions& options) {
-  command
-      .add_option(
-          "--cuda", options.cuda,
-          "built for this CUDA: 12 for a real GPU whose driver is older than 580; default: 13 where there is one")
-      ->check(CLI::IsMember({12, 13}));
-  command.add_option("--index-url", options.index,
-                     "package index; default: PIP_INDEX_URL, else https://pypi.org/simple");
-}
-
 }  // namespace
 
 void add_cudnn(CLI::App& app, Run& run) {
   auto options = std::make_shared<CudnnOptions>();
   auto* command = app.add_subcommand(
-      "cudnn", "cuDNN releases: which are here, bringing others side by side from NVIDIA's wheels, removing them");
+      "cudnn", "cuDNN releases: which are here, fetching others side by side with pip, removing them");
   command->require_subcommand(1);
   auto* list_command = command->add_subcommand("list", "every cuDNN on this machine");
-  list_command->add_flag("--all", options->all, "what the package index has, too");
+  list_command->add_flag("--all", options->all, "the known releases instead, with the sizes of their downloads");
   add_folder(*list_command, *options);
-  add_index(*list_command, *options);
   list_command->callback([options, &run] { run = [options] { return list_releases(*options); }; });
 
   auto* fetch_command = command->add_subcommand(
-      "fetch", "bring releases with the NVRTC and cuBLASLt that they load; no framework loads what lies there");
+      "fetch",
+      "download releases with pip (uv where there is no pip) and your configuration of it: the small package where there is one. "
+      "No framework loads them");
   fetch_command->add_option("VERSION", options->versions, "9.14 (its newest release), 9.19.0.56 or latest");
   fetch_command->add_flag("--one-of-each-minor", options->each_minor, "the newest release of each minor");
   fetch_command->add_option("--from", options->first, "its first; default: 9.8, the first that simulates GPUs");
+  fetch_command->add_flag(
+      "--full", options->full,
+      "the full package with all engines, and cuBLASLt (docs/versions.md says what the small one lacks)");
+  fetch_command->add_flag("--nvrtc", options->nvrtc, "NVRTC too (90 MB), with which cuDNN up to 9.20 compiles plans");
+  fetch_command
+      ->add_option("--cuda", options->cuda,
+                   "built for this CUDA: 12 or 13; default: 12 for a driver older than 580, else 13 where there is one")
+      ->check(CLI::IsMember({12, 13}));
+  fetch_command->add_option("--wheel", options->wheels, "take this file, which was downloaded by other means");
   fetch_command->add_flag("--dry-run", options->dry_run, "say what would be downloaded, with sizes");
   add_folder(*fetch_command, *options);
-  add_index(*fetch_command, *options);
   fetch_command->callback([options, &run] { run = [options] { return fetch_releases(*options); }; });
 
   auto* remove_command = command->add_subcommand("remove", "remove releases that were fetched");

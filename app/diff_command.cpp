@@ -104,7 +104,7 @@ void add_diff(CLI::App& app, Run& run) {
       ->check(check_share);
   command->add_option("--fail-on", options->fail_on,
                       "kinds of change for which the exit code is 1, comma list; regression (default): "
-                      "newly_unsupported, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "
+                      "now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "
                       "are " +
                           other_kinds());
   command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));

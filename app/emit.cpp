@@ -19,8 +19,8 @@ const campaign::Question& only_question(const std::vector<campaign::Question>& q
 }
 
 // Where nobody names one, the first GPU here is as good as the others.
-gpu::Target only_target(const AskOptions& options) {
-  const auto targets = choose_targets(options, "h100");
+gpu::Target only_target(const AskOptions& options, const std::string& otherwise) {
+  const auto targets = choose_targets(options, otherwise);
   if (targets.size() == 1 || options.target.empty()) return targets.front();
   throw Error(ErrorKind::usage,
               fmt::format("--target {}: these are {} GPUs, and a program asks about one; allowed: one", options.target,
@@ -32,14 +32,15 @@ const attention::AttentionSpec& spec_of(const campaign::Question& question, cons
   throw Error(ErrorKind::usage, fmt::format("--emit {}: no config builds this graph; allowed: cpp", form));
 }
 
-std::string program_text(emit::Form form, const AskOptions& options, const campaign::Question& question) {
+std::string program_text(emit::Form form, const AskOptions& options, const campaign::Question& question,
+                         const std::string& otherwise) {
   const auto& spec = question.config.spec;
   emit::Question asked;
   asked.name = spec.name;
   asked.description = question.given ? question.given->description : describe(spec);
   asked.cudnn_version = version_for_graphs(options);
   if (form == emit::Form::torch) return torch_program(asked, spec_of(question, "torch"));
-  const gpu::Target target = only_target(options);
+  const gpu::Target target = only_target(options, otherwise);
   asked.command = campaign::reproduce_command(campaign::question_command(question, options.campaign), target,
                                               asked.cudnn_version.text());
   if (form == emit::Form::python_frontend)
@@ -59,8 +60,10 @@ void add_emit_option(CLI::App& command, std::string& form) {
       ->group("Output");
 }
 
-int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions) {
-  write_data(options.output, program_text(parse_enum<emit::Form>(form).value(), options, only_question(questions)));
+int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions,
+                 const std::string& otherwise) {
+  write_data(options.output,
+             program_text(parse_enum<emit::Form>(form).value(), options, only_question(questions), otherwise));
   return all_met;
 }
 

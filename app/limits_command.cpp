@@ -6,6 +6,7 @@
 #include "asked_libraries.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "bring_cudnn.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
@@ -25,7 +26,7 @@ struct LimitsOptions {
   std::string target = "representative", cudnn, modes = "A,B,FALLBACK", output, format = "table";
   limits::Shown shown = limits::Shown::answer;
   bool is_shown_given = false;
-  bool no_cache = false;
+  bool no_cache = false, fetch = false;
   campaign::CampaignOptions campaign;
 };
 
@@ -75,7 +76,8 @@ int find_limits(LimitsOptions options) {
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   options.campaign.stop = stop_gently();
   const auto versions = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
-  const AskedLibraries asked = ask_libraries(versions, question.targets, options.no_cache, options.campaign);
+  const AskedLibraries asked =
+      ask_libraries(versions, question.targets, {options.no_cache, options.fetch}, options.campaign);
   question.cudnns = asked.libraries;
   Progress progress(0);
   const limits::Limits found =
@@ -123,6 +125,7 @@ void add_limits(CLI::App& app, Run& run) {
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds)
       ->group("How far");
+  add_fetch_option(*command, options->fetch);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "ask.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -114,6 +115,7 @@ int run_command_line(int argc, char** argv) {
   add_schema(app, run);
   add_serve(app, run);
   add_cudnn(app, run);
+  add_dev(app, run);
   if (argc == 1) {
     print_text(app.help());
     return all_met;
@@ -148,6 +150,11 @@ int main(int argc, char** argv) {
     return code;
   } catch (const Error& e) {
     if (dynamic_cast<const BrokenPipe*>(&e) != nullptr) app::end_by_broken_pipe();
+    // Workers get the terminal's Ctrl-C too, and end before they have answered.
+    if (app::was_stopped()) {
+      spdlog::warn("stopped");
+      return app::interrupted;
+    }
     spdlog::error("{}", e.what());
     return app::exit_code(e.kind());
   } catch (const std::bad_alloc&) {

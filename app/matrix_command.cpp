@@ -14,6 +14,7 @@
 #include "base/folder_lock.hpp"
 #include "base/text.hpp"
 #include "baseline.hpp"
+#include "bring_cudnn.hpp"
 #include "cache_file.hpp"
 #include "campaign/matrix.hpp"
 #include "campaign/named_targets.hpp"
@@ -39,7 +40,7 @@ struct MatrixOptions {
   ConfigOptions configs;
   std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
-  bool resume = false, overwrite = false, no_cache = false, suggest = false;
+  bool resume = false, overwrite = false, no_cache = false, suggest = false, fetch = false;
   campaign::CampaignOptions campaign;
   BaselineOptions baseline;
 };
@@ -263,11 +264,12 @@ int matrix(MatrixOptions options) {
   if (!options.no_cache && kept.empty()) {
     spdlog::warn("no answers are kept: {}", no_cache_file);
   } else if (!options.no_cache) {
-    cache =
-        std::make_unique<campaign::WalkCache>(kept, [](const std::string& message) { spdlog::warn("{}", message); });
+    // A file that somebody named is to be the right one; the usual one costs time alone where it fails.
+    cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
     options.campaign.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
+  require_cudnn({cudnn_words, options.campaign.frameworks, options.fetch, false});
   matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, warn);
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
@@ -298,9 +300,10 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--cudnn", options->cudnns,
-          "libraries, folders or versions (9.14: the newest 9.14 that is here), comma list, or all; default: the "
+          "libraries, folders or versions (9.14: the newest 9.14 that is here; latest), comma list, or all; default: the "
           "files', else the one that `attnprobe` takes")
       ->group("Where");
+  add_fetch_option(*command, options->fetch);
   add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "base/limits.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -28,6 +30,11 @@ std::string check_jobs(const std::string& text) {
   return fmt::format(
       "\"{}\" is not a number of worker processes for this machine; allowed: 1 to {}, which ATTNPROBE_MAX_JOBS moves",
       cut(text), most);
+}
+
+std::string check_seed(const std::string& text) {
+  if (parse_number<uint64_t>(text)) return "";
+  return fmt::format("\"{}\" is not a seed; allowed: 0 to {}", cut(text), std::numeric_limits<uint64_t>::max());
 }
 
 }  // namespace attnprobe::app

@@ -9,5 +9,6 @@ namespace attnprobe::app {
 std::string check_seconds(const std::string& text);
 std::string check_share(const std::string& text);
 std::string check_jobs(const std::string& text);
+std::string check_seed(const std::string& text);
 
 }  // namespace attnprobe::app

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -153,6 +154,29 @@ void say(std::string_view text) noexcept try {
   write_all(STDERR_FILENO, text, "standard error");
 } catch (...) {
   return;  // there is nobody left to say it to
+}
+
+std::string cut_to_columns(std::string_view text, size_t columns) {
+  constexpr int64_t first_wide = 0x1100;
+  size_t used = 0, end = 0;
+  while (end < text.size()) {
+    const Character character = character_at(text, end);
+    const size_t width = character.code >= first_wide ? 2 : 1;
+    if (used + width > columns) break;
+    used += width;
+    end += character.size;
+  }
+  return std::string(text.substr(0, end));
+}
+
+void say_status(std::string_view text) noexcept try {
+  constexpr size_t usual = 80;
+  winsize size{};
+  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  // A line that fills the last column wraps on some terminals.
+  say("\r\x1b[K" + cut_to_columns(text, (is_known ? size.ws_col : usual) - 1));
+} catch (...) {
+  return;
 }
 
 void end_by_broken_pipe() {

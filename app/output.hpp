@@ -29,6 +29,11 @@ void flush_output();
 /// To standard error, as far as it takes it; never throws.
 void say(std::string_view text) noexcept;
 
+/// On a terminal, a line of progress in place of the one before, cut to the terminal's width; "" removes it. Never throws.
+void say_status(std::string_view text) noexcept;
+/// The beginning of a line without colours that takes at most so many columns, each character from U+1100 on two of them.
+std::string cut_to_columns(std::string_view text, size_t columns);
+
 /// Ends by SIGPIPE as a program does that leaves it alone, unless whoever started this one had it ignored.
 void end_by_broken_pipe();
 

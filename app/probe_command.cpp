@@ -70,14 +70,32 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   return work;
 }
 
+// What a call may lack can be given beside it: --dtype. Other fields would be dropped.
+std::optional<DataType> dtype_of_call(const std::string& option, const std::vector<attention::Override>& fields) {
+  std::optional<DataType> dtype;
+  for (const auto& [field, value, given_as] : fields) {
+    const std::string name = given_as.empty() ? attention::option_of(field) : given_as;
+    if (field != "dtype")
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} goes with no other field of a config than --dtype; {} is part of the call", option, name));
+    const JsonSource source{name, ": ", false};
+    dtype = JsonView(value, source).one_of<DataType>();
+  }
+  return dtype;
+}
+
 frameworks::CallQuestions framework_questions(const ProbeOptions& options) {
-  const bool is_torch = !options.torch.empty();
-  const std::string option = is_torch ? "--torch" : "--jax";
-  if (options.configs.given() || !options.transformer_engine.empty() || (is_torch && !options.jax.empty()))
-    throw Error(ErrorKind::usage,
-                fmt::format("{} goes with neither --config, fields of a config, nor another call", option));
-  auto asked = is_torch ? frameworks::questions_of(frameworks::load_torch_calls(options.torch), "torch")
-                        : frameworks::questions_of(frameworks::load_jax_calls(options.jax), "jax");
+  const frameworks::Caller caller = options.torch.empty() ? frameworks::Caller::jax : frameworks::Caller::torch;
+  const std::string option = fmt::format("--{}", name_of(caller));
+  if (!options.configs.files.empty() || !options.transformer_engine.empty() ||
+      (!options.torch.empty() && !options.jax.empty()))
+    throw Error(ErrorKind::usage, fmt::format("{} goes with neither --config nor another call", option));
+  const frameworks::CallReading reading{caller,
+                                        frameworks::release_named(options.ask.frameworks, caller, "--framework"),
+                                        dtype_of_call(option, options.configs.overrides)};
+  auto asked = frameworks::questions_of(
+      frameworks::load_calls(reading, options.torch.empty() ? options.jax : options.torch), caller);
   for (const auto& note : asked.notes) warn(note);
   return asked;
 }

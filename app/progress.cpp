@@ -43,14 +43,14 @@ void Progress::add(const campaign::Result& result) {
       total_ == 0 ? fmt::format("{} cells, {:.0f} a second{}", done_, rate, plans)
                   : fmt::format("{}/{} cells, {:.0f} a second, {} left{}", done_, total_, rate, left, plans);
   if (on_terminal_)
-    say(fmt::format("\r\x1b[K{} {}  {}", total_ == 0 ? "" : bar(), text,
-                    printable_line(fmt::format("{} on {}", result.config.spec.name, result.target.id))));
+    say_status(fmt::format("{}{}  {}", total_ == 0 ? "" : bar() + " ", text,
+                           printable_line(fmt::format("{} on {}", result.config.spec.name, result.target.id))));
   else
     say(text + "\n");
 }
 
 void Progress::end() const {
-  if (on_terminal_) say("\r\x1b[K");
+  if (on_terminal_) say_status("");
   if (gpu_seconds_ == 0) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
   say(fmt::format(

@@ -10,10 +10,10 @@
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
+#include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
 #include "replay/replay.hpp"
@@ -75,7 +75,7 @@ int run_reduce(ReduceOptions options) {
   const gpu::Target target = target_of(options);
   worker::Pool pool(2);
   options.campaign.pool = &pool;
-  options.campaign.cudnn = campaign::library_path(options.cudnn, options.campaign, warn);
+  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
   const auto answer = [&](const attention::AttentionSpec& spec) {
     attention::AttentionConfig config;
     config.spec = spec;

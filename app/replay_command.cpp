@@ -20,7 +20,8 @@ using replay::ReplayedGraph;
 using report::Results;
 
 struct ReplayOptions {
-  std::string file, graphs, dump_graph, emit;
+  std::vector<std::string> files;
+  std::string graphs, dump_graph, emit;
   bool list = false, to_config = false;
   AskOptions ask;
 };
@@ -33,7 +34,7 @@ std::vector<size_t> read_numbers(const std::string& text, size_t count) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
     if (error != std::errc() || end != word.data() + word.size() || number == 0 || number > count)
       throw Error(ErrorKind::usage,
-                  fmt::format("--graph: \"{}\" is not a graph of this file; allowed: 1 to {}", word, count));
+                  fmt::format("--graph: \"{}\" is not the number of a graph here; allowed: 1 to {}", word, count));
     numbers.push_back(number);
   }
   return numbers;
@@ -72,13 +73,14 @@ int dump(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& 
   return all_met;
 }
 
-int print_configs(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
+int print_configs(const ReplayOptions& options, const replay::Replay& replay,
+                  const std::vector<const ReplayedGraph*>& graphs) {
   Json configs = Json::array();
   int code = all_met;
   for (const auto* graph : graphs) {
     const auto& recognised = graph->recognised;
     if (!recognised.exact || !recognised.spec) {
-      spdlog::error("{}: graph {}: no config builds it: {}", options.file, graph->number, recognised.description);
+      spdlog::error("{}: graph {}: no config builds it: {}", replay.file, graph->number, recognised.description);
       code = not_met;
       continue;
     }
@@ -100,15 +102,21 @@ std::vector<campaign::Question> questions_of(const replay::Replay& replay,
 }
 
 int replay(ReplayOptions options) {
-  options.ask.inputs.push_back({"LOG", options.file});
+  for (const auto& file : options.files) options.ask.inputs.push_back({"LOG", file});
   check_outputs(options.ask);
-  const auto replay = std::make_shared<const replay::Replay>(replay::read_replay(options.file));
-  replay::require_graphs(*replay);
+  const auto replay = std::make_shared<const replay::Replay>(replay::read_replays(options.files));
+  // A program that reads the list of a log gets an empty one.
+  const bool may_be_empty = options.list && options.ask.format == "json" && replay->history.has_entries();
+  if (!may_be_empty) replay::require_graphs(*replay);
   const auto numbers = read_numbers(options.graphs, replay->graphs.size());
   const auto graphs = chosen(*replay, numbers);
   if (!options.dump_graph.empty()) return dump(options, graphs);
-  if (!options.emit.empty()) return emit_program(options.emit, options.ask, questions_of(*replay, rebuilt(graphs)));
-  if (options.to_config) return print_configs(options, graphs);
+  if (!options.emit.empty()) {
+    const auto whole = rebuilt(graphs);
+    const std::string gpus = replay::gpus_of(whole);
+    return emit_program(options.emit, options.ask, questions_of(*replay, whole), gpus.empty() ? "h100" : gpus);
+  }
+  if (options.to_config) return print_configs(options, *replay, graphs);
   if (options.list) {
     if (options.ask.format != "table")
       write_data(options.ask.output, json_text(report::replay_json(*replay, graphs, {}), 2) + "\n");
@@ -119,10 +127,9 @@ int replay(ReplayOptions options) {
   return ask(options.ask, [&](const AskOptions& with) {
     const auto whole = rebuilt(graphs);
     if (whole.empty())
-      throw Error(ErrorKind::usage, fmt::format("{}: none of its graphs could be rebuilt ({})", options.file,
+      throw Error(ErrorKind::usage, fmt::format("{}: none of its graphs could be rebuilt ({})", replay->file,
                                                 graphs.front()->logged.problem));
-    std::string gpus;
-    for (const auto& id : replay::gpus_of(*replay)) gpus += (gpus.empty() ? "" : ",") + id;
+    const std::string gpus = replay::gpus_of(whole);
     Work work;
     campaign::QuestionGroup group;
     group.questions = questions_of(*replay, whole);
@@ -148,9 +155,9 @@ void add_replay(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
   const std::string what = "What is asked";
   command
-      ->add_option("LOG", options->file,
-                   "a cuDNN level-3 log (plain, gzip or xz), cudnn-frontend's JSON or serialized graph, a stored "
-                   "plan's JSON, or a graph of --dump-graph json; - is standard input")
+      ->add_option("LOG", options->files,
+                   "cuDNN level-3 logs (plain, gzip or xz), folders of such logs, cudnn-frontend's JSON or serialized "
+                   "graph, a stored plan's JSON, or a graph of --dump-graph json; - is standard input")
       ->required()
       ->group(what);
   command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")->group(what);

@@ -10,6 +10,7 @@
 #include "campaign/preflight.hpp"
 #include "campaign/selftest.hpp"
 #include "commands.hpp"
+#include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "option_checks.hpp"
@@ -60,7 +61,7 @@ int run_selftest(SelfTestOptions options) {
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const gpu::Target target = one_target("--target", options.target, timeout);
-  options.campaign.cudnn = campaign::library_path(options.cudnn, options.campaign, warn);
+  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
   std::optional<gpu::Target> own;
   if (target.kind == gpu::Kind::device) {
     own = campaign::measured_device(target, campaign::inspect_driver(timeout), options.campaign.cudnn, timeout);

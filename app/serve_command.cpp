@@ -1,83 +1,202 @@
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <condition_variable>
-#include <iostream>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/limits.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "line_reader.hpp"
 #include "output.hpp"
 #include "service/rpc.hpp"
 
 namespace attnprobe::app {
 namespace {
 
-// Requests on threads of their own, their answers one line each as they come.
+using service::Rpc;
+
+// A line that was read, and the answers to its requests, which are printed together.
+struct Line {
+  Rpc::Message message;
+  std::vector<std::string> answers;
+  size_t bytes = 0;  // of a request, about
+  size_t left = 0;
+  bool is_lost = false;
+};
+
+struct Job {
+  std::shared_ptr<Line> line;
+  size_t index = 0;  // of the request in the line
+};
+
+// Requests are answered by threads of their own, so that the next lines are read meanwhile: one of them may be `cancel`.
 class Server {
  public:
-  Server() = default;
+  Server() {
+    if (!wake_) throw std::system_error(errno, std::system_category(), "eventfd");
+  }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server() {
     rpc_.stop_all();
-    wait_for_fewer_than(1);
+    end_threads();
   }
 
-  void take(std::string line) {
-    wait_for_fewer_than(most_at_once);
-    if (std::exchange(nobody_reads_, false))
-      throw BrokenPipe(ErrorKind::environment, "standard output: nobody reads any more");
-    const std::lock_guard lock(mutex_);
-    ++under_way_;
-    std::thread([this, line = std::move(line)] {
-      give(rpc_.answer(line));
-      const std::lock_guard done(mutex_);
-      --under_way_;
+  // Can be read once nobody takes answers any more.
+  int wake() const { return wake_.get(); }
+
+  void take(const std::string& text) try {
+    auto line = std::make_shared<Line>();
+    line->message = rpc_.read(text);
+    line->left = line->message.requests.size();
+    line->bytes = text.size() / line->left;
+    line->answers.resize(line->left);
+    for (size_t i = 0; i < line->answers.size(); ++i) {
+      const Job job{line, i};
+      if (Rpc::is_answered_at_once(*line->message.requests[i]))
+        work(job);
+      else
+        wait_in_line(job);
+    }
+  } catch (const std::bad_alloc&) {
+    give(service::no_memory_answer);
+  }
+  void give(std::string_view answer) noexcept {
+    if (answer.empty()) return;
+    try {
+      const std::lock_guard lock(printing_);
+      if (has_failed_) return;
+      print_data(answer);
+      print_data("\n");
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      has_failed_ = true;
+      waiting_.clear();
+      rpc_.stop_all();
       changed_.notify_all();
-    }).detach();
+      eventfd_write(wake_.get(), 1);
+    }
   }
 
-  void wait_for_fewer_than(size_t count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return under_way_ < count; });
+  // Once everything is answered. Throws what kept answers from being written.
+  void finish() {
+    end_threads();
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  static constexpr size_t most_at_once = 64;
+  static constexpr size_t most_threads = 64, most_waiting = 10'000, most_waiting_bytes = size_t{16} << 20;
 
-  void give(const std::string& answer) noexcept try {
-    if (answer.empty()) return;
-    const std::lock_guard lock(printing_);
-    print_data(answer + "\n");
-    flush_output();
-  } catch (const std::exception&) {
-    const std::lock_guard lock(mutex_);
-    nobody_reads_ = true;
-    rpc_.stop_all();
+  void wait_in_line(const Job& job) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] {
+      return failure_ || waiting_.empty() || (waiting_.size() < most_waiting && waiting_bytes_ < most_waiting_bytes);
+    });
+    if (failure_) return;
+    waiting_.push_back(job);
+    waiting_bytes_ += job.line->bytes;
+    changed_.notify_all();
+    if (idle_ >= waiting_.size() || threads_.size() == most_threads) return;
+    try {
+      threads_.emplace_back([this] { answer_all(); });
+      ++idle_;
+    } catch (const std::exception&) {  // This machine lets it start no more: fewer do it all, or this one.
+      if (threads_.empty()) answer_next(lock);
+    }
   }
 
-  service::Rpc rpc_{""};
+  void answer_all() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      --idle_;
+      answer_next(lock);
+      ++idle_;
+    }
+  }
+
+  void answer_next(std::unique_lock<std::mutex>& lock) {
+    const Job job = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_bytes_ -= job.line->bytes;
+    changed_.notify_all();
+    lock.unlock();
+    work(job);
+    lock.lock();
+  }
+
+  void work(const Job& job) noexcept {
+    Line& line = *job.line;
+    bool is_lost = false;
+    try {
+      line.answers[job.index] = rpc_.answer(*line.message.requests[job.index]);
+    } catch (...) {
+      is_lost = true;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      line.is_lost = line.is_lost || is_lost;
+      if (--line.left > 0) return;
+    }
+    try {
+      give(line.is_lost ? service::no_memory_answer : Rpc::line_of(line.message, line.answers));
+    } catch (...) {
+      give(service::no_memory_answer);
+    }
+  }
+
+  void end_threads() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+      changed_.notify_all();
+    }
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  FileDescriptor wake_{eventfd(0, EFD_CLOEXEC)};
+  Rpc rpc_{""};
   std::mutex mutex_, printing_;
   std::condition_variable changed_;
-  size_t under_way_ = 0;
-  bool nobody_reads_ = false;
+  std::deque<Job> waiting_;
+  size_t waiting_bytes_ = 0, idle_ = 0;
+  bool is_ending_ = false;
+  std::atomic<bool> has_failed_ = false;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
 };
 
 int serve() {
-  Server server;
   const uint64_t longest = value_of(limits::document_bytes);
-  for (std::string line; std::getline(std::cin, line);) {
-    if (line.size() > longest)
-      throw Error(ErrorKind::usage, fmt::format("a request of {} bytes is longer than the {} that {} allows",
-                                                line.size(), longest, limits::document_bytes.variable));
-    if (line.find_first_not_of(" \t\r") != std::string::npos) server.take(std::move(line));
+  Server server;
+  LineReader lines(longest, server.wake());
+  std::string line;
+  for (auto read = lines.next(line); read != LineReader::Read::end; read = lines.next(line)) {
+    if (read == LineReader::Read::too_long)
+      server.give(Rpc::refusal(
+          fmt::format("request: longer than the {} bytes that {} allows", longest, limits::document_bytes.variable)));
+    else if (read == LineReader::Read::no_memory)
+      server.give(service::no_memory_answer);
+    else if (line.find_first_not_of(" \t\r") != std::string::npos)
+      server.take(line);
   }
-  server.wait_for_fewer_than(1);
+  server.finish();
   return all_met;
 }
 

@@ -27,8 +27,8 @@ void add_site(CLI::App& app, Run& run) {
   command->footer("Exit codes: 0 written, 2 bad command line or matrix, 3 the disk takes no more.");
   command->callback([options, &run] {
     run = [options]() -> int {
-      const site::SiteFigures made =
-          site::write_site({options->inputs.begin(), options->inputs.end()}, options->title, options->output, warn);
+      const site::SiteFigures made = site::write_site({options->inputs.begin(), options->inputs.end()}, options->title,
+                                                      options->output, warn, stop_gently());
       print_text(fmt::format("{} cells: {} files, {:.1f} MB\n{}\n", made.cells, made.files,
                              static_cast<double>(made.bytes) / 1e6,
                              (std::filesystem::path(options->output) / "index.html").string()));

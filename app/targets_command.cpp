@@ -48,7 +48,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
   const auto measured = campaign::measured_device(devices[static_cast<size_t>(device)], driver,
-                                                  campaign::library_path(cudnn, {}, warn), timeout);
+                                                  cudnn::choose_library(cudnn).path, timeout);
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

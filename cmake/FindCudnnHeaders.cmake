@@ -26,7 +26,7 @@ find_package_handle_standard_args(
   CudnnHeaders
   REQUIRED_VARS CUDNN_INCLUDE_DIR CUDA_RUNTIME_INCLUDE_DIR
   VERSION_VAR CudnnHeaders_VERSION
-  REASON_FAILURE_MESSAGE "run scripts/setup, which fetches them from PyPI, or give -DCUDNN_ROOT=<folder>")
+  REASON_FAILURE_MESSAGE "run scripts/setup, which fetches them with pip, or give -DCUDNN_ROOT=<folder>")
 if(CudnnHeaders_FOUND AND CudnnHeaders_VERSION VERSION_LESS 9.14)
   message(FATAL_ERROR "cuDNN headers ${CudnnHeaders_VERSION} in ${CUDNN_INCLUDE_DIR} are too old (9.14 needed); "
                       "run scripts/setup --wheels and configure again")

@@ -46,6 +46,8 @@ TEST_CASE("ask() tells what a framework refuses before cuDNN", "[api][frameworks
   CHECK(answers[0].but[0].kind == campaign::ObstacleKind::framework);
   CHECK(contains(answers[0].but[0].text, "PyTorch 2.15.0 refuses dropout 0.1"));
   options.frameworks = "torch==1.0";
+  CHECK(contains(ask(configs, find_targets("h100"), options)[0].but[0].text, "PyTorch 1.0: its rules are not known"));
+  options.frameworks = "tensorflow";
   CHECK_THROWS_AS(ask(configs, find_targets("h100"), options), Error);
 }
 

@@ -9,6 +9,7 @@
 set -eu
 [ -x .attnprobe-venv/bin/attnprobe ] || {
   python3 -m venv .attnprobe-venv
-  .attnprobe-venv/bin/pip install --quiet "attnprobe[cu13]"
+  .attnprobe-venv/bin/pip install --quiet attnprobe
 }
+export ATTNPROBE_FETCH=always  # a cuDNN, where there is none
 exec .attnprobe-venv/bin/attnprobe matrix attention/*.json --target h100,b200,l40s,rtx4090 --baseline attention/attention.lock "$@"

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "attention/fields.hpp"
+#include "attention/merging.hpp"
 #include "attention/range.hpp"
 #include "attention/read_configs.hpp"
 #include "base/error.hpp"
@@ -23,6 +24,8 @@ struct Entry {
   const Field* field;
   JsonView value;
   bool is_range = false;
+  bool adds = false;                   // members, which are set in what is below it
+  std::vector<bool> is_training = {};  // of an array: which of its values came from the word "training"
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
@@ -39,6 +42,25 @@ std::vector<std::string> field_names() {
   std::vector<std::string> names;
   for (const auto& field : fields()) names.push_back(field.name);
   return names;
+}
+
+// Values that no document holds; entries refer to them.
+using MadeValues = std::deque<Json>;
+
+// What options leave of the values below them becomes part of theirs.
+void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& options, MadeValues& made) {
+  for (auto& entry : options) {
+    const auto lower =
+        std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.field == entry.field; });
+    const bool is_below = lower != entries.end();
+    if (entry.adds)
+      made.push_back(with_members(*entry.field, is_below ? &lower->value : nullptr, entry.value));
+    else if (is_below && entry.field->as_object)
+      made.push_back(laid_over(*entry.field, lower->value, entry.value));
+    else
+      continue;
+    entry.value = entry.value.with(made.back());
+  }
 }
 
 // Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for. Within one
@@ -70,12 +92,33 @@ JsonSource source_of_option(const std::string& field_name) {
   return {option_of(field_name), " at ", false};
 }
 
-std::vector<Entry> read_overrides(const std::vector<Override>& overrides) {
-  std::vector<Entry> entries;
-  for (const auto& [name, value] : overrides) {
+// `made` gets the numbers that ranges mean.
+std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeValues& made) {
+  std::vector<Entry> entries, adding;
+  for (const auto& [name, value, option] : overrides) {
     const Field* field = find_field(name);
     if (field == nullptr) fail(option_of(name), "no such field" + did_you_mean(name, field_names()));
+    if (!option.empty()) {
+      adding.push_back({.field = field, .value = JsonView(value, {option, " at ", false}), .adds = true});
+      continue;
+    }
     entries.push_back({.field = field, .value = JsonView(value, source_of_option(name))});
+    if (!field->as_object) continue;
+    if (auto list = with_ranges(entries.back().value))
+      entries.back().value = entries.back().value.with(made.emplace_back(std::move(*list)));
+  }
+  for (auto& entry : adding) {
+    const auto beside =
+        std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.field == entry.field; });
+    if (beside == entries.end()) {
+      entries.push_back(entry);
+      continue;
+    }
+    const Json& value = beside->value.json();
+    if (value == "none" || (value.is_array() && std::find(value.begin(), value.end(), "none") != value.end()))
+      entry.value.fail(fmt::format("contradicts {} none", beside->value.where()));
+    made.push_back(with_members(*entry.field, &beside->value, entry.value));
+    beside->value = beside->value.with(made.back());
   }
   return entries;
 }
@@ -135,15 +178,36 @@ std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& 
   return entries;
 }
 
+// With the values in their place that a word such as "training" means; `made` has them.
+std::vector<Entry> without_several(std::vector<Entry> entries, std::deque<Json>& made) {
+  for (auto& entry : entries) {
+    if (entry.field->several.empty()) continue;
+    const Json values = entry.value.json().is_array() ? entry.value.json() : Json::array({entry.value.json()});
+    Json list = Json::array();
+    for (const auto& value : values) {
+      const auto* several = several_of(*entry.field, value);
+      if (several == nullptr) list.push_back(value);
+      for (const auto& one : several == nullptr ? std::vector<std::string>() : *several) list.push_back(one);
+      entry.is_training.resize(list.size(), several != nullptr);
+    }
+    if (list.size() > values.size()) {
+      entry.value = entry.value.with(made.emplace_back(std::move(list)));
+      entry.is_range = true;
+    }
+  }
+  return entries;
+}
+
 // Every combination of the fields that hold several values. `before`: the configs that the document has already.
 std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origin& origin, size_t before) {
   std::deque<Json> numbers;
-  const std::vector<Entry> entries = without_ranges(given, numbers);
+  const std::vector<Entry> entries = without_several(without_ranges(given, numbers), numbers);
   const size_t count = count_of(entries, origin, before);
   std::vector<AttentionConfig> configs;
   for (size_t index = 0; index < count; ++index) {
     std::vector<Entry> chosen = entries;
-    std::string label;
+    std::string label, training_label;
+    bool is_training = false;
     size_t rest = index;
     for (auto entry = chosen.rbegin(); entry != chosen.rend(); ++entry) {
       const Json& values = entry->value.json();
@@ -153,12 +217,22 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origi
       // An option's text has no places of its own, nor has a range.
       const bool has_places = entry->value.source().is_file && !entry->is_range;
       entry->value = has_places ? entry->value.at(which) : entry->value.with(values[which]);
-      label = fmt::format("{}{}{}", value_label(*entry), label.empty() ? "" : ",", label);
+      const auto add_to = [&](std::string& text) {
+        text = fmt::format("{}{}{}", value_label(*entry), text.empty() ? "" : ",", text);
+      };
+      add_to(label);
+      const bool is_part = which < entry->is_training.size() && entry->is_training[which];
+      is_training = is_training || is_part;
+      if (!is_part) add_to(training_label);
     }
     AttentionSpec spec = make_spec(chosen, origin);
     if (spec.name.empty()) spec.name = std::string(name_of(spec.pattern));
-    if (!label.empty()) spec.name += "[" + label + "]";
-    configs.push_back({std::move(spec), origin});
+    const auto named = [&](const std::string& values) {
+      return spec.name + (values.empty() ? "" : "[" + values + "]");
+    };
+    const std::string training = is_training ? named(training_label) : "";
+    spec.name = named(label);
+    configs.push_back({std::move(spec), origin, training});
   }
   return configs;
 }
@@ -181,8 +255,10 @@ Override parse_override(const std::string& field, const std::string& text) {
   return {field, list};
 }
 
-std::string override_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : json_text(value);
+std::string override_words(const Override& one) {
+  if (!one.option.empty()) return one.option;
+  return fmt::format("{} {}", option_of(one.field),
+                     shell_word(one.value.is_string() ? one.value.get<std::string>() : json_text(one.value)));
 }
 
 std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides) {
@@ -204,7 +280,10 @@ std::vector<AttentionConfig> read_configs(const JsonView& document, const std::v
   for (const auto& config : many ? list.values() : std::vector<JsonView>{list}) {
     std::vector<Entry> entries = defaults;
     lay_over(entries, read_object(config));
-    lay_over(entries, read_overrides(overrides));
+    MadeValues made;
+    auto options = read_overrides(overrides, made);
+    merge_with(entries, options, made);
+    lay_over(entries, std::move(options));
     for (auto& one : expand(entries, {document.source().name, config.pointer()}, configs.size()))
       configs.push_back(std::move(one));
   }
@@ -251,7 +330,8 @@ std::vector<AttentionConfig> load_configs(const std::string& path, const std::ve
 }
 
 std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& overrides) {
-  return expand(read_overrides(overrides), {}, 0);
+  MadeValues made;
+  return expand(read_overrides(overrides, made), {}, 0);
 }
 
 Json config_schema() {
@@ -259,6 +339,11 @@ Json config_schema() {
   for (const auto& field : fields()) {
     Json one = field.schema;
     Json property = one;
+    if (!field.several.empty()) {
+      Json words = Json::array();
+      for (const auto& [word, values] : field.several) words.push_back(word);
+      one = Json{{"anyOf", {one, {{"type", "string"}, {"enum", words}}}}};
+    }
     if (is_number(field))
       one = Json{{"anyOf", {one, {{"type", "string"}, {"pattern", "^[0-9]+:[0-9]+(:x?[0-9]+)?$"}}}}};
     if (!field.is_text) property = Json{{"anyOf", {one, {{"type", "array"}, {"items", one}, {"minItems", 1}}}}};

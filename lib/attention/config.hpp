@@ -19,21 +19,25 @@ struct Origin {
 struct AttentionConfig {
   AttentionSpec spec;
   Origin origin;
+  /// Of the two configs that a training question is: its name; else "". It is answered by the worse of both.
+  std::string training = {};
 };
 
-/// One field given on the command line. It replaces the file's value
-/// of that field, and of the fields that a shorthand stands for.
+/// One field given on the command line. An object replaces the file's value of that field, and of the fields that a shorthand
+/// stands for; a word or number keeps the members of the file's object that it does not set (merging.hpp).
 struct Override {
   std::string field;  ///< "heads_kv"
   Json value;
+  std::string option =
+      {};  ///< "--causal": sets the members of `value` and keeps all others; "": the field's own option
 };
 
 /// An option's text as the JSON that a config would hold: JSON where it parses as such ("512", "true", "{…}"), a list
 /// where it has commas ("512,1024"), else text.
 Override parse_override(const std::string& field, const std::string& text);
 
-/// The text that parse_override() reads as that value.
-std::string override_text(const Json& value);
+/// The words of a shell command line that give it: "--mask padding", "--causal".
+std::string override_words(const Override& one);
 
 /// All configs of a document: one object, an array, or {"configs": […], "defaults": {…}}. A field that holds an array
 /// of values makes the cross product, in the order of the fields in the document, the last one fastest. Throws

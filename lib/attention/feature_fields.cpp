@@ -94,6 +94,12 @@ Field mask() {
     return write_brief(mask_form(), s.mask);
   };
   field.words = [](const Spec& s) { return s.mask == Mask() ? "" : describe(s.mask); };
+  field.as_object = [](const JsonView& v) {
+    if (v.json() == "none") return Json();
+    return write_brief(mask_form(), read_mask(v));
+  };
+  field.set_by_word = {"window_right", "alignment", "padding"};
+  field.is_whole_word = true;
   field.members = members_docs(mask_form().members);
   field.example = R"({"causal": true, "window_left": 4095})";
   return field;

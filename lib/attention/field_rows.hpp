@@ -36,6 +36,8 @@ Field form_field(const std::string& name, const std::string& help, std::optional
     return s.*member ? write_members(form.members, *(s.*member)) : Json();
   };
   field.brief = [member, form](const AttentionSpec& s) { return write_brief(form, *(s.*member)); };
+  field.as_object = [form](const JsonView& v) { return object_of(form, read_form(form, v)); };
+  field.set_by_word = {form.principal};
   field.otherwise = "`none`";
   field.members = members_docs(form.members);
   return field;

@@ -61,6 +61,16 @@ bool is_number(const Field& field) {
   return field.schema.value("type", "") == "integer";
 }
 
+const std::vector<std::string>* several_of(const Field& field, const Json& value) {
+  if (!value.is_string()) return nullptr;
+  std::string word = value.get<std::string>();
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const auto& [name, values] : field.several)
+    if (name == word) return &values;
+  return nullptr;
+}
+
 std::string option_of(const std::string& field_name) {
   std::string option = "--" + field_name;
   std::replace(option.begin(), option.end(), '_', '-');

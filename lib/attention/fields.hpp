@@ -40,8 +40,15 @@ struct Field {
   std::string notes = {};               ///< Markdown: more sentences for docs/config.md
   std::string example = {};             ///< a value as JSON text
   std::vector<MemberDoc> members = {};  ///< of its object form
-  bool is_text = false;                 ///< free text: no comma lists, no cross product
-  bool is_word = false;                 ///< a word even where it looks like a number: "1.30"
+  /// Of a field that may be an object: a value as one, without the members that are as by default; null: none of it.
+  std::function<Json(const JsonView&)> as_object = {};
+  /// The members that a value which is not an object sets. Laid over an object, it keeps the others …
+  std::vector<std::string> set_by_word = {};
+  bool is_whole_word = false;  ///< … or is refused, where it means that there are no others
+  /// Words that mean several values: "training" is "fprop_train" and "bprop".
+  std::vector<std::pair<std::string, std::vector<std::string>>> several = {};
+  bool is_text = false;  ///< free text: no comma lists, no cross product
+  bool is_word = false;  ///< a word even where it looks like a number: "1.30"
   /// The fields that this shorthand sets.
   std::vector<std::string> stands_for = {};
   /// The other fields that a value gives too: those that a shorthand stands for, o_layout where `layout` names O.
@@ -56,6 +63,9 @@ std::string help_line(const Field& field);
 
 /// Whether its values are integers alone, so that it may be a range (range.hpp).
 bool is_number(const Field& field);
+
+/// The values that a word of Field::several means, whatever the case of its letters; nullptr for any other value.
+const std::vector<std::string>* several_of(const Field& field, const Json& value);
 
 /// "heads_kv" -> "--heads-kv".
 std::string option_of(const std::string& field_name);

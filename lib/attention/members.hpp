@@ -129,6 +129,14 @@ Json write_brief(const ObjectForm<T>& form, const T& object) {
   return alone ? Json(json[form.principal]) : json;
 }
 
+/// For Field::as_object.
+template <class T>
+Json object_of(const ObjectForm<T>& form, const std::optional<T>& object) {
+  if (!object) return {};
+  Json json = write_brief(form, *object);
+  return json.is_object() ? json : Json{{form.principal, std::move(json)}};
+}
+
 template <class T>
 Json form_schema(const ObjectForm<T>& form) {
   Json any = Json::array();

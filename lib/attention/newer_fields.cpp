@@ -71,6 +71,9 @@ Field rope() {
     s.rope = read_form(rope_form(), v);
     if (s.rope && !s.rope->q && !s.rope->k) s.rope.reset();
   };
+  field.as_object = [](const JsonView& v) {
+    return v.json() == false ? Json() : object_of(rope_form(), read_form(rope_form(), v));
+  };
   field.words = [](const Newer& s) { return s.rope ? "rope" : ""; };
   field.needs_flash = [](const Newer& s) { return s.rope.has_value(); };
   field.example = R"({"dim": 64})";
@@ -125,7 +128,8 @@ Field frontend() {
   field.set = [](Newer& s, const JsonView& v) { s.frontend = v.word(frontend_releases); };
   field.get = [](const Newer& s) { return s.frontend ? Json(*s.frontend) : Json(); };
   field.words = [](const Newer& s) { return s.frontend ? "cudnn-frontend " + *s.frontend : ""; };
-  field.otherwise = fmt::format("`{}`, the newest that attnprobe knows", frontend_releases.back());
+  field.otherwise = fmt::format("`{}`, the newest that attnprobe knows; before cuDNN {} `{}`", frontend_releases.back(),
+                                newest_frontend_from.short_text(), frontend_releases.front());
   field.notes = "For pattern `sdpa` it decides the graph; for all `sdpa` patterns which rules are told";
   field.example = "\"1.23\"";
   field.is_word = true;

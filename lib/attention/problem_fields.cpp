@@ -6,12 +6,10 @@
 namespace attnprobe {
 template <>
 struct EnumWords<attention::Pass> {
-  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 10> table{{
+  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 8> table{{
       {attention::Pass::fprop, "forward"},
       {attention::Pass::fprop, "fwd"},
       {attention::Pass::fprop, "inference"},
-      {attention::Pass::fprop_train, "training"},
-      {attention::Pass::fprop_train, "train"},
       {attention::Pass::fprop_train, "forward_train"},
       {attention::Pass::fprop_train, "fwd_train"},
       {attention::Pass::bprop, "backward"},
@@ -147,7 +145,10 @@ std::vector<Field> problem_fields() {
       "(Q Kᵀ) V)";
   pattern.example = "\"sdpa_unified\"";
   Field& pass = add(word("pass", "which way through the graph", &Spec::pass));
-  pass.values = "`fprop` (inference), `fprop_train` (with softmax statistics), `bprop`";
+  pass.values =
+      "`fprop` (inference), `fprop_train` (with softmax statistics), `bprop`, or `training`: both `fprop_train` and "
+      "`bprop`";
+  pass.several = {{"training", {"fprop_train", "bprop"}}, {"train", {"fprop_train", "bprop"}}};
   pass.example = "\"bprop\"";
 
   add(extent("batch", "batch size", &Spec::batch, "", "8")).words = [](const Spec& s) {

@@ -2,42 +2,14 @@
 // everything that a config can say.
 #include "attention/random_config.hpp"
 
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attention/random_draw.hpp"
+
 namespace attnprobe::attention {
 namespace {
-
-class Draw {
- public:
-  explicit Draw(uint64_t seed) : engine_(seed) {}
-
-  // Own integer draws: std::uniform_int_distribution may differ between standard libraries.
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool chance(int64_t percent) { return between(1, 100) <= percent; }
-
-  template <typename T>
-  T one_of(const std::vector<T>& values) {
-    return values[static_cast<size_t>(between(0, static_cast<int64_t>(values.size()) - 1))];
-  }
-
-  template <typename T>
-  T weighted(const std::vector<std::pair<T, int64_t>>& values) {
-    int64_t total = 0;
-    for (const auto& [value, weight] : values) total += weight;
-    int64_t dice = between(1, total);
-    for (const auto& [value, weight] : values)
-      if ((dice -= weight) <= 0) return value;
-    return values.back().first;
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 using Words = std::vector<std::pair<std::string, int64_t>>;
 
@@ -377,7 +349,9 @@ class NewerFeatures {
 }  // namespace
 
 Json random_config(uint64_t seed) {
-  return RandomConfig(seed).make();
+  Json config = RandomConfig(seed).make();
+  vary_tensors(seed, config);
+  return config;
 }
 
 Json random_newer_config(uint64_t seed) {

@@ -131,6 +131,12 @@ Field layout() {
       "`t` means ragged: tokens of all sequences back to back. Ragged strides have `\"axes\": \"thd\"` beside them "
       "(PyTorch's nested tensors have a batch stride of 2147483647)";
   field.example = "\"bshd_bs2hd\"";
+  field.as_object = [](const JsonView& v) {
+    if (v.json().is_object()) return v.json();
+    const auto layouts = three_layouts(v);
+    return Json{{"q", to_json(layouts[0])}, {"k", to_json(layouts[1])}, {"v", to_json(layouts[2])}};
+  };
+  field.set_by_word = {"q", "k", "v"};
   field.sets_also = [](const Json& v) {
     const bool names_o = v.is_object() && v.contains("o");
     return names_o ? std::vector<std::string>{"o_layout"} : std::vector<std::string>{};

@@ -13,7 +13,7 @@ struct EnumWords {
 
 template <>
 struct EnumWords<DataType> {
-  static constexpr std::array<std::pair<DataType, std::string_view>, 16> table{{
+  static constexpr std::array<std::pair<DataType, std::string_view>, 22> table{{
       {DataType::f16, "float16"},
       {DataType::f16, "fp16"},
       {DataType::f16, "half"},
@@ -24,6 +24,12 @@ struct EnumWords<DataType> {
       {DataType::f32, "float32"},
       {DataType::f32, "fp32"},
       {DataType::f32, "float"},
+      {DataType::f64, "float64"},
+      {DataType::f64, "double"},
+      {DataType::i8, "int8"},
+      {DataType::u8, "uint8"},
+      {DataType::i32, "int32"},
+      {DataType::i64, "int64"},
       {DataType::fp8_e4m3, "fp8"},
       {DataType::fp8_e4m3, "e4m3"},
       {DataType::fp8_e4m3, "float8_e4m3fn"},

@@ -34,4 +34,7 @@ class FileDescriptor {
   int number_ = -1;
 };
 
+/// Closes those from `first` to `last`, whoever opened them: what a child process inherits.
+void close_descriptors(unsigned first, unsigned last);
+
 }  // namespace attnprobe

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <thread>
 
 #include "base/error.hpp"
 
@@ -50,8 +51,10 @@ bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
 
 }  // namespace
 
-FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& option)
+FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& option,
+                       std::chrono::milliseconds patience)
     : file_(folder / ".attnprobe.lock") {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorKind::usage, fmt::format("{} {}: {}", option, folder.string(), why));
   };
@@ -61,6 +64,11 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& o
     if (!descriptor_) refuse(fmt::format("{} cannot be written: {}", file_.filename().string(), std::strerror(errno)));
     if (flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) {
       if (errno == EINTR) continue;
+      constexpr std::chrono::milliseconds pause{200};
+      if (errno == EWOULDBLOCK && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(pause);
+        continue;
+      }
       if (errno == EWOULDBLOCK)
         refuse(fmt::format("another attnprobe writes there ({}); wait for its end, or name another folder",
                            holder_in(descriptor_)));

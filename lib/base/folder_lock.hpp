@@ -1,6 +1,7 @@
 // One process at a time in a folder of results.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -12,9 +13,10 @@ namespace attnprobe {
 /// it, not the file, says that it is taken. The file says by whom.
 class FolderLock {
  public:
-  /// Throws Error(usage) where another process has it, with that one's number, host and start, and where the folder
-  /// cannot be written; `option` is how the command line names the folder. Precondition: the folder is there.
-  explicit FolderLock(const std::filesystem::path& folder, const std::string& option = "--out");
+  /// Throws Error(usage) where another process has it for longer than `patience`, with that one's number, host and start, and
+  /// where the folder cannot be written; `option` is how the command line names the folder. Precondition: the folder is there.
+  explicit FolderLock(const std::filesystem::path& folder, const std::string& option = "--out",
+                      std::chrono::milliseconds patience = {});
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/limits.hpp"
+#include "base/utf16.hpp"
 
 namespace attnprobe {
 namespace {
@@ -163,13 +164,14 @@ void read_limited(const std::string& file, const Limit& limit, const Take& take,
   std::unique_ptr<Decoder> decoder;
   const uint64_t most = value_of(limit);
   uint64_t read = 0, made = 0;
+  Utf8Pieces text;
   const Take counted = [&](std::string_view bytes) {
     made += bytes.size();
     if (made > most) fail(fmt::format("it has more than {} bytes; {} allows more", most, limit.variable));
     if (made > harmless_bytes + most_expansion * read)
       fail(fmt::format("its {} bytes so far unpack to {}, more than {} for each: it is no file to read", read, made,
                        most_expansion));
-    if (!bytes.empty()) take(bytes);
+    if (!bytes.empty()) text.feed(bytes, take);
   };
   while (const size_t size = std::fread(buffer.data(), 1, buffer.size(), input.get())) {
     const std::string_view bytes(buffer.data(), size);
@@ -180,6 +182,7 @@ void read_limited(const std::string& file, const Limit& limit, const Take& take,
   if (std::ferror(input.get()) != 0) fail(fmt::format("cannot be read: {}", std::strerror(errno)));
   if (!decoder) return;
   const std::string wrong = decoder->finish();
+  text.finish(take);
   if (wrong.empty()) return;
   if (made == 0) fail(wrong);
   if (problem != nullptr) *problem = wrong;

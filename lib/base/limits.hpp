@@ -23,6 +23,8 @@ inline constexpr Limit document_bytes{"ATTNPROBE_MAX_DOCUMENT_BYTES", uint64_t{2
 inline constexpr Limit log_bytes{"ATTNPROBE_MAX_LOG_BYTES", uint64_t{16} << 30};
 /// Of the address space of a worker for simulated GPUs, beyond what it starts with. A walk takes 1.1 GB, plans 1.3.
 inline constexpr Limit worker_bytes{"ATTNPROBE_MAX_WORKER_BYTES", uint64_t{8} << 30};
+/// Of what is unpacked of a wheel of cuDNN or CUDA; the largest has 0.94 GB.
+inline constexpr Limit wheel_bytes{"ATTNPROBE_MAX_WHEEL_BYTES", uint64_t{4} << 30};
 /// Of what a worker tells its parent at once: what cuDNN has lost may say anything.
 inline constexpr Limit message_bytes{"ATTNPROBE_MAX_MESSAGE_BYTES", uint64_t{2} << 30};
 }  // namespace limits

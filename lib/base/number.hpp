@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,14 @@ std::optional<T> parse_number(std::string_view text) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+/// a * b; the largest or the smallest number there is where it would be beyond.
+inline int64_t saturated_product(int64_t a, int64_t b) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return (a < 0) == (b < 0) ? most : -most;
 }
 
 /// "12,000"; the number is not negative.

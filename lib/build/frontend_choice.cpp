@@ -2,7 +2,7 @@
 // graph without being asked. What it takes from which version is data: lib/rules/cudnn-frontend.
 #include <fmt/format.h>
 
-#include "base/version.hpp"
+#include "attention/frontends.hpp"
 #include "build/build.hpp"
 #include "build/frontend_wiring.hpp"
 #include "rules/condition.hpp"
@@ -13,11 +13,6 @@ namespace {
 
 using attention::AttentionSpec;
 using attention::Pattern;
-
-// "1.32".
-std::string release_of(const AttentionSpec& spec) {
-  return FrontendVersion::parse(rules::frontend_rules(spec.frontend).version).value().short_text();
-}
 
 // What no composite graph can say: cuDNN is then asked with the operation that can, however old it is.
 bool only_unified(const AttentionSpec& spec) {
@@ -31,11 +26,11 @@ std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildC
   if (context.cudnn_version < unified)
     return fmt::format("composite: the unified SDPA operation needs cuDNN {}", unified.short_text());
   const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
-  for (const rules::FormNeed& need : rules::frontend_rules(spec.frontend).unified) {
+  const std::string release = frontend_release(spec, context.cudnn_version);
+  for (const rules::FormNeed& need : rules::frontend_rules(release).unified) {
     const bool never = !need.cudnn_from.is_known();
     if ((!never && context.cudnn_version >= need.cudnn_from) || !rules::holds(need.when, problem)) continue;
-    if (never)
-      return fmt::format("composite: the unified form of cudnn-frontend {} has no {}", release_of(spec), need.feature);
+    if (never) return fmt::format("composite: the unified form of cudnn-frontend {} has no {}", release, need.feature);
     return fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", need.feature,
                        need.cudnn_from.short_text());
   }
@@ -49,10 +44,11 @@ FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
 }
 
 FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
-  const rules::FrameworkRules& rules = rules::frontend_rules(spec.frontend);
+  const std::string release = frontend_release(spec, context.cudnn_version);
+  const rules::FrameworkRules& rules = rules::frontend_rules(release);
   const Json problem = rules::describe_problem(spec, context.cudnn_version, context.sm);
   FrontendChoice made;
-  made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form", release_of(spec));
+  made.choice = fmt::format("composite: cudnn-frontend {} has no other backward form", release);
   bool orders_dq = false;
   for (const rules::ForcedConfigRule& rule : rules.forced_configs) {
     if (!rules::holds(rule.when, problem)) continue;
@@ -89,7 +85,13 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
 }  // namespace
 
 FrontendChoice choose_as_frontend(const AttentionSpec& spec, const BuildContext& context) {
-  return is_bprop(spec) ? backward(spec, context) : forward(spec, context);
+  FrontendChoice made = is_bprop(spec) ? backward(spec, context) : forward(spec, context);
+  const std::string release = frontend_release(spec, context.cudnn_version);
+  if (!spec.frontend && release != attention::frontend_releases.back())
+    made.choice +=
+        fmt::format("; as cudnn-frontend {} builds it, since backward graphs of newer releases fail before cuDNN {}",
+                    release, attention::newest_frontend_from.short_text());
+  return made;
 }
 
 }  // namespace attnprobe::build

@@ -18,6 +18,7 @@ Seen seen_of(const probe::PlanFindings& plan) {
   switch (outcome_of(plan)) {
     case PlanOutcome::built:
     case PlanOutcome::needs_driver:
+    case PlanOutcome::needs_compiler:
       return Seen::not_run;
     case PlanOutcome::crashed:
       return Seen::crashed;

@@ -19,7 +19,7 @@ std::string message(const fs::path& file, const std::string& why) {
 
 // What stays so until somebody does something about it.
 Error damage(const fs::path& file, const std::string& why) {
-  return {ErrorKind::environment, message(file, why) + "; --no-cache goes without"};
+  return {ErrorKind::environment, message(file, why) + "; remove it, or ask with --no-cache"};
 }
 
 bool is_damage(int status) {

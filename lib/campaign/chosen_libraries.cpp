@@ -3,60 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <set>
 
 #include "base/error.hpp"
-#include "base/version.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/matrix.hpp"
-#include "campaign/target_run.hpp"
 
 namespace attnprobe::campaign {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Of "9.14.0.64" the build is not known of a library; it has to be where a folder says so.
-bool is_meant(const cudnn::LibraryInfo& library, const std::string& word) {
-  const bool names_build = std::count(word.begin(), word.end(), '.') == 3;
-  if (names_build) return library.path.find("/" + word + "/") != std::string::npos;
-  return is_of_version(library.version.text(), word);
-}
-
 void tell(const OnProblem& on_problem, const std::string& problem) {
   if (on_problem) on_problem(problem);
-}
-
-std::vector<cudnn::LibraryInfo> libraries_here(const CampaignOptions& campaign, const OnProblem& on_problem) {
-  return identify_all(campaign, [&](const std::string& problem) { tell(on_problem, problem); });
-}
-
-// The cuDNN of a version whose place or name says it, which none has to be loaded for.
-std::optional<fs::path> library_named(const std::string& version) {
-  try {
-    return cudnn::choose_library(version).path;
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// The newest of that version.
-cudnn::LibraryInfo library_of_version(const std::vector<cudnn::LibraryInfo>& here, const std::string& word) {
-  const cudnn::LibraryInfo* best = nullptr;
-  std::set<CudnnVersion> versions;
-  for (const auto& library : here) {
-    versions.insert(library.version);
-    if (is_meant(library, word) && (best == nullptr || library.version > best->version)) best = &library;
-  }
-  if (best != nullptr) return *best;
-  std::vector<std::string> texts;
-  texts.reserve(versions.size());
-  for (const CudnnVersion version : versions) texts.push_back(version.text());
-  throw Error(
-      ErrorKind::environment,
-      fmt::format("--cudnn {}: no cuDNN of that version is here (there are {}); `attnprobe cudnn fetch {}` brings it",
-                  word, fmt::join(texts, ", "), word));
 }
 
 }  // namespace
@@ -69,10 +29,14 @@ std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
   return nullptr;
 }
 
-std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem) {
-  if (!is_version(word) || fs::exists(word)) return cudnn::choose_library(word).path;
-  if (const auto named = library_named(word)) return *named;
-  return library_of_version(libraries_here(campaign, on_problem), word).path;
+fs::path library_path(const std::string& word, const std::vector<rules::ChosenGate>& frameworks) {
+  const char* named = std::getenv("ATTNPROBE_CUDNN");
+  if (word.empty() && (named == nullptr || *named == 0))
+    if (const auto brought = rules::cudnn_of(frameworks))
+      if (const auto version = CudnnVersion::parse(*brought); version && *version >= first_that_simulates)
+        for (const std::string& of_release : {*brought, version->release()})
+          if (const auto library = cudnn::find_version(of_release)) return *library;
+  return cudnn::choose_library(word).path;
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
@@ -82,18 +46,13 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   const auto simulated = std::find_if(targets.begin(), targets.end(), is_simulated);
   const bool simulates = simulated != targets.end();
   const gpu::Target* next = simulates ? &*simulated : nullptr;
-  std::vector<cudnn::LibraryInfo> here, chosen;
+  std::vector<cudnn::LibraryInfo> chosen;
   for (const auto& word : words) {
-    const auto named = is_version(word) ? library_named(word) : std::nullopt;
-    if (here.empty() && (word == "all" || (is_version(word) && !named))) here = libraries_here(campaign, on_problem);
     if (word == "all")
-      chosen.insert(chosen.end(), here.begin(), here.end());
-    else if (named)
-      chosen.push_back(identify(*named, campaign, next));
-    else if (is_version(word))
-      chosen.push_back(library_of_version(here, word));
+      for (auto& library : identify_all(campaign, [&](const std::string& problem) { tell(on_problem, problem); }))
+        chosen.push_back(std::move(library));
     else
-      chosen.push_back(identify(cudnn::choose_library(word).path, campaign, next));
+      chosen.push_back(identify(library_path(word, campaign.frameworks), campaign, next));
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   std::vector<cudnn::LibraryInfo> libraries;

@@ -20,10 +20,9 @@ using OnProblem = std::function<void(const std::string& problem)>;
 /// them say. None where the file is damaged (`on_problem` is told); none where there is no place for one.
 std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem);
 
-/// The path of the library that a word means: a library, a folder with one, a version
-/// ("9.14": the newest of it), "" for the one that the loader finds. Libraries whose name
-/// or place does not tell their version are loaded to be asked. Throws Error(environment).
-std::string library_path(const std::string& word, const CampaignOptions& campaign, const OnProblem& on_problem = {});
+/// The path of the library that a word means: as cudnn::choose_library(), but "" is the one that the frameworks' releases bring, or
+/// another patch of it, where that is here and can be asked about GPUs that are not. Throws Error(environment).
+std::filesystem::path library_path(const std::string& word, const std::vector<rules::ChosenGate>& frameworks);
 
 /// Those that the words mean, "all" being all that are here: in ascending order, each version once, without those that
 /// cannot answer for a GPU that is not there. Throws Error(environment).

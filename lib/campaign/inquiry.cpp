@@ -1,6 +1,9 @@
 #include "campaign/inquiry.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -23,22 +26,29 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptio
   for (const auto& group : groups)
     for (const auto& target : group.targets) runs = runs || can_run(target);
   const auto plans = options.walk.plans;
-  if (sanitizes && (!runs || (plans != probe::Plans::run && plans != probe::Plans::automatic)))
+  if (sanitizes && (!runs || !(probe::executes(plans) || plans == probe::Plans::automatic)))
     throw Error(
         ErrorKind::usage,
         "--sanitize executes plans, and none is executed here; it needs a --target device:0 and no --plans but run");
-  if (runs || plans != probe::Plans::run) return;
+  if (runs || !probe::executes(plans)) return;
   throw Error(ErrorKind::usage,
-              "--plans run: every target is simulated, and a GPU that is not there runs nothing; allowed: none, "
-              "build, or a --target device:0");
+              fmt::format("--plans {}: every target is simulated, and running plans needs a real GPU; allowed: none, "
+                          "build, or a --target device:0",
+                          name_of(plans)));
 }
 
-// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked.
-std::optional<CudnnVersion> version_of_all(const std::string& cudnn, const std::vector<QuestionGroup>& groups) {
-  std::optional<CudnnVersion> version;
+// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
+std::optional<CudnnVersion> version_without_library(const std::string& cudnn,
+                                                    const std::vector<QuestionGroup>& groups) {
   for (const auto& group : groups)
-    if (!(version = version_by_rule(cudnn, group.targets))) return std::nullopt;
-  return version;
+    for (const auto& target : group.targets)
+      if (target.kind != gpu::Kind::simulated) return std::nullopt;
+  if (const auto too_old = version_by_rule(cudnn, {})) return too_old;
+  for (const auto& group : groups)
+    for (const auto& question : group.questions)
+      if (!question.has_spec()) return std::nullopt;
+  const bool is_here = !is_version(cudnn) || std::filesystem::exists(cudnn) || cudnn::find_version(cudnn);
+  return is_here ? std::nullopt : named_version(cudnn);
 }
 
 void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe::WalkOptions& walk) {
@@ -83,12 +93,12 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
     for (const auto& question : group.questions) configs.push_back(question.config);
     check_expectations(configs, group.targets);
   }
-  const auto by_rule = version_of_all(options.cudnn, groups);
-  const bool asks_beside = !by_rule && (campaign.walk.sweep_where_none || is_version(options.cudnn));
+  const auto by_rule = options.by_rule ? options.by_rule : version_without_library(options.cudnn, groups);
+  const bool asks_beside = campaign.walk.sweep_where_none;
   const auto opened = asks_beside && options.beside == nullptr ? usual_cache(options.on_problem) : nullptr;
   CampaignOptions beside = campaign;  // the question itself is always asked of cuDNN
   beside.cache = opened ? opened.get() : options.beside;
-  if (!by_rule) campaign.cudnn = library_path(options.cudnn, beside, options.on_problem);
+  if (!by_rule) campaign.cudnn = library_path(options.cudnn, campaign.frameworks);
   compile_where_one_is_asked(groups, campaign.walk);
   std::vector<CampaignResult> campaigns;
   size_t before = 0;
@@ -98,9 +108,9 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
     };
     campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)
                                 : run_campaign(group.questions, group.targets, campaign, on_result));
-    if (!by_rule && campaign.walk.sweep_where_none) {
+    if (campaign.walk.sweep_where_none) {
       auto& results = campaigns.back().results;
-      advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
+      if (!by_rule) advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
       if (options.other_versions) ask_other_versions(campaigns.back(), beside);
     }
     before += group.questions.size() * group.targets.size();

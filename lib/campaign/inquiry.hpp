@@ -24,13 +24,14 @@ size_t cells_of(const std::vector<QuestionGroup>& groups);
 using OnInquiryResult = std::function<void(const Result& result, size_t index)>;
 
 struct InquiryOptions {
-  std::string cudnn;         ///< the word for library_path()
+  std::string cudnn;         ///< the word for cudnn::choose_library()
   CampaignOptions campaign;  ///< whose `cudnn` does not count
   WalkCache* beside =
       nullptr;                ///< of what is asked beside the questions; none: the usual one, opened where it is needed
   OnInquiryResult on_result;  ///< may be empty
   OnProblem on_problem;       ///< likewise
-  bool other_versions = true;  ///< where the walk looks further, this machine's other cuDNNs are asked
+  std::optional<CudnnVersion> by_rule = {};  ///< this version, which cannot be had here, is answered for by rule
+  bool other_versions = true;                ///< where the walk looks further, this machine's other cuDNNs are asked
   std::optional<SuggestOptions> suggest =
       {};  ///< how ways out are looked for, where the walk looks further; none: as few results need
 };

@@ -10,6 +10,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "cudnn/library_file.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -57,7 +58,8 @@ std::string look_of(const std::string& file) {
 }
 
 std::string build_of_library(const std::string& cudnn) {
-  std::string text;
+  // Links to some of a whole cuDNN's files are a small one.
+  std::string text = cudnn::is_jit_only(cudnn::parts_folder(cudnn)) ? "jit only " : "";
   for (const auto& file : files_of(cudnn)) text += look_of(file);
   return digest(text);
 }

@@ -61,7 +61,7 @@ std::map<size_t, size_t> most_workers(const Matrix& matrix) {
 
 bool runs_plans(const gpu::Target& target, const CampaignOptions& options) {
   const probe::Plans plans = options.walk.plans;
-  return target.kind == gpu::Kind::device && (plans == probe::Plans::run || plans == probe::Plans::automatic);
+  return target.kind == gpu::Kind::device && (probe::executes(plans) || plans == probe::Plans::automatic);
 }
 
 // Of the workers whose plans run on a GPU some wait for it at any time, and their cores would be idle: unless the asker

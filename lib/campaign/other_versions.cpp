@@ -17,10 +17,14 @@ constexpr size_t most_versions = 4;  // that are asked about one refused result
 
 using Libraries = std::vector<cudnn::LibraryInfo>;
 
-// Those that answer for simulated GPUs, the asked one among them, from old to new.
-Libraries libraries_here(const cudnn::LibraryInfo& asked, const CampaignOptions& options) {
-  Libraries libraries{asked};
-  std::set<CudnnVersion> known{asked.version};
+// Those that answer for simulated GPUs, the asked one, if any was, among them, from old to new.
+Libraries libraries_here(const std::optional<cudnn::LibraryInfo>& asked, const CampaignOptions& options) {
+  Libraries libraries;
+  std::set<CudnnVersion> known;
+  if (asked) {
+    libraries.push_back(*asked);
+    known.insert(asked->version);
+  }
   for (auto& library : identify_all(options, [](const std::string&) { /* `attnprobe doctor` tells it */ }))
     if (library.version >= first_that_simulates && known.insert(library.version).second)
       libraries.push_back(std::move(library));
@@ -35,35 +39,42 @@ bool is_asked_about(const Result& result) {
 
 class Asker {
  public:
+  // `asked`: the version that the results are of; by rule it is none of the libraries'.
   Asker(Libraries libraries, CudnnVersion asked, const CampaignOptions& options)
       : libraries_(std::move(libraries)), options_(options) {
     options_.walk.modes = {"A"};
     options_.walk.engines = probe::Engines::heuristic;
     options_.walk.sweep_where_none = false;
-    while (libraries_[own_].version != asked) ++own_;
+    while (older_ < libraries_.size() && libraries_[older_].version < asked) ++older_;
+    const bool is_here = older_ < libraries_.size() && libraries_[older_].version == asked;
+    newer_ = older_ + (is_here ? 1 : 0);
   }
 
   void advise(Result& refused) {
     for (const size_t at : worth_asking()) {
       const auto other = ask(refused, at, probe::Plans::first);
       if (!other) return;
-      if (other->verdict != Verdict::supported) continue;
+      if (other->verdict != Verdict::supported) {
+        // The rules allow it there, so they do not know why it is refused.
+        if (refused.from && refused.from->version <= libraries_[at].version) refused.from.reset();
+        continue;
+      }
       const std::string but = other->but.empty() ? "" : fmt::format(", but {}", other->but.front().text);
       refused.root_cause->advice.push_back(fmt::format("cuDNN {}, which is here: supported on {}{}\n{}",
                                                        libraries_[at].version.text(), refused.target.id, but,
                                                        other->reproduce));
       // Between the one that refuses and the one that takes it.
-      if (at > own_) refused.from = edge(refused, own_, at);
+      if (at >= newer_ && is_here()) refused.from = edge(refused, older_, at);
       return;
     }
   }
 
   void date(Result& taken) {
-    if (own_ == 0 || taken.usable == Usable::no || !taken.requirements.empty()) return;
+    if (older_ == 0 || !is_here() || taken.usable == Usable::no || !taken.requirements.empty()) return;
     const auto oldest = takes(taken, 0);
     if (!oldest) return;
     if (!*oldest)
-      taken.from = edge(taken, 0, own_);
+      taken.from = edge(taken, 0, older_);
     else if (taken.from && taken.from->version <= libraries_[0].version)
       taken.from->asked_back_to = libraries_[0].version;
     else
@@ -71,12 +82,14 @@ class Asker {
   }
 
  private:
+  bool is_here() const { return newer_ > older_; }
+
   // The newest, those between, and the nearest older ones.
   std::vector<size_t> worth_asking() const {
     std::vector<size_t> order;
-    if (own_ + 1 < libraries_.size()) order.push_back(libraries_.size() - 1);
-    for (size_t at = own_ + 1; at + 1 < libraries_.size(); ++at) order.push_back(at);
-    for (size_t at = own_; at-- > 0;) order.push_back(at);
+    if (newer_ < libraries_.size()) order.push_back(libraries_.size() - 1);
+    for (size_t at = newer_; at + 1 < libraries_.size(); ++at) order.push_back(at);
+    for (size_t at = older_; at-- > 0;) order.push_back(at);
     if (order.size() > most_versions) order.resize(most_versions);
     return order;
   }
@@ -111,7 +124,8 @@ class Asker {
 
   Libraries libraries_;
   CampaignOptions options_;
-  size_t own_ = 0;  // of the asked version
+  size_t older_ = 0;  // how many are older than the asked version
+  size_t newer_ = 0;  // the first that is newer
 };
 
 }  // namespace
@@ -120,10 +134,10 @@ void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options
   if (options.stop != nullptr && *options.stop) return;
   auto& results = campaign.results;
   const auto count = static_cast<size_t>(std::count_if(results.begin(), results.end(), is_asked_about));
-  if (count == 0 || count > most_results || !campaign.library) return;
-  Libraries libraries = libraries_here(*campaign.library, options);
-  if (libraries.size() < 2) return;
-  Asker asker(std::move(libraries), campaign.library->version, options);
+  if (count == 0 || count > most_results) return;
+  if (!campaign.library && !results.front().by_rule) return;
+  Asker asker(libraries_here(campaign.library, options),
+              campaign.library ? campaign.library->version : results.front().cudnn_version, options);
   for (Result& result : results)
     if (is_asked_about(result)) result.verdict == Verdict::supported ? asker.date(result) : asker.advise(result);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "campaign/campaign.hpp"
@@ -13,7 +15,8 @@ namespace attnprobe::campaign {
 namespace {
 
 std::string install_cudnn() {
-  return fmt::format("pip install {}, or NVIDIA's cuDNN package", cudnn::pip_requirement());
+  return fmt::format("attnprobe cudnn fetch latest; or pip install {}, or NVIDIA's cuDNN package",
+                     cudnn::pip_requirement());
 }
 
 attention::AttentionConfig smallest_config() {
@@ -56,8 +59,9 @@ Finding cudnn_part(const CudnnOnMachine& found) {
     return {"cuDNN", false, detail + ": " + found.problem, "reinstall it, or name another with --cudnn"};
   std::string real = found.library.path == found.path ? "" : fmt::format(", really {}", found.library.path);
   return {fmt::format("cuDNN {}", found.library.version.text()), true,
-          fmt::format("{}{}, with the CUDA {}.{} runtime inside", detail, real, found.library.cuda_version / 1000,
-                      found.library.cuda_version / 10 % 100),
+          fmt::format("{}{}, {}with the CUDA {}.{} runtime inside", detail, real,
+                      found.library.jit_only ? "the small one, without precompiled engines, " : "",
+                      found.library.cuda_version / 1000, found.library.cuda_version / 10 % 100),
           ""};
 }
 
@@ -83,6 +87,10 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
   campaign.timeout_seconds = timeout_seconds;
   const auto results = run_campaign(questions_of({smallest_config()}), {target}, campaign).results;
   const Result& result = results.front();
+  const auto& configs = result.findings.engine_configs;
+  if (const auto open = std::find_if(configs.begin(), configs.end(), probe::is_left_open); open != configs.end())
+    return {what, false, open->plan->reasons.empty() ? open->plan->status : open->plan->reasons.front().reason,
+            "of what `attnprobe cudnn fetch` brought: `attnprobe cudnn fetch VERSION --nvrtc`"};
   if (result.verdict == Verdict::supported)
     return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};
   const std::string why = result.root_cause ? result.root_cause->reason : std::string(name_of(result.verdict));

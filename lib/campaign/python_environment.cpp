@@ -1,9 +1,11 @@
 #include "campaign/python_environment.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -23,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view wheel_prefix = "nvidia-cudnn-cu";
+// The small cuDNN, in a folder of its own: attnprobe asks it, and no framework loads it.
+constexpr std::string_view small_wheel_prefix = "nvidia-cudnn-jit-cu";
 // Distributions through which attention comes to cuDNN, and whose rules the files of lib/rules/frameworks have.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known_frameworks{
     {{"torch", "torch"},
@@ -51,15 +55,11 @@ std::string in_words(const DistInfo& info) {
   return info.name + " " + info.version;
 }
 
-std::string joined_names(const std::vector<std::string>& names) {
-  std::string list;
-  for (const auto& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 int cuda_major_of(const std::string& wheel) {
-  const std::string digits = wheel.substr(wheel_prefix.size());
-  return digits.empty() || digits.size() > 2 ? 0 : std::stoi(digits);
+  const std::string_view digits = std::string_view(wheel).substr(wheel_prefix.size());
+  int major = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), major);
+  return error == std::errc() && end == digits.data() + digits.size() && major < 100 ? major : 0;
 }
 
 class Inspection {
@@ -115,6 +115,17 @@ class Inspection {
 
   void look_at_wheels() {
     for (const DistInfo& info : infos_) {
+      if (info.name.starts_with(small_wheel_prefix)) {
+        const fs::path library = info.folder.parent_path() / "nvidia/cudnn_jit/lib/libcudnn.so.9";
+        std::error_code ignored;
+        const bool is_there = fs::exists(library, ignored);
+        part(info.name, is_there,
+             is_there ? info.version + ", the small cuDNN, which attnprobe asks and no framework loads"
+                      : info.version + ": its files are missing",
+             is_there
+                 ? ""
+                 : fmt::format("{} install --force-reinstall --no-deps {}=={}", command_, info.name, info.version));
+      }
       if (!info.name.starts_with(wheel_prefix)) continue;
       found_.cudnn_wheels.push_back({info.name, info.version, info.folder.string()});
       wheels_.push_back(files_of(info));
@@ -144,14 +155,13 @@ class Inspection {
       return;
     }
     if (!in_place.missing.empty())
-      problem(
-          "cudnn_file_missing", "cuDNN",
-          fmt::format("{} lacks files that it brought: {}", in_words(in_place.wheel), joined_names(in_place.missing)),
-          mend_command());
+      problem("cudnn_file_missing", "cuDNN",
+              fmt::format("{} lacks files: {}", in_words(in_place.wheel), fmt::join(in_place.missing, ", ")),
+              mend_command());
     else if (!in_place.replaced.empty())
       problem("cudnn_files_replaced", "cuDNN",
               fmt::format("files of {} were replaced by others: {}", in_words(in_place.wheel),
-                          joined_names(in_place.replaced)),
+                          fmt::join(in_place.replaced, ", ")),
               mend_command());
     else if (found_.cudnn_version.find(' ') != std::string::npos)
       problem("two_cudnn_versions", "cuDNN",
@@ -162,9 +172,11 @@ class Inspection {
 
   static WheelFiles files_of(const DistInfo& info) {
     WheelFiles files{info, info.folder.parent_path() / "nvidia/cudnn/lib", {}, {}};
+    bool names_any = false;
     for (const RecordedFile& recorded : recorded_files(info)) {
       const std::string name = recorded.path.filename();
       if (!name.starts_with("libcudnn") || name.find(".so") == std::string::npos) continue;
+      names_any = true;
       const fs::path file = info.folder.parent_path() / recorded.path;
       files.folder = file.parent_path();
       std::error_code missing;
@@ -174,6 +186,8 @@ class Inspection {
       else if (recorded.size && *recorded.size != size)
         files.replaced.push_back(name);
     }
+    std::error_code ignored;
+    if (!names_any && !fs::exists(files.folder / "libcudnn.so.9", ignored)) files.missing.emplace_back("libcudnn.so.9");
     return files;
   }
 
@@ -292,7 +306,7 @@ class Inspection {
     if (found_.frameworks.empty() || found_.cudnn_version.empty() || is_overruled) return;
     std::vector<std::string> names;
     for (const auto& framework : found_.frameworks) names.push_back(framework.name + " " + framework.version);
-    found_.loads = fmt::format("{} {} cuDNN {} ({})", joined_names(names), names.size() == 1 ? "loads" : "load",
+    found_.loads = fmt::format("{} {} cuDNN {} ({})", fmt::join(names, ", "), names.size() == 1 ? "loads" : "load",
                                found_.cudnn_version, found_.cudnn_path);
     part("by rule", true, found_.loads);
   }
@@ -344,10 +358,10 @@ class Inspection {
     else if (!release.empty() && std::find(builtins.begin(), builtins.end(), release) == builtins.end())
       problem("nvrtc_builtins_differ", "NVRTC",
               fmt::format("{} {} is installed, and the builtins beside its library are of {}: no kernel compiles",
-                          wheel, release, joined_names(builtins)),
+                          wheel, release, fmt::join(builtins, ", ")),
               cure);
     else
-      part("NVRTC", true, fmt::format("{} with builtins {} ({})", name, joined_names(builtins), folder.string()));
+      part("NVRTC", true, fmt::format("{} with builtins {} ({})", name, fmt::join(builtins, ", "), folder.string()));
   }
 
   void look_at_driver() {

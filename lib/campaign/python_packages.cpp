@@ -1,13 +1,17 @@
 #include "campaign/python_packages.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 
@@ -43,6 +47,23 @@ fs::path on_path(const std::string& name) {
   for (const auto& folder : split(path == nullptr ? "" : path, ':'))
     if (!folder.empty() && fs::is_regular_file(fs::path(folder) / name, ignored)) return fs::path(folder) / name;
   return name;
+}
+
+// METADATA and RECORD are whoever's made the package: a FIFO would never end, and a huge one is read in part.
+std::string beginning_of(const fs::path& file) {
+  constexpr size_t most = size_t{64} << 20;  // PyTorch's RECORD, of 12,000 files, has 2 MB
+  const FileDescriptor opened(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!opened || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
+  std::string text(std::min<size_t>(static_cast<size_t>(status.st_size), most), '\0');
+  size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got = read(opened.get(), text.data() + filled, text.size() - filled);
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  text.resize(filled);
+  return text;
 }
 
 std::string trimmed_text(std::string_view text) {
@@ -82,7 +103,7 @@ std::vector<DistInfo> dist_infos(const fs::path& site_packages) {
 std::vector<Requirement> requirements_of(const DistInfo& info) {
   constexpr std::string_view key = "Requires-Dist: ";
   std::vector<Requirement> requirements;
-  std::ifstream file(info.folder / "METADATA");
+  std::istringstream file(beginning_of(info.folder / "METADATA"));
   for (std::string line; std::getline(file, line) && !trim(line).empty();) {
     if (!line.starts_with(key)) continue;
     const std::string text = line.substr(key.size());
@@ -100,7 +121,7 @@ std::vector<Requirement> requirements_of(const DistInfo& info) {
 
 std::vector<RecordedFile> recorded_files(const DistInfo& info) {
   std::vector<RecordedFile> files;
-  std::ifstream file(info.folder / "RECORD");
+  std::istringstream file(beginning_of(info.folder / "RECORD"));
   for (std::string line; std::getline(file, line);) {
     // Libraries' names hold neither commas nor quotes.
     const auto fields = split(trimmed_text(line), ',');

@@ -71,19 +71,11 @@ std::string options_text(const CampaignOptions& options, bool sweeps_by_default)
 std::string cudnn_word(const std::string& path, CudnnVersion version) {
   if (!version.is_known()) return path;
   const std::string word = version.text();
-  std::string named;
   try {
-    named = cudnn::choose_library(word).path;
-  } catch (const Error&) {
-    // No place or name says that version: then each library here is asked for its own, and of equals the first is taken.
-    const auto here = cudnn::find_libraries("");
-    if (here.empty()) return path;
-    named = here.front().path;
-  }
-  try {
+    const std::string named = cudnn::choose_library(word).path;
     return named == path || build_of_library(named) == build_of_library(path) ? word : path;
   } catch (const Error&) {
-    return path;  // whose files cannot be compared
+    return path;  // none of that version is found, or its files cannot be compared
   }
 }
 

@@ -10,6 +10,7 @@
 #include "log/status.hpp"
 #include "probe/constraints.hpp"
 #include "probe/walk_difference.hpp"
+#include "rules/framework_rules.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -183,6 +184,12 @@ void add_version_rules(Result& result) {
 void add_frameworks(Result& result, const std::vector<rules::ChosenGate>& gates) {
   result.frameworks.clear();
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
+  // A framework's own cudnn-frontend is not the Python package.
+  if (result.frontend && rules::is_of_package(*result.frontend) && rules::frontend_of(gates)) {
+    rules::FrontendAnswer answer;
+    answer.version = result.frontend->version;
+    result.frontend = answer;
+  }
   for (const rules::ChosenGate& chosen : gates) {
     const Json call = rules::describe_gate_call(*chosen.gate, result.config.spec, result.cudnn_version,
                                                 result.target.sm, result.call);
@@ -228,7 +235,7 @@ std::string source_text(const rules::Source& source) {
 
 // What became of a plan that a program would have taken; "" where it works or nobody asked.
 std::string failure_of(const probe::EngineConfigFindings& config) {
-  if (config.plan && !probe::is_built(config) && !probe::needs_driver(config))
+  if (config.plan && !probe::is_built(config) && !probe::is_left_open(config))
     return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
   if (!config.run || probe::ran(*config.run)) return "";
   switch (config.run->status) {
@@ -270,11 +277,14 @@ void add_engine_obstacles(Result& result) {
 
 namespace {
 
-// What the plan of the first choice has shown not to be so here.
+// What the plan of the first choice has shown not to be so here, and what concerns plans that nobody asked for.
 void drop_disproved(Result& result) {
   const auto& configs = result.findings.engine_configs;
   const auto first = std::find_if(configs.begin(), configs.end(),
                                   [](const auto& config) { return config.check.supported && !config.modes.empty(); });
+  const bool tunes = std::any_of(configs.begin(), configs.end(),
+                                 [&](const auto& config) { return config.plan && &config != &*first; });
+  if (!tunes) std::erase_if(result.warnings, [](const rules::KnownBug& bug) { return bug.of_other_configs; });
   if (first == configs.end() || !probe::is_built(*first)) return;
   std::erase_if(result.warnings, [](const rules::KnownBug& bug) { return bug.of_compiling; });
 }
@@ -305,8 +315,9 @@ void weigh(Result& result) {
     result.but.push_back({ObstacleKind::requirement, without_stop(requirement.text), source_text(requirement.source)});
   if (result.frontend && result.frontend->refuses)
     result.but.push_back({ObstacleKind::frontend,
-                          fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version,
-                                      without_stop(result.frontend->message)),
+                          fmt::format("{}cudnn-frontend {} refuses it: {}",
+                                      rules::is_of_package(*result.frontend) ? "the Python package of " : "",
+                                      result.frontend->version, without_stop(result.frontend->message)),
                           source_text(result.frontend->source)});
   for (const auto& bug : result.warnings)
     result.but.push_back({ObstacleKind::known_bug, "known bug: " + without_stop(bug.what), source_text(bug.source)});
@@ -321,6 +332,7 @@ std::string_view answer_word(const Result& result) {
 
 std::string text_of(const WayOut& way) {
   const auto more = [](double ratio, const char* what) -> std::string {
+    if (ratio >= 10) return fmt::format(", {:.0f} times the {}", ratio, what);
     if (ratio >= 2) return fmt::format(", {:.2g} times the {}", ratio, what);
     return ratio > 1.005 ? fmt::format(", {:.0f} % more {}", 100 * (ratio - 1), what) : "";
   };

@@ -19,6 +19,7 @@
 #include "campaign/walk_cache.hpp"
 #include "diagnose/reasons.hpp"
 #include "log/log_parse.hpp"
+#include "probe/determinism.hpp"
 #include "run/data.hpp"
 #include "run/work.hpp"
 #include "worker/pool.hpp"
@@ -76,6 +77,10 @@ std::string words_on_kill(const worker::WorkerLost& lost) {
 
 // Before cuDNN was asked anything: no word on the graph.
 std::string words_on_start(const worker::WorkerLost& lost) {
+  if (lost.timed_out)
+    return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before it was asked about any graph. "
+           "Give it more: --timeout 60, or nothing, which allows 120 s. If that ends so too, this machine's cuDNN or driver "
+           "hangs (`attnprobe doctor`).";
   return fmt::format(
       "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
       "machine's cuDNN or driver is broken (`attnprobe doctor`).",
@@ -110,9 +115,10 @@ TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, 
   const bool runs = can_run(target);
   if (walk_.plans == probe::Plans::automatic)
     walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
-  if (walk_.plans == probe::Plans::run) {
+  if (probe::executes(walk_.plans)) {
     runs_ = runs;
-    walk_.plans = runs ? probe::Plans::none : probe::Plans::build;
+    runs_first_ = walk_.plans == probe::Plans::run_first;
+    walk_.plans = runs ? probe::Plans::none : runs_first_ ? probe::Plans::first : probe::Plans::build;
   }
   // What is built or run, or kept to the asker's constraints, may have to come from another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
@@ -142,6 +148,9 @@ Result TargetRun::run(const Question& question, const Question* next) {
     result.graph = build_graph(question);
     find_out(result);
     judge(result);
+    const bool breaks_constraint = result.root_cause && result.root_cause->category == Category::constraint;
+    if (breaks_constraint && options_.constraints.deterministic && result.has_spec())
+      result.root_cause->in_general = probe::advice_on_order(result.config.spec);
   } catch (const worker::Stopped& stop) {
     client_.reset();
     result.crash = Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
@@ -254,7 +263,12 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
   if (std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   probe::WalkFindings findings = ask_worker(graph, options);
-  cache_->store(key, findings);
+  // NVRTC may be there tomorrow.
+  const auto& configs = findings.engine_configs;
+  const auto lacks_compiler = [](const auto& config) {
+    return config.plan && outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler;
+  };
+  if (std::none_of(configs.begin(), configs.end(), lacks_compiler)) cache_->store(key, findings);
   return findings;
 }
 
@@ -293,7 +307,10 @@ void TargetRun::find_out(Result& result) {
       return;
     }
   walk(result);
-  if (runs_ && result.has_spec() && !result.findings.failure) run_plans(result);
+  if (runs_ && result.has_spec() && !result.findings.failure) {
+    run_plans(result);
+    keep_to_constraints(result, true);
+  }
   if (!name.empty() && !stopped()) options_.finished->store(name, result.findings);
 }
 
@@ -319,7 +336,7 @@ void TargetRun::walk(Result& result) {
       if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
     worker::build_plans(plan_work(result), options.plans);
   }
-  probe::leave_out(result.findings, options_.constraints);
+  keep_to_constraints(result, false);
 }
 
 // The walk's answer is the same whatever is built afterwards, and a plan's whatever was asked for before it, so each is
@@ -329,11 +346,24 @@ void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options
   checks.plans = probe::Plans::none;
   result.findings = ask(result.graph.graph, checks);
   if (result.findings.failure) return;
-  probe::leave_out(result.findings, options_.constraints);
+  keep_to_constraints(result, false);
   worker::build_plans(plan_work(result), options.plans);
   // Where nothing compiles, the worker looks beyond the heuristics with the same plans in mind.
   if (options.sweep_where_none && !result.findings.swept && !probe::has_working_config(result.findings) && !stopped())
     result.findings = ask(result.graph.graph, options);
+}
+
+// A plan that will be run shows itself whether it is deterministic.
+void TargetRun::keep_to_constraints(Result& result, bool has_run) const {
+  probe::Varies varies;
+  const bool will_run = runs_ && result.has_spec() && !has_run;
+  if (options_.constraints.deterministic && !will_run)
+    varies = [&, context =
+                     build::BuildContext{result.cudnn_version, result.target.sm}](const auto& config) -> std::string {
+      if (!result.has_spec()) return "attnprobe does not know what the graph computes, nor in which order it sums";
+      return probe::varying_sums(result.config.spec, context, &config);
+    };
+  probe::leave_out(result.findings, options_.constraints, varies);
 }
 
 worker::PlanWork TargetRun::plan_work(Result& result) {
@@ -360,13 +390,14 @@ void TargetRun::prepare_gpu() try {
 }
 
 void TargetRun::run_plans(Result& result) {
+  const probe::Plans plans = runs_first_ ? probe::Plans::run_first : probe::Plans::run;
   run::RunOptions options = options_.run;
   const auto& spec = result.config.spec;
   options.seqlens_q = spec.mask.seqlens_q;
   options.seqlens_kv = spec.mask.seqlens_kv;
   add_work(options, spec, result.graph.graph);
   options.data_type = name_of(spec.dtype);
-  worker::run_plans(plan_work(result), options);
+  worker::run_plans(plan_work(result), options, plans);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
   // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
@@ -378,7 +409,7 @@ void TargetRun::run_plans(Result& result) {
     if (lost.is_from_outside()) throw;
     return;
   }
-  worker::run_plans(plan_work(result), options);
+  worker::run_plans(plan_work(result), options, plans);
 }
 
 void TargetRun::search_further(Result& result) {
@@ -389,7 +420,7 @@ void TargetRun::search_further(Result& result) {
   for (const auto& config : found.engine_configs)
     if (!log::has_config(known, config)) known.push_back(config);
   result.findings.engines = found.engines;
-  probe::leave_out(result.findings, options_.constraints);
+  keep_to_constraints(result, false);
 }
 
 }  // namespace attnprobe::campaign

@@ -52,6 +52,7 @@ class TargetRun {
   std::string name_finished(const Result& result) const;
   void find_out(Result& result);
   void walk(Result& result);
+  void keep_to_constraints(Result& result, bool has_run) const;
   void walk_and_build(Result& result, const probe::WalkOptions& options);
   worker::PlanWork plan_work(Result& result);
   void run_plans(Result& result);
@@ -64,7 +65,7 @@ class TargetRun {
   std::future<std::string> naming_;
   std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known
   bool is_named_ = false;
-  bool runs_ = false;
+  bool runs_ = false, runs_first_ = false;
   const Question* next_ = nullptr;
   std::string announced_key_;   // in the cache, of the walk that the worker goes on with
   WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone

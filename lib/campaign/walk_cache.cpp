@@ -81,7 +81,11 @@ struct WalkCache::State {
     return std::nullopt;
   }
 
-  std::optional<Json> answer(const std::string& key);
+  std::string library_key(const std::string& cudnn);
+
+  /// None where it is not there, or where what is there is damaged.
+  template <class Findings>
+  std::optional<Findings> findings(const std::string& key);
   void put_answer(const std::string& key, const Json& answer);
 
   void put(const char* sql, const std::string& key, const std::string& bytes) try {
@@ -115,12 +119,18 @@ std::string WalkCache::key(const graph::OpGraph& graph, const gpu::Target& targe
                             Json(options).dump(), state_->program));
 }
 
-std::optional<Json> WalkCache::State::answer(const std::string& key) {
+template <class T>
+std::optional<T> read_back(const std::string& text) try {
+  const Json json = parse_json_leniently(text);
+  return json.is_object() ? std::optional(json.get<T>()) : std::nullopt;
+} catch (const std::exception&) {  // a member of another type or with another word
+  return std::nullopt;
+}
+
+template <class Findings>
+std::optional<Findings> WalkCache::State::findings(const std::string& key) {
   const auto bytes = value("SELECT findings FROM answers WHERE name = ?", key);
-  if (!bytes) return std::nullopt;
-  Json json = parse_json_leniently(unpacked(*bytes));
-  if (!json.is_object()) return std::nullopt;
-  return json;
+  return bytes ? read_back<Findings>(unpacked(*bytes)) : std::nullopt;
 }
 
 void WalkCache::State::put_answer(const std::string& key, const Json& answer) {
@@ -128,9 +138,7 @@ void WalkCache::State::put_answer(const std::string& key, const Json& answer) {
 }
 
 std::optional<probe::WalkFindings> WalkCache::find(const std::string& key) {
-  const auto json = state_->answer(key);
-  if (!json) return std::nullopt;
-  return json->get<probe::WalkFindings>();
+  return state_->findings<probe::WalkFindings>(key);
 }
 
 void WalkCache::store(const std::string& key, const probe::WalkFindings& findings) {
@@ -139,9 +147,7 @@ void WalkCache::store(const std::string& key, const probe::WalkFindings& finding
 
 std::optional<probe::PlanFindings> WalkCache::find_plan(const std::string& about, int64_t engine,
                                                         const probe::Knobs& knobs) {
-  const auto json = state_->answer(plan_key(about, engine, knobs));
-  if (!json) return std::nullopt;
-  return json->get<probe::PlanFindings>();
+  return state_->findings<probe::PlanFindings>(plan_key(about, engine, knobs));
 }
 
 void WalkCache::store_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs,
@@ -149,17 +155,18 @@ void WalkCache::store_plan(const std::string& about, int64_t engine, const probe
   state_->put_answer(plan_key(about, engine, knobs), plan);
 }
 
+// Another build of this program may tell more of a library.
+std::string WalkCache::State::library_key(const std::string& cudnn) {
+  return fmt::format("{}\n{}\n{}", cudnn, identity(cudnn), program);
+}
+
 std::optional<cudnn::LibraryInfo> WalkCache::library(const std::string& cudnn) {
-  const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", cudnn + "\n" + state_->identity(cudnn));
-  if (!text) return std::nullopt;
-  const Json json = parse_json_leniently(*text);
-  if (!json.is_object()) return std::nullopt;
-  return json.get<cudnn::LibraryInfo>();
+  const auto text = state_->value("SELECT info FROM libraries WHERE name = ?", state_->library_key(cudnn));
+  return text ? read_back<cudnn::LibraryInfo>(*text) : std::nullopt;
 }
 
 void WalkCache::store_library(const std::string& cudnn, const cudnn::LibraryInfo& library) {
-  state_->put("INSERT OR REPLACE INTO libraries VALUES (?, ?)", cudnn + "\n" + state_->identity(cudnn),
-              Json(library).dump());
+  state_->put("INSERT OR REPLACE INTO libraries VALUES (?, ?)", state_->library_key(cudnn), Json(library).dump());
 }
 
 CacheStatistics cache_statistics(const fs::path& file) {

@@ -1,38 +1,22 @@
 #include "cudnn/cuda_libraries.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 
 #include "base/error.hpp"
+#include "cudnn/library_file.hpp"
 #include "cudnn/library_info.hpp"
+#include "cudnn/loader_folders.hpp"
+#include "cudnn/stand_in.hpp"
+#include "gpu/driver.hpp"
 
 namespace attnprobe::cudnn {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A library that was cut off (a full disk, a broken download) kills the process with SIGBUS inside dlopen; its ELF
-// headers say how long it should be.
-bool is_cut_off(const fs::path& path) {
-  Elf64_Ehdr header{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return false;  // dlopen says what is wrong
-  if (std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) != ELFMAG) return false;
-  uint64_t end = header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize;
-  file.seekg(static_cast<std::streamoff>(header.e_phoff));
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr part{};
-    if (!file.read(reinterpret_cast<char*>(&part), sizeof part)) return true;
-    end = std::max<uint64_t>(end, part.p_offset + part.p_filesz);
-  }
-  std::error_code ignored;
-  return fs::file_size(path, ignored) < end;
-}
 
 using Paths = std::vector<fs::path>;
 
@@ -48,6 +32,12 @@ Paths places_elsewhere(const std::string& name, int64_t major) {
           fs::path(fmt::format("/usr/local/cuda-{}/lib64", major)) / name};
 }
 
+// Of a bare name only the loader knows.
+bool is_there(const fs::path& place) {
+  std::error_code ignored;
+  return place.has_parent_path() && fs::exists(place, ignored);
+}
+
 Paths both(Paths first, const Paths& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
@@ -57,10 +47,9 @@ Paths both(Paths first, const Paths& second) {
 std::optional<std::string> open_first(const Paths& places, DynamicLibrary& library) {
   std::string problem;
   for (const fs::path& place : places) {
-    const bool named = place.has_parent_path();
-    if (named && !fs::exists(place)) continue;
+    if (place.has_parent_path() && !is_there(place)) continue;
     auto wrong = open_file(place, library);
-    if (!wrong || named) return wrong;
+    if (!wrong || place.has_parent_path()) return wrong;
     problem = *wrong;
   }
   return problem;
@@ -79,6 +68,11 @@ std::optional<std::string> open_builtins_beside(const DynamicLibrary& nvrtc) {
 }
 
 constexpr std::array<int64_t, 2> nvrtc_majors{13, 12};
+
+// Later ones have the compiler inside.
+bool needs_nvrtc(CudnnVersion version) {
+  return version < CudnnVersion(9, 21, 0);
+}
 
 std::string nvrtc_name(int64_t major) {
   return fmt::format("libnvrtc.so.{}", major);
@@ -100,30 +94,48 @@ std::optional<std::string> open_file(const fs::path& path, DynamicLibrary& libra
   return std::nullopt;
 }
 
-// Without cuBLASLt cuDNN 9.19 aborts in its heuristics; without NVRTC (up to 9.20) it calls every graph unsupported.
-// Neither is an answer about a graph.
-std::vector<std::string> open_cuda_libraries(const fs::path& folder, CudnnVersion version, int64_t cuda_version) {
-  std::vector<std::string> problems;
-  const int64_t major = cuda_version / 1000;
+// Without cuBLASLt the heuristics of cuDNN 9.19 abort, which the small cuDNN does not have. Without NVRTC cuDNN up to 9.20
+// calls every graph unsupported. Neither is an answer about a graph.
+CudaLibraries open_cuda_libraries(const fs::path& folder, const LibraryInfo& cudnn) {
+  CudaLibraries opened;
+  const int64_t major = cudnn.cuda_version / 1000;
   auto advice = [&](const char* what, const std::string& package) {
-    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`", version.text(), what,
-                       major, package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
+    return fmt::format("; cuDNN {} needs {}: install the CUDA {} toolkit or `pip install {}`", cudnn.version.text(),
+                       what, major, package + (major >= 13 ? "" : fmt::format("-cu{}", major)));
   };
   const std::string cublas_name = fmt::format("libcublasLt.so.{}", major), nvrtc_file = nvrtc_name(major);
   DynamicLibrary cublas, nvrtc;
-  if (const auto wrong = open_first(
-          both(places_beside(folder, cublas_name, "cublas", major), places_elsewhere(cublas_name, major)), cublas))
-    problems.push_back(*wrong + advice("cuBLASLt", "nvidia-cublas"));
-  constexpr CudnnVersion first_version_without_nvrtc{9, 20, 0};
-  const bool needs_nvrtc = version < first_version_without_nvrtc;
-  if (const auto wrong = open_first(
-          both(places_beside(folder, nvrtc_file, "cuda_nvrtc", major), places_elsewhere(nvrtc_file, major)), nvrtc)) {
-    if (needs_nvrtc) problems.push_back(*wrong + advice("NVRTC, to compile attention kernels,", "nvidia-cuda-nvrtc"));
-    return problems;
+  if (!cudnn.jit_only)
+    if (const auto wrong = open_first(
+            both(places_beside(folder, cublas_name, "cublas", major), places_elsewhere(cublas_name, major)), cublas))
+      opened.problem = *wrong + advice("cuBLASLt", "nvidia-cublas");
+  const Paths places =
+      both(places_beside(folder, nvrtc_file, "cuda_nvrtc", major), places_elsewhere(nvrtc_file, major));
+  auto wrong = open_first(places, nvrtc);
+  if (!wrong) wrong = open_builtins_beside(nvrtc);
+  if (!wrong || !needs_nvrtc(cudnn.version)) return opened;
+  opened.no_compiler = *wrong + advice("NVRTC, to compile attention kernels,", "nvidia-cuda-nvrtc");
+  // Checks of a simulated GPU work without it; on a real one plans are what is asked for. A broken one is told.
+  const bool stands_in = !nvrtc && std::none_of(places.begin(), places.end(), is_there) && gpu::has_null_driver() &&
+                         load_stand_in(nvrtc_file, "libcuda.so.1");
+  if (!stands_in && opened.problem.empty()) opened.problem = opened.no_compiler;
+  return opened;
+}
+
+std::optional<std::string> lacks_compiler(const fs::path& cudnn) {
+  const fs::path folder = parts_folder(cudnn);
+  const auto version = CudnnVersion::parse(version_of_file(folder / "libcudnn_graph.so.9"));
+  if (!version || !needs_nvrtc(*version)) return std::nullopt;
+  Paths places;
+  for (const int64_t major : nvrtc_majors) {
+    const std::string name = nvrtc_name(major);
+    for (const fs::path& from : {cudnn.parent_path(), resolved(cudnn).parent_path()})
+      places = both(std::move(places), places_beside(from, name, "cuda_nvrtc", major));
+    places = both(std::move(places), places_elsewhere(name, major));
+    for (const auto& searched : loader_folders()) places.push_back(searched / name);
   }
-  if (const auto wrong = open_builtins_beside(nvrtc); wrong && needs_nvrtc)
-    problems.push_back(*wrong + advice("it to compile attention kernels", "nvidia-cuda-nvrtc"));
-  return problems;
+  if (std::any_of(places.begin(), places.end(), is_there)) return std::nullopt;
+  return fmt::format("cuDNN {} compiles plans with NVRTC (libnvrtc.so), which is not on this machine", version->text());
 }
 
 std::vector<fs::path> nvrtc_places() {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/dynamic_library.hpp"
-#include "base/version.hpp"
+#include "cudnn/library_info.hpp"
 
 namespace attnprobe::cudnn {
 
@@ -18,10 +18,18 @@ std::filesystem::path resolved(const std::filesystem::path& path);
 /// it. What is wrong with the file, or nothing.
 std::optional<std::string> open_file(const std::filesystem::path& path, DynamicLibrary& library);
 
-/// Loads those that a cuDNN in `folder` needs, built with CUDA `cuda_version` (cudnnGetCudartVersion: 13000). A sentence
-/// for each that it cannot do without and that does not load.
-std::vector<std::string> open_cuda_libraries(const std::filesystem::path& folder, CudnnVersion version,
-                                             int64_t cuda_version);
+struct CudaLibraries {
+  std::string problem;      ///< why this cuDNN cannot be asked; "" where it can
+  std::string no_compiler;  ///< why it can compile no plan; "" where it can
+};
+
+/// Loads those that a cuDNN in `folder` needs. Where NVRTC is missing and a simulated GPU is asked about, cuDNN up to 9.20 gets a
+/// stand-in: it wants to see NVRTC to answer, and calls it only to compile.
+CudaLibraries open_cuda_libraries(const std::filesystem::path& folder, const LibraryInfo& cudnn);
+
+/// Why the libcudnn.so.9 at that path can compile no plan here, as far as its files tell: nothing is loaded. None where it
+/// can, and where its version is not known.
+std::optional<std::string> lacks_compiler(const std::filesystem::path& cudnn);
 
 /// Where NVRTC may be, best first: beside each cuDNN of find_libraries(""), by the loader's search, in the CUDA
 /// toolkit; CUDA 13's before CUDA 12's. A path without a folder is the loader's to find.

@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <cstdlib>
+
 #include "base/dynamic_library.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cudnn/cuda_libraries.hpp"
+#include "cudnn/library_file.hpp"
 #include "cudnn/log_capture.hpp"
 
 namespace attnprobe::cudnn {
@@ -18,10 +21,11 @@ namespace fs = std::filesystem;
 
 // Sub-libraries that an attention walk or a plan build uses (seen in /proc/self/maps for 9.8 to 9.28), graph first,
 // since the others need it. cnn, adv, ops and ext stay out of it.
-std::vector<fs::path> sub_libraries(const fs::path& folder) {
-  std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_heuristic.so.9",
-                              folder / "libcudnn_engines_runtime_compiled.so.9",
-                              folder / "libcudnn_engines_precompiled.so.9"};
+std::vector<fs::path> sub_libraries(const fs::path& folder, bool jit_only) {
+  std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_engines_runtime_compiled.so.9"};
+  if (jit_only) return files;
+  files.push_back(folder / "libcudnn_heuristic.so.9");
+  files.push_back(folder / "libcudnn_engines_precompiled.so.9");
   if (fs::exists(folder / "libcudnn_engines_tensor_ir.so.9"))  // from 9.21
     files.push_back(folder / "libcudnn_engines_tensor_ir.so.9");
   return files;
@@ -83,10 +87,15 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   auto library = std::unique_ptr<Library>(new Library());
   LibraryInfo& info = library->info_;
   const fs::path folder = fs::absolute(path).parent_path();
+  const fs::path parts = parts_folder(path);
+  info.jit_only = is_jit_only(parts);
+  // cuDNN reads it when it is loaded (docs: "cuDNN Library Configuration"); unset means FULL.
+  if (info.jit_only)
+    setenv("CUDNN_LIB_CONFIG", "GRAPH_JIT_ONLY", 1);
+  else
+    unsetenv("CUDNN_LIB_CONFIG");
   // Before libcudnn.so.9 itself, which opens them by bare name, LD_LIBRARY_PATH first.
-  for (const fs::path& file :
-       sub_libraries(fs::is_symlink(path) && !fs::exists(folder / "libcudnn_graph.so.9") ? resolved(path).parent_path()
-                                                                                         : folder)) {
+  for (const fs::path& file : sub_libraries(parts, info.jit_only)) {
     if (!fs::exists(file))
       throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing beside {}; reinstall cuDNN",
                                                       file.filename().string(), path.string()));
@@ -99,8 +108,9 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   info.version = CudnnVersion::from_number(static_cast<int64_t>(library->api_.cudnnGetVersion()));
   info.cuda_version = static_cast<int64_t>(library->api_.cudnnGetCudartVersion());
   info.path = resolved(path);
-  info.problems = open_cuda_libraries(folder, info.version, info.cuda_version);
-  if (!info.problems.empty()) throw Error(ErrorKind::environment, info.problems.front());
+  const CudaLibraries cuda = open_cuda_libraries(folder, info);
+  if (!cuda.problem.empty()) throw Error(ErrorKind::environment, cuda.problem);
+  library->no_compiler_ = cuda.no_compiler;
   info.files = loaded_files();
   silence(*library);
   return library;

@@ -24,6 +24,8 @@ class Library {
   /// As cudnnGetVersion: 91900 for 9.19.0.
   CudnnVersion version() const { return info_.version; }
   const LibraryInfo& info() const { return info_; }
+  /// Why no plan can be compiled; "" where one can.
+  const std::string& no_compiler() const { return no_compiler_; }
   std::string status_name(cudnnStatus_t status) const { return api_.cudnnGetErrorString(status); }
   /// cudnnGetLastErrorString: why the last failing call failed, "" if cuDNN kept nothing. Reading clears it.
   std::string last_error() const;
@@ -32,6 +34,7 @@ class Library {
   Library() = default;
   Api api_;
   LibraryInfo info_;
+  std::string no_compiler_;
 };
 
 }  // namespace attnprobe::cudnn

@@ -27,8 +27,24 @@ class ElfFile {
     Elf64_Ehdr header{};
     if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64)
       return;
+    header_ = header;
     sections_ = table<Elf64_Shdr>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr));
     segments_ = table<Elf64_Phdr>(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  }
+
+  bool is_for_this_machine() const {
+#if defined(__aarch64__)
+    return header_.e_machine == EM_AARCH64;
+#else
+    return header_.e_machine == EM_X86_64;
+#endif
+  }
+
+  // Where its last table or segment ends; 0 for what is not an ELF library.
+  uint64_t end() const {
+    uint64_t end = header_.e_shoff + uint64_t{header_.e_shnum} * header_.e_shentsize;
+    for (const Elf64_Phdr& segment : segments_) end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
+    return end;
   }
 
   // The first of the version symbols that the file defines, as its four bytes.
@@ -78,6 +94,7 @@ class ElfFile {
   }
 
   std::ifstream file_;
+  Elf64_Ehdr header_{};
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Phdr> segments_;
 };
@@ -85,9 +102,39 @@ class ElfFile {
 }  // namespace
 
 std::string version_of_file(const std::filesystem::path& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return "";  // a FIFO would be waited for
   const auto packed = ElfFile(path).version();
   // major<<16 | minor<<8 | patch
   return packed ? CudnnVersion(*packed >> 16, *packed >> 8 & 0xFF, *packed & 0xFF).text() : "";
+}
+
+bool is_cut_off(const std::filesystem::path& path) {
+  std::error_code unreadable;
+  const uint64_t size = std::filesystem::file_size(path, unreadable);
+  return !unreadable && size < ElfFile(path).end();
+}
+
+std::optional<std::string> why_not_a_library(const std::filesystem::path& path) {
+  const ElfFile file(path);
+  if (file.end() == 0) return "is not a shared library";
+  if (is_cut_off(path)) return "is cut off";
+  if (!file.is_for_this_machine()) return "is for another processor";
+  return std::nullopt;
+}
+
+std::filesystem::path parts_folder(const std::filesystem::path& cudnn) {
+  const std::filesystem::path folder = std::filesystem::absolute(cudnn).parent_path();
+  std::error_code ignored;
+  if (std::filesystem::exists(folder / "libcudnn_graph.so.9", ignored)) return folder;
+  const std::filesystem::path real = std::filesystem::canonical(cudnn, ignored);
+  return real.empty() ? folder : real.parent_path();
+}
+
+bool is_jit_only(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  return !std::filesystem::exists(folder / "libcudnn_heuristic.so.9", ignored) &&
+         !std::filesystem::exists(folder / "libcudnn_engines_precompiled.so.9", ignored);
 }
 
 }  // namespace attnprobe::cudnn

@@ -20,13 +20,16 @@ struct LoadedFile {
 ATTNPROBE_JSON(LoadedFile, name, path, version)
 
 struct LibraryInfo {
-  CudnnVersion version;               ///< cudnnGetVersion
-  std::string path;                   ///< of libcudnn.so.9, links resolved
-  int64_t cuda_version = 0;           ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
+  CudnnVersion version;      ///< cudnnGetVersion
+  std::string path;          ///< of libcudnn.so.9, links resolved
+  int64_t cuda_version = 0;  ///< cudnnGetCudartVersion: the CUDA runtime that cuDNN was built with, 13000
+  /// The small cuDNN: the graph API with engines that are compiled at run time, without precompiled ones and their
+  /// heuristics (CUDNN_LIB_CONFIG=GRAPH_JIT_ONLY in NVIDIA's documentation).
+  bool jit_only = false;
   std::vector<LoadedFile> files;      ///< cuDNN's own, NVRTC and cuBLASLt, as really loaded
   std::vector<std::string> problems;  ///< what did not load, one sentence each
 };
-ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, files, problems)
+ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, jit_only, files, problems)
 
 /// A place where a libcudnn.so.9 was found, and which rule led there.
 struct Candidate {
@@ -39,10 +42,15 @@ struct Candidate {
 /// be empty), ATTNPROBE_CUDNN, the site-packages (or conda environment) that this program is a package of, the loader's
 /// path (LD_LIBRARY_PATH, ld.so.cache, the usual folders), pip's nvidia/cudnn/lib of the Python on PATH and of the
 /// active virtual environment, the CUDA toolkit's folders, and what `attnprobe cudnn fetch` brought
-/// ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). A requested one is the only candidate; a version ("9.14") is looked for
-/// among the latter and by file names. What is not named is taken only where nobody but root and this user can have
-/// written it (base/trust.hpp). Throws Error(environment) if `requested` or ATTNPROBE_CUDNN names no libcudnn.so.9.
+/// ($XDG_CACHE_HOME/attnprobe/cudnn/VERSION). Next to each nvidia/cudnn, nvidia/cudnn_jit, the small cuDNN, counts too. A
+/// requested one is the only candidate; a version is as for find_version(). What is not named is taken only where nobody
+/// but root and this user can have written it (base/trust.hpp). Throws Error(environment) if `requested` or
+/// ATTNPROBE_CUDNN names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
+
+/// The newest of a version on this machine: "9.14" and "9.14.0" as the libraries themselves say, the build "9.14.0.64"
+/// where a folder is named so, "latest" any. Nothing is loaded.
+std::optional<std::filesystem::path> find_version(const std::string& word);
 
 /// Where `attnprobe cudnn fetch` puts releases side by side, a folder each; none where there is no home for it.
 std::optional<std::filesystem::path> fetched_folder();

@@ -2,17 +2,20 @@
 // a package of, loader, pip, CUDA toolkit.
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/trust.hpp"
 #include "base/version.hpp"
+#include "cudnn/library_file.hpp"
 #include "cudnn/library_info.hpp"
 #include "cudnn/loader_folders.hpp"
 
@@ -20,7 +23,9 @@ namespace attnprobe::cudnn {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr const char* file_name = "libcudnn.so.9";
+constexpr const char *file_name = "libcudnn.so.9", *latest = "latest";
+// Of NVIDIA's packages: the whole cuDNN, and the small one.
+constexpr std::array<const char*, 2> package_folders{"nvidia/cudnn/lib", "nvidia/cudnn_jit/lib"};
 constexpr const char* own_environment = "the Python environment of this attnprobe";
 
 std::string environment(const char* name) {
@@ -53,14 +58,17 @@ class Candidates {
     seen_.push_back(real);
     list_.push_back({path, found_by});
   }
-  // `pattern` holds "*" for one folder of any name at `at`.
-  void add_below(const fs::path& folder, const fs::path& below, const std::string& found_by) {
+  void add_packages(const fs::path& folder, const std::string& found_by) {
+    for (const char* package : package_folders) add(folder / package / file_name, found_by);
+  }
+  // Those in every folder in `folder`.
+  void add_packages_below(const fs::path& folder, const std::string& found_by) {
     std::error_code ignored;
     std::vector<fs::path> children;
     for (const auto& entry : fs::directory_iterator(folder, fs::directory_options::skip_permission_denied, ignored))
       children.push_back(entry.path());
     std::sort(children.begin(), children.end());
-    for (const auto& child : children) add(child / below / file_name, found_by);
+    for (const auto& child : children) add_packages(child, found_by);
   }
   const std::vector<Candidate>& list() const { return list_; }
   const std::vector<std::string>& passed_over() const { return passed_over_; }
@@ -74,8 +82,9 @@ class Candidates {
 // A file or a folder that was named outright.
 fs::path named_library(const std::string& path, const std::string& by) {
   const fs::path given = path;
-  for (const fs::path& file : {given, given / file_name, given / "lib" / file_name, given / "lib64" / file_name,
-                               given / "nvidia/cudnn/lib" / file_name}) {
+  std::vector<fs::path> files{given, given / file_name, given / "lib" / file_name, given / "lib64" / file_name};
+  for (const char* package : package_folders) files.push_back(given / package / file_name);
+  for (const fs::path& file : files) {
     std::error_code ignored;
     if (fs::is_regular_file(file, ignored)) return file;
   }
@@ -111,27 +120,6 @@ std::vector<fs::path> site_packages() {
   return packages;
 }
 
-// The newest of a version ("9.14" or "9.14.0") among those that attnprobe cudnn fetch brought and those whose file name
-// says it. Other files would have to be loaded to be known.
-std::optional<fs::path> library_of_version(const std::string& version) {
-  std::optional<fs::path> best;
-  std::vector<int> newest;
-  const auto fetched = fetched_folder();
-  auto consider = [&](const std::string& name, const fs::path& path) {
-    if (!is_version(name) || !is_of_version(name, version) || version_numbers(name) < newest) return;
-    newest = version_numbers(name);
-    best = path;
-  };
-  for (const auto& candidate : find_libraries("")) {
-    std::error_code ignored;
-    const std::string real = fs::canonical(candidate.path, ignored).filename().string();
-    consider(real.substr(std::min(real.size(), std::string("libcudnn.so.").size())), candidate.path);
-    for (fs::path folder = candidate.path; folder.has_relative_path(); folder = folder.parent_path())
-      if (fetched && folder.parent_path() == *fetched) consider(folder.filename().string(), candidate.path);
-  }
-  return best;
-}
-
 // Every cuDNN that is here, without one being asked for.
 Candidates search() {
   Candidates found;
@@ -139,13 +127,13 @@ Candidates search() {
     found.add_named(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
   if (const fs::path packages = own_site_packages(); !packages.empty()) {
     // What a framework beside attnprobe loads: pip's, or the one that conda puts into its environment.
-    found.add(packages / "nvidia/cudnn/lib" / file_name, own_environment);
+    found.add_packages(packages, own_environment);
     const fs::path prefix = packages.parent_path().parent_path().parent_path();
     std::error_code ignored;
     if (fs::exists(prefix / "conda-meta", ignored)) found.add(prefix / "lib" / file_name, own_environment);
   }
   for (const auto& folder : loader_folders()) found.add(folder / file_name, "the loader's search path");
-  for (const auto& folder : site_packages()) found.add(folder / "nvidia/cudnn/lib" / file_name, "pip (nvidia/cudnn)");
+  for (const auto& folder : site_packages()) found.add_packages(folder, "pip (nvidia/cudnn)");
   for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
     if (const std::string path = environment(variable); !path.empty())
       for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
@@ -154,9 +142,35 @@ Candidates search() {
   std::error_code ignored;
   const fs::path self = fs::canonical("/proc/self/exe", ignored);
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
-    found.add(folder / ".deps/nvidia/cudnn/lib" / file_name, "the project's .deps");
-  if (const auto fetched = fetched_folder()) found.add_below(*fetched, "nvidia/cudnn/lib", "attnprobe cudnn fetch");
+    found.add_packages(folder / ".deps", "the project's .deps");
+  if (const auto fetched = fetched_folder()) found.add_packages_below(*fetched, "attnprobe cudnn fetch");
   return found;
+}
+
+// What the library itself says, and the folder in which attnprobe cudnn fetch put it. Nothing is loaded.
+std::vector<std::string> versions_of(const fs::path& library, const std::string& build) {
+  std::vector<std::string> names{version_of_file(parts_folder(library) / "libcudnn_graph.so.9")};
+  const auto fetched = fetched_folder();
+  for (fs::path folder = library; folder.has_relative_path(); folder = folder.parent_path())
+    if ((fetched && folder.parent_path() == *fetched) || folder.filename() == build) names.push_back(folder.filename());
+  std::erase_if(names, [](const std::string& name) { return !is_version(name); });
+  return names;
+}
+
+std::vector<int> release_numbers(const std::string& version) {
+  std::vector<int> numbers = version_numbers(version);
+  numbers.resize(3);
+  return numbers;
+}
+
+std::string versions_here() {
+  std::set<std::vector<int>> versions;
+  const Candidates here = search();
+  for (const auto& candidate : here.list())
+    for (const auto& name : versions_of(candidate.path, "")) versions.insert(release_numbers(name));
+  std::vector<std::string> texts;
+  for (const auto& version : versions) texts.push_back(fmt::format("{}", fmt::join(version, ".")));
+  return texts.empty() ? "none is" : fmt::format("there are {}", fmt::join(texts, ", "));
 }
 
 }  // namespace
@@ -208,12 +222,27 @@ std::string pip_requirement() {
   return own_site_packages().empty() ? "nvidia-cudnn-cu13" : "'attnprobe[cu13]'";
 }
 
+std::optional<fs::path> find_version(const std::string& word) {
+  std::optional<fs::path> best;
+  std::vector<int> newest;
+  const Candidates here = search();
+  // Of two of one version the first is taken; the build does not count.
+  for (const auto& candidate : here.list())
+    for (const auto& name : versions_of(candidate.path, word)) {
+      if (word != latest && !is_of_version(name, word)) continue;
+      if (release_numbers(name) <= newest) continue;
+      newest = release_numbers(name);
+      best = candidate.path;
+    }
+  return best;
+}
+
 std::vector<Candidate> find_libraries(const std::string& requested) {
-  if (is_version(requested) && !fs::exists(requested)) {
-    if (const auto found = library_of_version(requested)) return {{*found, "--cudnn"}};
+  if ((is_version(requested) || requested == latest) && !fs::exists(requested)) {
+    if (const auto found = find_version(requested)) return {{*found, "--cudnn"}};
     throw Error(ErrorKind::environment,
-                fmt::format("--cudnn {}: no cuDNN of that version is here; `attnprobe cudnn fetch {}` brings it",
-                            requested, requested));
+                fmt::format("--cudnn {}: no cuDNN of that version is here ({}); `attnprobe cudnn fetch {}` brings it",
+                            requested, versions_here(), requested));
   }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
   return search().list();
@@ -228,9 +257,11 @@ Candidate choose_library(const std::string& requested) {
     passed_over = fmt::format(" ({} is passed over, since others may have written it)", found.passed_over().front());
   throw Error(
       ErrorKind::environment,
-      fmt::format("no cuDNN 9 on this machine{}: install one (`pip install {}`, `attnprobe cudnn fetch latest`, or "
-                  "NVIDIA's package) or name one with --cudnn or ATTNPROBE_CUDNN",
-                  passed_over, pip_requirement()));
+      fmt::format(
+          "no cuDNN 9 on this machine{}: add --fetch, which downloads the small one with pip, install one "
+          "(`attnprobe cudnn fetch latest`, `pip install {}`, or NVIDIA's package), or name one with --cudnn or "
+          "ATTNPROBE_CUDNN",
+          passed_over, pip_requirement()));
 }
 
 }  // namespace attnprobe::cudnn

@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/escapes.hpp"
 #include "diagnose/search_options.hpp"
 
 namespace attnprobe::diagnose {
@@ -22,21 +23,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> spelling
 
 bool begins_spelling(char c) {
   return c == '&' || c == '<' || c == '\\' || c == '\xe2' || c == '\xc2';
-}
-
-// ESC [ … letter, ESC ] … BEL, and ESC with one character.
-size_t escape_sequence_length(std::string_view text) {
-  if (text.size() < 2) return 1;
-  size_t end = 2;
-  if (text[1] == '[') {
-    while (end < text.size() && (text[end] < '@' || text[end] > '~')) ++end;
-    return std::min(end + 1, text.size());
-  }
-  if (text[1] == ']') {
-    while (end < text.size() && text[end] != '\a' && text[end] != '\x1b') ++end;
-    return std::min(end + 1, text.size());
-  }
-  return end;
 }
 
 // "\\n" of a JSON log; in "C:\\nvidia" it is none.

@@ -28,6 +28,7 @@ KnownReason read_reason(const JsonView& place) {
   known.status = text_or_none("status");
   known.meaning = entry.take("meaning").text();
   known.help = text_or_none("help");
+  if (const auto changes = entry.find("changes")) known.changes = changes->texts();
   known.since = text_or_none("since");
   known.until = text_or_none("until");
   known.source = text_or_none("source");

@@ -12,13 +12,15 @@ namespace attnprobe::diagnose {
 
 /// A kind of reason that cuDNN is known to give.
 struct KnownReason {
-  std::string id;            ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
-  std::string match;         ///< part of cuDNN's text that tells it
-  std::string begins;        ///< what the text begins with, where a part would be in others too
-  std::string whole;         ///< the whole text, where its beginning would be in others too
-  std::string status;        ///< "" if the text alone tells it
-  std::string meaning;       ///< one or two sentences in plain words
-  std::string help;          ///< what usually gets around it; "" if nothing does
+  std::string id;       ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
+  std::string match;    ///< part of cuDNN's text that tells it
+  std::string begins;   ///< what the text begins with, where a part would be in others too
+  std::string whole;    ///< the whole text, where its beginning would be in others too
+  std::string status;   ///< "" if the text alone tells it
+  std::string meaning;  ///< one or two sentences in plain words
+  std::string help;     ///< what usually gets around it; "" if nothing does
+  std::vector<std::string>
+      changes;               ///< the kinds of changes of a config that `help` names: "head_dim"; none for other help
   std::string since, until;  ///< first and last version seen to say it, "9.14.0"; "" where older or newer
                              ///< ones may too
   std::string source;        ///< how it is known

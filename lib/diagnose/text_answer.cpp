@@ -4,11 +4,11 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <compare>
 #include <functional>
 #include <iterator>
 #include <optional>
 #include <string_view>
-#include <tuple>
 
 #include "diagnose/candidates.hpp"
 #include "diagnose/conflicts.hpp"
@@ -261,13 +261,31 @@ void add_readings(std::vector<Refusal>& refusals, const TextFindings& findings, 
   refusals.insert(says_little, std::make_move_iterator(read.begin()), std::make_move_iterator(read.end()));
 }
 
+// Reasons say more than the sentences of their layer; they come in their own order.
+struct Rank {
+  bool says_little = false;
+  Layer layer = Layer::framework;
+  bool is_general = false, is_sentence = false;
+  int distance = 0;
+  int64_t order = 0;
+  auto operator<=>(const Rank&) const = default;
+};
+
+// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" says where it failed by the status that it hands on.
+void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
+  for (auto& [rank, refusal] : ranked) {
+    if (!rank.is_general) continue;
+    for (const auto& [other, inner] : ranked)
+      if (!other.is_general && !other.says_little && inner.first_line == refusal.first_line)
+        rank.layer = std::max(rank.layer, other.layer);
+  }
+}
+
 }  // namespace
 
 TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const std::string options = probe_options(findings.facts);
   TextAnswer answer;
-  // Reasons say more than the sentences of their layer; they come in their own order.
-  using Rank = std::tuple<bool, Layer, bool, bool, int, int64_t>;
   std::vector<std::pair<Rank, Refusal>> ranked;
   const auto add = [&](Refusal&& refusal, const Place& place, bool is_sentence, int64_t order) {
     if (skip_log && place.in_log) return;
@@ -285,6 +303,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     add(refusal_of(hit, options), hit.place, false, static_cast<int64_t>(ranked.size()));
   for (const auto& hit : findings.sentences)
     add(refusal_of(hit, options), hit.place, true, -static_cast<int64_t>(hit.place.said.size()));
+  rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
   for (Refusal& refusal : answer.refusals) {

@@ -45,7 +45,16 @@ class Child {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    const int error = posix_spawnp(&pid_, pointers[0], &actions, nullptr, pointers.data(), environ);
+    // This process may ignore signals that another program expects.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t usual;
+    sigemptyset(&usual);
+    for (const int signal : {SIGPIPE, SIGXFSZ}) sigaddset(&usual, signal);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const int error = posix_spawnp(&pid_, pointers[0], &actions, &attributes, pointers.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
       throw Error(ErrorKind::environment, fmt::format("{} cannot be started: {}", words[0], std::strerror(error)));
@@ -57,6 +66,11 @@ class Child {
   }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
+
+  bool has_ended() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_;
+  }
 
   int wait() {
     int status = 0;
@@ -90,15 +104,20 @@ std::optional<std::string> first_on_path(const std::vector<std::string>& program
   return std::nullopt;
 }
 
-CommandEnd run_command(const std::vector<std::string>& words, const std::function<void()>& waiting) {
+CommandEnd run_command(const std::vector<std::string>& words, const std::function<void()>& waiting, bool shows) {
   Pipe out = make_pipe(words[0]), err = make_pipe(words[0]);
-  Child child(words, out.write.get(), err.write.get());
+  Child child(words, shows ? STDERR_FILENO : out.write.get(), shows ? STDERR_FILENO : err.write.get());
   out.write = FileDescriptor();
   err.write = FileDescriptor();
   CommandEnd end;
+  constexpr int pause_ms = 200;
+  while (shows && !child.has_ended()) {
+    poll(nullptr, 0, pause_ms);
+    if (waiting) waiting();
+  }
   std::array<pollfd, 2> open{pollfd{out.read.get(), POLLIN, 0}, pollfd{err.read.get(), POLLIN, 0}};
   while (open[0].fd >= 0 || open[1].fd >= 0) {
-    const int ready = poll(open.data(), open.size(), 200);
+    const int ready = poll(open.data(), open.size(), pause_ms);
     if (ready < 0 && errno != EINTR) break;
     if (waiting) waiting();
     if (ready <= 0) continue;

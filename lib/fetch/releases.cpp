@@ -12,6 +12,7 @@
 #include "base/folder_lock.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "cudnn/library_file.hpp"
 #include "cudnn/library_info.hpp"
 
 namespace attnprobe::fetch {
@@ -19,28 +20,37 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// By CUDA's major version: cuDNN's package, the folder that all releases for it share, and the wheels in that. One
-// release of each, so that the same cuDNN is the same everywhere; 13.0.88 is the NVRTC of scripts/setup.
-struct CudaPackages {
-  int cuda;
-  const char* cudnn;
-  const char* shared_folder;
-  std::array<std::pair<const char*, const char*>, 2> shared;
+// What lies once for all releases of a CUDA. One release of each, so that the same cuDNN is the same everywhere; 13.0.88 is the
+// NVRTC of scripts/setup.
+struct SharedPackage {
+  const char* requirement;
+  const char* library;  // that tells whether it is here
+  int64_t megabytes;
 };
-constexpr std::array<CudaPackages, 2> packages{{
-    {12,
-     "nvidia-cudnn-cu12",
-     "cuda-12.9",
-     {{{"nvidia-cuda-nvrtc-cu12", "12.9.86"}, {"nvidia-cublas-cu12", "12.9.1.4"}}}},
-    {13, "nvidia-cudnn-cu13", "cuda-13.0", {{{"nvidia-cuda-nvrtc", "13.0.88"}, {"nvidia-cublas", "13.0.2.14"}}}},
-}};
-
-const CudaPackages& packages_for(int cuda) {
-  return *std::find_if(packages.begin(), packages.end(), [&](const auto& p) { return p.cuda == cuda; });
+struct Cuda {
+  int major;
+  const char* folder;
+  SharedPackage nvrtc, cublas;
+  std::vector<const char*> links;  // of each release: attnprobe looks in the packages that pip puts beside nvidia/cudnn
+};
+const std::array<Cuda, 2>& cudas() {
+  static const std::array<Cuda, 2> all{
+      {{12,
+        "cuda-12.9",
+        {"nvidia-cuda-nvrtc-cu12==12.9.86", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12", 90},
+        {"nvidia-cublas-cu12==12.9.1.4", "nvidia/cublas/lib/libcublasLt.so.12", 581},
+        {"cuda_nvrtc", "cublas"}},
+       {13,
+        "cuda-13.0",
+        {"nvidia-cuda-nvrtc==13.0.88", "nvidia/cu13/lib/libnvrtc.so.13", 90},
+        {"nvidia-cublas==13.0.2.14", "nvidia/cu13/lib/libcublasLt.so.13", 421},
+        {"cu13"}}}};
+  return all;
 }
 
-// A wheel of 517 MB was 940 MB unpacked (cuDNN 9.28.1.4).
-constexpr double unpacked_share = 1.9;
+const Cuda& cuda_called(int major) {
+  return *std::find_if(cudas().begin(), cudas().end(), [&](const Cuda& cuda) { return cuda.major == major; });
+}
 
 bool is_older(const std::string& a, const std::string& b) {
   return version_numbers(a) < version_numbers(b);
@@ -53,99 +63,161 @@ int64_t size_of_folder(const fs::path& folder) {
   return bytes;
 }
 
-// From the links that fetch() made.
-int cuda_of(const fs::path& release) {
-  return fs::is_symlink(release / "nvidia/cu13") ? 13 : 12;
-}
-
-bool is_meant_by(const std::string& version, const std::string& word) {
-  return word == "latest" || (version + ".").starts_with(word + ".");
-}
-
-std::string minor_of(const std::string& version) {
-  const auto numbers = version_numbers(version);
-  return fmt::format("{}.{}", numbers.at(0), numbers.size() > 1 ? numbers[1] : 0);
+Release release_in(const fs::path& folder) {
+  const Keep kept = cudnn::is_jit_only(library_folder(folder)) ? Keep::small : Keep::full;
+  return {folder.filename(), fs::is_symlink(folder / "nvidia/cu13") ? 13 : 12, size_of_folder(folder), kept};
 }
 
 void check_word(const std::string& word) {
-  const auto numbers = is_version(word) ? version_numbers(word) : std::vector<int>{};
   if (word == "latest") return;
-  if (numbers.size() < 2 || numbers.size() > 4 || numbers[0] != 9)
+  const auto numbers = is_version(word) ? version_numbers(word) : std::vector<int>{};
+  const bool has_empty_part = (word + ".").find("..") != std::string::npos;
+  if (numbers.size() < 2 || numbers.size() > 4 || numbers[0] != 9 || has_empty_part)
     throw Error(
         ErrorKind::usage,
         fmt::format("VERSION: \"{}\" is not a version of cuDNN 9; allowed: 9.14, 9.19.0.56, latest", cut(word)));
   if (std::vector<int>(numbers.begin(), numbers.begin() + 2) < version_numbers("9.8"))
-    throw Error(
-        ErrorKind::usage,
-        fmt::format(
-            "VERSION: cuDNN {} answers for no GPU that is not there; 9.8 is the first that does. What attnprobe knows of "
-            "older ones, it knows by rule: --cudnn {} asks that without the library",
-            word, word));
+    throw Error(ErrorKind::usage,
+                fmt::format("VERSION: cuDNN {} cannot simulate a GPU; 9.8 is the first that can. `--cudnn {}` answers "
+                            "by rule, without the library",
+                            word, word));
 }
 
-Wheel wheel_of(const std::string& package, const std::string& version, const std::string& index) {
-  for (auto& wheel : wheels_of(package, index))
-    if (wheel.version == version) return wheel;
-  throw Error(ErrorKind::environment, fmt::format("{}/{}/ has no {} for this machine", index, package, version));
+// With several builds of a word here the newest counts.
+std::optional<Release> here(const std::string& word, const FetchOptions& options) {
+  const KnownRelease* known = known_release(word);
+  std::optional<Release> found;
+  for (auto& release : releases_in(options.folder))
+    if (is_of_version(release.version, known != nullptr ? known->version : word) &&
+        (!options.full || release.kept == Keep::full))
+      found = std::move(release);
+  if (found && options.cuda && found->cuda != *options.cuda)
+    throw Error(ErrorKind::usage,
+                fmt::format("--cuda {}: {} is here, built for CUDA {}; --folder DIR keeps the others apart",
+                            *options.cuda, found->version, found->cuda));
+  return found;
 }
 
-int cuda_of_package(const std::string& package) {
-  return package.ends_with("12") ? 12 : 13;
+const KnownRelease& newest_small() {
+  const auto& all = known_releases();
+  return *std::find_if(all.rbegin(), all.rend(), [](const KnownRelease& release) { return release.small_mb > 0; });
 }
 
-Wheel chosen(const std::vector<Wheel>& all, const std::string& word) {
-  const auto found =
-      std::find_if(all.rbegin(), all.rend(), [&](const Wheel& w) { return is_meant_by(w.version, word); });
-  if (found != all.rend()) return *found;
-  std::vector<std::string> there;
-  there.reserve(all.size());
-  for (const auto& wheel : all) there.push_back(wheel.version);
-  throw Error(ErrorKind::usage, fmt::format("VERSION: the index has no cuDNN {} for this machine; it has {}", word,
-                                            fmt::join(there, ", ")));
+// "==9.29.*" of a minor that is not known.
+std::string specifier_of(const std::string& word) {
+  if (word == "latest") return ">=9.8,<10";
+  const bool is_build = version_numbers(word).size() == 4;
+  return fmt::format("=={}{}", word, is_build ? "" : ".*");
 }
 
-// What is to be made before releases for these CUDAs: what they share.
-void add_shared_steps(FetchPlan& plan, const FetchOptions& options) {
-  std::set<int> cudas;
-  for (const auto& step : plan.steps) cudas.insert(step.cuda);
-  std::vector<FetchStep> shared;
-  for (const int cuda : cudas) {
-    const CudaPackages& p = packages_for(cuda);
-    if (fs::exists(options.folder / p.shared_folder)) continue;
-    FetchStep step{p.shared_folder, cuda, true, {}};
-    for (const auto& [package, version] : p.shared) step.wheels.push_back(wheel_of(package, version, options.index));
-    shared.push_back(std::move(step));
+FetchStep step_for(const std::string& word, const FetchOptions& options) {
+  FetchStep step;
+  step.keep = options.full ? Keep::full : Keep::small;
+  step.cuda = options.cuda.value_or(options.preferred_cuda);
+  const KnownRelease* known = known_release(word);
+  if (known != nullptr && std::find(known->cuda.begin(), known->cuda.end(), step.cuda) == known->cuda.end()) {
+    if (options.cuda)
+      throw Error(ErrorKind::usage, fmt::format("--cuda {}: cuDNN {} has packages for CUDA {} only", *options.cuda,
+                                                known->version, fmt::join(known->cuda, ", ")));
+    step.cuda = static_cast<int>(known->cuda.front());
   }
-  plan.steps.insert(plan.steps.begin(), shared.begin(), shared.end());
+  const std::string specifier = specifier_of(known == nullptr ? word : known->version);
+  const auto add = [&](const char* package) {
+    step.requirements.push_back(fmt::format("nvidia-{}-cu{}{}", package, step.cuda, specifier));
+  };
+  const bool has_small = !options.full && (word == "latest" || (known != nullptr && known->small_mb > 0));
+  // There may be a small package by now of what is newer than the newest known one.
+  if (has_small || (!options.full && (known == nullptr || is_older(newest_small().version, known->version))))
+    add("cudnn-jit");
+  if (!has_small) add("cudnn");
+  if (known != nullptr) {
+    step.version = known->version;
+    step.megabytes = has_small ? known->small_mb : known->full_mb;
+  }
+  return step;
 }
 
-fs::path scratch_of(const std::string& step, const fs::path& folder) {
-  return folder / (".partial-" + step);
+void add_shared(FetchPlan& plan, const Cuda& cuda, const SharedPackage& package, const FetchOptions& options) {
+  if (fs::exists(options.folder / cuda.folder / package.library)) return;
+  plan.steps.push_back({{package.requirement}, "", cuda.major, Keep::full, package.megabytes});
 }
 
-void make(const FetchStep& step, const fs::path& folder, const OnProgress& on_progress) {
-  const fs::path scratch = scratch_of(step.name, folder), made = scratch / "made";
-  fs::remove_all(made);
-  fs::create_directories(made / "nvidia");
-  // All of them first: what was unpacked and not yet put in place is unpacked again after an interruption, not brought again.
-  std::vector<fs::path> files;
-  for (const auto& wheel : step.wheels)
-    files.push_back(download(wheel, scratch, [&](int64_t bytes) {
-      if (on_progress) on_progress(wheel, bytes);
-    }));
-  for (const auto& file : files) {
-    unpack(file, made);
-    fs::remove(file);
+// ---- doing it
+
+class Maker {
+ public:
+  explicit Maker(const fs::path& folder)
+      : folder_(folder), lock_((fs::create_directories(folder), folder), "--folder", longest_download) {
+    fs::remove_all(scratch());
+    fs::create_directories(made() / "nvidia");
   }
-  if (!step.is_shared) {
-    // attnprobe looks for NVRTC and cuBLASLt in the packages that pip puts beside nvidia/cudnn: links, one copy for all.
-    const std::string shared = packages_for(step.cuda).shared_folder;
-    for (const auto& entry : fs::directory_iterator(folder / shared / "nvidia"))
-      fs::create_symlink(fs::path("../..") / shared / "nvidia" / entry.path().filename(),
-                         made / "nvidia" / entry.path().filename());
+  ~Maker() {
+    std::error_code ignored;
+    fs::remove_all(scratch(), ignored);
   }
-  fs::rename(made, folder / step.name);
-  fs::remove_all(scratch);
+  Maker(const Maker&) = delete;
+  Maker& operator=(const Maker&) = delete;
+
+  fs::path arrivals() const { return scratch() / "arrived"; }
+
+  // Of a release what it is called now; none for what releases share.
+  std::optional<Release> put_in_place(const fs::path& arrived, Keep keep) {
+    const Package package = take_libraries(arrived, made(), keep);
+    if (!package.is_cudnn()) {
+      share(cuda_called(package.cuda()));
+      return std::nullopt;
+    }
+    check_word(package.version);
+    check_cudnn(made(), package.version);
+    for (const char* link : cuda_called(package.cuda()).links)
+      fs::create_symlink(fs::path("../..") / cuda_called(package.cuda()).folder / "nvidia" / link,
+                         made() / "nvidia" / link);
+    const fs::path place = folder_ / package.version;
+    if (fs::exists(place)) fs::rename(place, scratch() / "replaced");
+    fs::rename(made(), place);
+    return release_in(place);
+  }
+
+ private:
+  fs::path scratch() const { return folder_ / ".partial"; }
+  fs::path made() const { return scratch() / "made"; }
+
+  void share(const Cuda& cuda) {
+    for (const auto& entry : fs::recursive_directory_iterator(made())) {
+      if (!entry.is_regular_file()) continue;
+      const fs::path place = folder_ / cuda.folder / fs::relative(entry.path(), made());
+      fs::create_directories(place.parent_path());
+      fs::rename(entry.path(), place);
+    }
+  }
+
+  fs::path folder_;
+  FolderLock lock_;
+};
+
+void check_room(const FetchStep& step, const fs::path& folder) {
+  // A wheel of 74 MB was 178 MB unpacked; pip keeps one copy in its own cache and may need another meanwhile.
+  constexpr int64_t factor = 4;
+  const auto free = static_cast<int64_t>(fs::space(folder).available);
+  if (const int64_t needed = factor * step.megabytes * 1'000'000; free < needed)
+    throw Error(ErrorKind::environment,
+                fmt::format("{} has {} MB free, and {} MB are needed; --folder DIR puts the libraries elsewhere",
+                            folder.string(), free / 1'000'000, needed / 1'000'000));
+}
+
+// The first that can be had.
+void download_one(const FetchStep& step, const Downloader& downloader, const fs::path& arrivals,
+                  const Waiting& waiting) {
+  std::string tried;
+  for (const auto& requirement : step.requirements) {
+    fs::remove_all(arrivals);
+    try {
+      return download(downloader, requirement, arrivals, waiting);
+    } catch (const Error& e) {
+      tried += (tried.empty() ? "" : "; ") + std::string(e.what());
+    }
+  }
+  throw Error(ErrorKind::environment, tried);
 }
 
 }  // namespace
@@ -160,93 +232,67 @@ std::vector<Release> releases_in(const fs::path& folder) {
   std::vector<Release> releases;
   std::error_code none;
   for (const auto& entry : fs::directory_iterator(folder, none))
-    if (const std::string name = entry.path().filename(); is_version(name) && fs::exists(entry.path() / "nvidia/cudnn"))
-      releases.push_back({name, cuda_of(entry.path()), size_of_folder(entry.path())});
+    if (is_version(entry.path().filename().string()) && !library_folder(entry.path()).empty())
+      releases.push_back(release_in(entry.path()));
   std::sort(releases.begin(), releases.end(),
             [](const auto& a, const auto& b) { return is_older(a.version, b.version); });
   return releases;
 }
 
-std::vector<Wheel> releases_of_index(const std::string& address, std::optional<int> cuda) {
-  std::map<std::string, Wheel> by_version;  // of two, the one for the later CUDA stays
-  for (const auto& p : packages) {
-    if (cuda && *cuda != p.cuda) continue;
-    for (auto& wheel : wheels_of(p.cudnn, address))
-      if (is_version(wheel.version) && version_numbers(wheel.version) >= version_numbers("9.8"))
-        by_version[wheel.version] = std::move(wheel);
-  }
-  std::vector<Wheel> wheels;
-  wheels.reserve(by_version.size());
-  for (auto& [version, wheel] : by_version) wheels.push_back(std::move(wheel));
-  std::sort(wheels.begin(), wheels.end(), [](const auto& a, const auto& b) { return is_older(a.version, b.version); });
-  return wheels;
-}
-
 FetchPlan plan_fetch(const FetchOptions& options) {
-  for (const auto& word : options.versions) check_word(word);
-  if (options.each_minor_from) check_word(*options.each_minor_from);
+  std::vector<std::string> words = options.versions;
+  for (const auto& word : words) check_word(word);
+  if (options.each_minor_from) {
+    check_word(*options.each_minor_from);
+    for (const auto& release : known_releases()) {
+      const auto numbers = version_numbers(release.version);
+      const std::string minor = fmt::format("{}.{}", numbers[0], numbers[1]);
+      if (!is_older(minor, *options.each_minor_from) && known_release(minor) == &release) words.push_back(minor);
+    }
+  }
   FetchPlan plan;
-  std::map<std::string, Wheel> wanted;
-  std::vector<std::string> asked;
-  for (const auto& word : options.versions) {
-    if (fs::exists(options.folder / word / "nvidia/cudnn"))
-      plan.here.push_back(word);
-    else
-      asked.push_back(word);
-  }
-  if (!asked.empty() || options.each_minor_from) {
-    const auto all = releases_of_index(options.index, options.cuda);
-    for (const auto& word : asked) {
-      const Wheel wheel = chosen(all, word);
-      wanted[wheel.version] = wheel;
+  std::set<int> needed;
+  for (const auto& word : words) {
+    if (const auto release = here(word, options)) {
+      plan.here.push_back(release->version);
+      needed.insert(release->cuda);
+      continue;
     }
-    std::map<std::string, Wheel> of_minor;
-    if (options.each_minor_from)
-      for (const auto& wheel : all)
-        if (!is_older(minor_of(wheel.version), minor_of(*options.each_minor_from)))
-          of_minor[minor_of(wheel.version)] = wheel;
-    for (const auto& [minor, wheel] : of_minor) wanted[wheel.version] = wheel;
+    plan.steps.push_back(step_for(word, options));
+    needed.insert(plan.steps.back().cuda);
   }
-  for (const auto& [version, wheel] : wanted) {
-    if (fs::exists(options.folder / version))
-      plan.here.push_back(version);
-    else
-      plan.steps.push_back({version, cuda_of_package(wheel.package), false, {wheel}});
+  for (const int major : needed) {
+    const Cuda& cuda = cuda_called(major);
+    if (options.compiler) add_shared(plan, cuda, cuda.nvrtc, options);
+    if (options.full) add_shared(plan, cuda, cuda.cublas, options);
   }
-  for (const auto& version : plan.here)
-    if (options.cuda && cuda_of(options.folder / version) != *options.cuda)
-      throw Error(ErrorKind::usage,
-                  fmt::format("--cuda {}: {} is here and built for CUDA {}; --folder DIR keeps the others apart",
-                              *options.cuda, version, cuda_of(options.folder / version)));
-  std::sort(plan.steps.begin(), plan.steps.end(),
-            [](const auto& a, const auto& b) { return is_older(a.name, b.name); });
-  add_shared_steps(plan, options);
-  int64_t largest = 0;  // what lies packed beside what is unpacked
-  for (const auto& step : plan.steps) {
-    int64_t packed = 0;
-    for (const auto& wheel : step.wheels) {
-      packed += wheel.bytes;
-      plan.begun_bytes += begun_bytes(wheel, scratch_of(step.name, options.folder));
-    }
-    plan.download_bytes += packed;
-    largest = std::max(largest, packed);
-  }
-  plan.disk_bytes = largest + static_cast<int64_t>(unpacked_share * static_cast<double>(plan.download_bytes));
   return plan;
 }
 
-void fetch(const FetchPlan& plan, const fs::path& folder, const OnProgress& on_progress) try {
-  if (plan.steps.empty()) return;
-  fs::create_directories(folder);
-  const FolderLock lock(folder, "--folder");
-  const auto free = static_cast<int64_t>(fs::space(folder).available);
-  if (free < plan.disk_bytes)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("{} has {:.1f} GB free, and {:.1f} GB are needed; --folder DIR puts the libraries elsewhere",
-                    folder.string(), static_cast<double>(free) / 1e9, static_cast<double>(plan.disk_bytes) / 1e9));
-  for (const auto& step : plan.steps)
-    if (!fs::exists(folder / step.name)) make(step, folder, on_progress);
+std::vector<Release> fetch(const FetchPlan& plan, const fs::path& folder, const OnStep& on_step,
+                           const Waiting& waiting) try {
+  std::vector<Release> came;
+  if (plan.steps.empty()) return came;
+  const Downloader downloader = find_downloader();
+  for (const auto& step : plan.steps) {
+    Maker maker(folder);
+    // Another process, a shard of the same job, may have been first.
+    const bool is_here = !step.version.empty() && !library_folder(folder / step.version).empty();
+    if (is_here && step.keep == Keep::small) continue;
+    check_room(step, folder);
+    if (on_step) on_step(step, downloader);
+    download_one(step, downloader, maker.arrivals(), waiting);
+    if (auto release = maker.put_in_place(maker.arrivals(), step.keep)) came.push_back(std::move(*release));
+  }
+  return came;
+} catch (const fs::filesystem_error& e) {
+  throw Error(ErrorKind::environment, e.what());
+}
+
+std::optional<Release> add_wheel(const fs::path& wheel, const fs::path& folder, Keep keep) try {
+  if (!fs::is_regular_file(wheel))
+    throw Error(ErrorKind::usage, fmt::format("--wheel {}: it is not a file", wheel.string()));
+  return Maker(folder).put_in_place(wheel, keep);
 } catch (const fs::filesystem_error& e) {
   throw Error(ErrorKind::environment, e.what());
 }
@@ -267,7 +313,7 @@ int64_t remove_release(const std::string& version, const fs::path& folder) try {
   fs::remove_all(folder / version);
   const bool is_shared =
       std::count_if(releases.begin(), releases.end(), [&](const auto& r) { return r.cuda == found->cuda; }) > 1;
-  const fs::path shared = folder / packages_for(found->cuda).shared_folder;
+  const fs::path shared = folder / cuda_called(found->cuda).folder;
   if (!is_shared && fs::exists(shared)) {
     freed += size_of_folder(shared);
     fs::remove_all(shared);

@@ -1,102 +1,83 @@
 #include "fetch/wheels.hpp"
 
 #include <fmt/format.h>
-#include <sys/utsname.h>
 #include <zip.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <regex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
-#include "base/json_reader.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
-#include "fetch/command.hpp"
+#include "base/version.hpp"
+#include "cudnn/library_file.hpp"
 
 namespace attnprobe::fetch {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* index_form = "application/vnd.pypi.simple.v1+json";
+constexpr int64_t most_members = 10'000;
+constexpr size_t longest_name = 300;
 
-// Python has no program for it; the standard library is enough. Arguments: address, file or "-".
-constexpr const char* python_program = R"(
-import os, sys, urllib.error, urllib.request
-address, file = sys.argv[1:]
-request = urllib.request.Request(address)
-if file == "-":
-    request.add_header("Accept", "application/vnd.pypi.simple.v1+json")
-    sys.stdout.buffer.write(urllib.request.urlopen(request, timeout=60).read())
-else:
-    have = os.path.getsize(file) if os.path.exists(file) else 0
-    if have: request.add_header("Range", "bytes=%d-" % have)
-    with urllib.request.urlopen(request, timeout=60) as answer, open(file, "ab" if answer.status == 206 else "wb") as out:
-        while piece := answer.read(1 << 20): out.write(piece)
-        if answer.length: sys.exit("the connection ended early")  # which read() does not say
-)";
+constexpr std::array<std::string_view, 6> known_packages{"nvidia-cudnn-jit-cu12", "nvidia-cudnn-jit-cu13",
+                                                         "nvidia-cudnn-cu12",     "nvidia-cudnn-cu13",
+                                                         "nvidia-cuda-nvrtc",     "nvidia-cublas"};
+constexpr std::array<std::string_view, 3> small_parts{"libcudnn.so.9", "libcudnn_graph.so.9",
+                                                      "libcudnn_engines_runtime_compiled.so.9"};
 
-// A program that brings an address, and how it is called: to its output, or into a file that is gone on with.
-std::vector<std::string> words_to_bring(const std::string& address, const std::string& file) {
-  const auto program = first_on_path({"curl", "wget", "python3"});
-  if (!program)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("{} cannot be brought: neither curl nor wget nor python3 is on PATH; install one", address));
-  const std::string name = fs::path(*program).filename();
-  if (name == "python3") return {*program, "-c", python_program, address, file};
-  const bool to_output = file == "-";
-  std::vector<std::string> words;
-  if (name == "curl")
-    words = {*program, "--fail", "--silent", "--show-error", "--location", "--output", file};
-  else
-    words = {*program, "--no-verbose", "--output-document=" + file};
-  if (!to_output && name == "curl") words.insert(words.end(), {"--continue-at", "-"});
-  if (!to_output && name == "wget") words.emplace_back("--continue");
-  if (to_output) words.push_back(name == "curl" ? "--header" : fmt::format("--header=Accept: {}", index_form));
-  if (to_output && name == "curl") words.push_back(fmt::format("Accept: {}", index_form));
-  words.push_back(address);
-  return words;
+[[noreturn]] void refuse(const fs::path& file, const std::string& why) {
+  throw Error(ErrorKind::environment, fmt::format("{}: {}", file.string(), why));
 }
 
-std::string last_line(const std::string& text) {
-  const auto lines = split(trim(text), '\n');
-  return lines.empty() || lines.back().empty() ? "it says nothing" : lines.back();
+bool is_plain(const std::vector<std::string>& parts) {
+  return std::none_of(parts.begin(), parts.end(),
+                      [](const std::string& part) { return part.empty() || part == "." || part == ".."; });
 }
 
-int64_t size_of_file(const fs::path& file) {
-  std::error_code none;
-  const auto size = fs::file_size(file, none);
-  return none ? 0 : static_cast<int64_t>(size);
+// "nvidia_cudnn_jit_cu13-9.20.0.48.dist-info".
+std::optional<Package> package_of(std::string_view folder) {
+  constexpr std::string_view end = ".dist-info";
+  if (!folder.ends_with(end)) return std::nullopt;
+  folder.remove_suffix(end.size());
+  const size_t dash = folder.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  Package package{std::string(folder.substr(0, dash)), std::string(folder.substr(dash + 1))};
+  std::replace(package.name.begin(), package.name.end(), '_', '-');
+  std::string without_cuda = package.name;
+  if (!package.is_cudnn() && without_cuda.ends_with("-cu12")) without_cuda.resize(without_cuda.size() - 5);
+  const bool is_known = std::find(known_packages.begin(), known_packages.end(), without_cuda) != known_packages.end();
+  // It becomes a folder's name.
+  return is_known && is_version(package.version) && is_plain(split(package.version, '.')) ? std::optional(package)
+                                                                                          : std::nullopt;
 }
 
-std::string sha256_of(const fs::path& file) {
-  const CommandEnd end = run_command({"sha256sum", "--binary", file.string()});
-  if (end.status != 0 || end.out.size() < 64)
-    throw Error(ErrorKind::environment, fmt::format("{}: sha256sum: {}", file.string(), last_line(end.err)));
-  return end.out.substr(end.out.front() == '\\' ? 1 : 0, 64);
+bool is_licence(const std::vector<std::string>& parts) {
+  if (parts.size() < 2 || parts.size() > 3 || !parts[0].ends_with(".dist-info")) return false;
+  std::string name = parts.back();
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name.find("license") != std::string::npos || name.find("licence") != std::string::npos;
 }
 
-bool is_for_this_machine(const std::string& file) {
-  utsname machine{};
-  uname(&machine);
-  return file.ends_with(fmt::format("_{}.whl", machine.machine));
-}
-
-// "nvidia_cudnn_cu13-9.19.0.56-py3-none-manylinux_2_27_x86_64.whl".
-std::string version_in(const std::string& file) {
-  const auto parts = split(file, '-');
-  return parts.size() > 1 ? parts[1] : "";
-}
-
-const std::regex& wanted() {
-  static const std::regex pattern(
-      R"(nvidia/(cudnn/lib/lib[^/]*\.so[.\d]*|[^/]*/lib/lib(nvrtc|nvrtc-builtins|cublasLt)\.so[.\d]*)|[^/]*\.dist-info/(licenses/)?[^/]*licen[cs]e[^/]*)",
-      std::regex::icase);
-  return pattern;
+bool is_wanted(std::string_view name, Keep keep) {
+  if (name.size() > longest_name) return false;
+  const auto parts = split(name, '/');
+  if (!is_plain(parts)) return false;
+  if (is_licence(parts)) return true;
+  if (parts.size() != 4 || parts[0] != "nvidia" || parts[2] != "lib") return false;
+  const std::string& file = parts[3];
+  if (parts[1] == "cudnn" || parts[1] == "cudnn_jit")
+    return keep == Keep::full ? file.starts_with("libcudnn") && file.ends_with(".so.9")
+                              : std::find(small_parts.begin(), small_parts.end(), file) != small_parts.end();
+  for (const char* library : {"libnvrtc.so.", "libnvrtc-builtins.so.", "libcublasLt.so."})
+    if (file.starts_with(library)) return true;
+  return false;
 }
 
 struct CloseArchive {
@@ -106,112 +87,122 @@ struct CloseMember {
   void operator()(zip_file_t* member) const { zip_fclose(member); }
 };
 
-void unpack_member(zip_t* archive, zip_uint64_t index, const fs::path& wheel, const fs::path& place) {
-  const std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen_index(archive, index, 0));
-  if (!member) throw Error(ErrorKind::environment, fmt::format("{}: {}", wheel.string(), zip_strerror(archive)));
-  fs::create_directories(place.parent_path());
-  std::ofstream out(place, std::ios::binary);
-  std::vector<char> piece(size_t{1} << 20);
-  zip_int64_t count = 0;
-  while ((count = zip_fread(member.get(), piece.data(), piece.size())) > 0) out.write(piece.data(), count);
-  out.close();
-  if (count < 0)
-    throw Error(ErrorKind::environment, fmt::format("{}: {}", wheel.string(), zip_file_strerror(member.get())));
-  if (!out) throw Error(ErrorKind::environment, fmt::format("{} cannot be written: is the disk full?", place.string()));
-  fs::permissions(place, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
-                             fs::perms::others_exec);
+void make_executable(const fs::path& file) {
+  fs::permissions(file, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
+                            fs::perms::others_exec);
+}
+
+class Wheel {
+ public:
+  explicit Wheel(fs::path file) : file_(std::move(file)) {
+    int error = 0;
+    archive_.reset(zip_open(file_.c_str(), ZIP_RDONLY, &error));
+    if (!archive_) refuse(file_, fmt::format("it is not a wheel that can be read (error {} of libzip)", error));
+    count_ = zip_get_num_entries(archive_.get(), 0);
+    if (count_ > most_members) refuse(file_, fmt::format("{} files are in it; allowed: {}", count_, most_members));
+  }
+
+  // Each name once, in order.
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (int64_t i = 0; i < count_; ++i)
+      if (const char* name = zip_get_name(archive_.get(), static_cast<zip_uint64_t>(i), 0)) names.insert(name);
+    return names;
+  }
+
+  void unpack(const std::string& name, const fs::path& place) {
+    const std::unique_ptr<zip_file_t, CloseMember> member(zip_fopen(archive_.get(), name.c_str(), 0));
+    if (!member) refuse(file_, fmt::format("{}: {}", name, zip_strerror(archive_.get())));
+    fs::create_directories(place.parent_path());
+    std::ofstream out(place, std::ios::binary);
+    std::vector<char> piece(size_t{1} << 20);
+    zip_int64_t count = 0;
+    while (out && (count = zip_fread(member.get(), piece.data(), piece.size())) > 0) {
+      bytes_ += static_cast<uint64_t>(count);
+      check_limit(limits::wheel_bytes, bytes_, file_.string(), "unpacked bytes");
+      out.write(piece.data(), count);
+    }
+    out.close();
+    if (count < 0) refuse(file_, fmt::format("{}: {}", name, zip_file_strerror(member.get())));
+    if (!out) refuse(place, "cannot be written: is the disk full?");
+    make_executable(place);
+  }
+
+ private:
+  fs::path file_;
+  std::unique_ptr<zip_t, CloseArchive> archive_;
+  int64_t count_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+// uv unpacks what it downloads.
+std::set<std::string> names_in(const fs::path& tree) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(tree))
+    if (entry.is_regular_file() && !entry.is_symlink()) names.insert(fs::relative(entry.path(), tree).string());
+  return names;
+}
+
+Package the_package(const std::set<std::string>& names, const fs::path& arrived) {
+  for (const auto& name : names)
+    if (name.size() <= longest_name)
+      if (auto package = package_of(name.substr(0, name.find('/')))) return *package;
+  refuse(arrived, "it is not one of NVIDIA's packages of cuDNN, NVRTC or cuBLAS");
+}
+
+fs::path wheel_in(const fs::path& arrived) {
+  if (fs::is_regular_file(arrived)) return arrived;
+  for (const auto& entry : fs::directory_iterator(arrived))
+    if (entry.path().extension() == ".whl") return entry.path();
+  return {};
 }
 
 }  // namespace
 
-std::string index_address(const std::string& given) {
-  const char* of_pip = std::getenv("PIP_INDEX_URL");
-  std::string address = !given.empty()                         ? given
-                        : of_pip != nullptr && *of_pip != '\0' ? of_pip
-                                                               : "https://pypi.org/simple";
-  while (address.ends_with('/')) address.pop_back();
-  return address;
+bool Package::is_cudnn() const {
+  return name.starts_with("nvidia-cudnn-");
 }
 
-std::vector<Wheel> parse_index(std::string_view json, const std::string& package, const std::string& source) {
-  std::vector<Wheel> wheels;
-  const Json index = parse_json(json, {source, ": ", false, ErrorKind::environment});
-  for (const auto& entry : JsonView(index, {source, ": ", true, ErrorKind::environment}).at("files").elements()) {
-    Wheel wheel{package, "", entry.at("filename").text(), entry.at("url").text(), "", 0};
-    const auto yanked = entry.find("yanked");
-    const bool is_back = yanked && (yanked->json().is_string() || yanked->json() == true);
-    wheel.version = version_in(wheel.file);
-    if (is_back || !wheel.file.ends_with(".whl") || !is_for_this_machine(wheel.file)) continue;
-    wheel.sha256 = entry.at("hashes").text_or("sha256", "");
-    wheel.bytes = entry.optional_integer("size").value_or(0);
-    if (!wheel.url.starts_with("http")) wheel.url = fmt::format("{}/{}", source, wheel.url);
-    wheels.push_back(std::move(wheel));
-  }
-  return wheels;
+int Package::cuda() const {
+  return name.ends_with("-cu12") ? 12 : 13;
 }
 
-std::vector<Wheel> wheels_of(const std::string& package, const std::string& address) {
-  const std::string source = fmt::format("{}/{}/", address, package);
-  const CommandEnd end = run_command(words_to_bring(source, "-"));
-  if (end.status != 0)
-    throw Error(
-        ErrorKind::environment,
-        fmt::format(
-            "{} cannot be reached: {}; without a network, `attnprobe cudnn fetch` on another machine and a copy of its "
-            "folder, or --index-url with a mirror, will do",
-            source, last_line(end.err)));
-  if (trim(end.out).starts_with('<'))
-    throw Error(
-        ErrorKind::environment,
-        fmt::format("{} answers in HTML: the index does not speak JSON (PEP 691); --index-url names another", source));
-  return parse_index(end.out, package, source);
-}
-
-int64_t begun_bytes(const Wheel& wheel, const fs::path& folder) {
-  return std::max(size_of_file(folder / wheel.file), size_of_file(folder / (wheel.file + ".part")));
-}
-
-fs::path download(const Wheel& wheel, const fs::path& folder, const OnBytes& on_bytes) {
-  const fs::path part = folder / (wheel.file + ".part");
-  fs::path whole = folder / wheel.file;
-  std::string said;
-  if (on_bytes && fs::exists(whole)) on_bytes(size_of_file(whole));
-  for (int attempt = 0; attempt < 3; ++attempt) {
-    if (!fs::exists(whole)) {
-      const auto waiting = [&] {
-        if (on_bytes) on_bytes(size_of_file(part));
-      };
-      const CommandEnd end = run_command(words_to_bring(wheel.url, part.string()), waiting);
-      const bool has_all = wheel.bytes > 0 && size_of_file(part) == wheel.bytes;
-      const bool lacks_some = wheel.bytes > 0 && size_of_file(part) < wheel.bytes;
-      if (lacks_some || (end.status != 0 && !has_all)) {
-        said = end.status == 0 ? "the connection ended early" : last_line(end.err);
-        // A server that goes on with nothing (curl's 33), or a part that is longer than the whole.
-        if (end.status == 33 || (wheel.bytes > 0 && size_of_file(part) > wheel.bytes)) fs::remove(part);
-        continue;
-      }
-      fs::rename(part, whole);
+Package take_libraries(const fs::path& arrived, const fs::path& folder, Keep keep) {
+  const fs::path file = wheel_in(arrived);
+  std::optional<Wheel> wheel;
+  if (!file.empty()) wheel.emplace(file);
+  const auto names = wheel ? wheel->names() : names_in(arrived);
+  Package package = the_package(names, file.empty() ? arrived : file);
+  for (const auto& name : names) {
+    if (!is_wanted(name, keep)) continue;
+    if (wheel) {
+      wheel->unpack(name, folder / name);
+      continue;
     }
-    if (wheel.sha256.empty() || sha256_of(whole) == wheel.sha256) return whole;
-    said = "its SHA-256 is not that of the index";
-    fs::remove(whole);
+    fs::create_directories((folder / name).parent_path());
+    fs::rename(arrived / name, folder / name);
   }
-  throw Error(ErrorKind::environment, fmt::format("{} cannot be downloaded: {}", wheel.url, said));
+  return package;
 }
 
-void unpack(const fs::path& wheel, const fs::path& folder) {
-  int error = 0;
-  const std::unique_ptr<zip_t, CloseArchive> archive(zip_open(wheel.c_str(), ZIP_RDONLY, &error));
-  if (!archive)
-    throw Error(ErrorKind::environment, fmt::format("{} is not a wheel that can be read ({})", wheel.string(), error));
-  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
-  for (zip_uint64_t i = 0; i < count; ++i) {
-    const char* name = zip_get_name(archive.get(), i, 0);
-    // The pattern has no "..", and no folder above `folder` can be meant by it.
-    if (name != nullptr && std::regex_match(name, wanted()) &&
-        std::string_view(name).find("..") == std::string_view::npos)
-      unpack_member(archive.get(), i, wheel, folder / name);
-  }
+fs::path library_folder(const fs::path& folder) {
+  std::error_code ignored;
+  for (const char* package : {"nvidia/cudnn/lib", "nvidia/cudnn_jit/lib"})
+    if (fs::exists(folder / package / "libcudnn.so.9", ignored)) return folder / package;
+  return {};
+}
+
+void check_cudnn(const fs::path& folder, const std::string& version) {
+  const fs::path libraries = library_folder(folder);
+  if (libraries.empty()) throw Error(ErrorKind::environment, "the package has no libcudnn.so.9");
+  std::set<fs::path> files(small_parts.begin(), small_parts.end());
+  for (const auto& entry : fs::directory_iterator(libraries)) files.insert(entry.path().filename());
+  for (const auto& file : files)
+    if (const auto wrong = cudnn::why_not_a_library(libraries / file)) refuse(file, *wrong);
+  const std::string own = cudnn::version_of_file(libraries / "libcudnn_graph.so.9");
+  if (!is_of_version(version, own.empty() ? "none" : own))
+    refuse("libcudnn_graph.so.9",
+           fmt::format("it is cuDNN {}, and the package says {}", own.empty() ? "?" : own, version));
 }
 
 }  // namespace attnprobe::fetch

@@ -122,6 +122,11 @@ fs::path find_null_driver() {
   return {};
 }
 
+bool has_null_driver() {
+  const DynamicLibrary present("libcuda.so.1", RTLD_NOLOAD);
+  return present && present.find(null_driver_mark) != nullptr;
+}
+
 void load_null_driver() {
   const DynamicLibrary present("libcuda.so.1", RTLD_NOLOAD);
   if (present && present.find(null_driver_mark) == nullptr)

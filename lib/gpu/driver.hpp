@@ -43,4 +43,7 @@ std::filesystem::path find_null_driver();
 /// missing, does not load, or a driver is loaded already.
 void load_null_driver();
 
+/// Whether load_null_driver() was called in this process.
+bool has_null_driver();
+
 }  // namespace attnprobe::gpu

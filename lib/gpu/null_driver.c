@@ -185,6 +185,37 @@ static CUresult no_device(void) {
   }
 REFUSED(DEFINE_REFUSED)
 
+// ---- NVRTC ---------------------------------------------------------------------------------------
+
+// cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so and asked for its version, though
+// it calls the others only to compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
+enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
+#define DEFINE_NVRTC(name)             \
+  API int name(void) {                 \
+    return NVRTC_ERROR_INTERNAL_ERROR; \
+  }
+DEFINE_NVRTC(nvrtcCreateProgram)
+DEFINE_NVRTC(nvrtcDestroyProgram)
+DEFINE_NVRTC(nvrtcCompileProgram)
+DEFINE_NVRTC(nvrtcGetCUBIN)
+DEFINE_NVRTC(nvrtcGetCUBINSize)
+DEFINE_NVRTC(nvrtcGetPTX)
+DEFINE_NVRTC(nvrtcGetPTXSize)
+DEFINE_NVRTC(nvrtcGetProgramLog)
+DEFINE_NVRTC(nvrtcGetProgramLogSize)
+DEFINE_NVRTC(__nvrtcCPEx)
+
+API int nvrtcVersion(int* major, int* minor) {
+  *major = 13;
+  *minor = 0;
+  return 0;
+}
+
+API const char* nvrtcGetErrorString(int error) {
+  (void)error;
+  return "there is no NVRTC on this machine";
+}
+
 // ---- entry points by name -----------------------------------------------------------------------
 
 API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint64_t flags);

@@ -7,8 +7,10 @@
 #include "attention/fields.hpp"
 #include "attention/layout.hpp"
 #include "attention/mask.hpp"
+#include "attention/merging.hpp"
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
+#include "base/limits.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::limits {
@@ -24,6 +26,14 @@ struct Member {
   void (*set)(AttentionSpec& spec, int64_t value);
   Range usual;
 };
+
+// The strides are those of bshd: another layout would be dropped.
+void check_plain_layout(const AttentionSpec& s) {
+  for (const auto* layout : {&s.q, &s.k, &s.v})
+    if (layout->axes != "bshd" || layout->strides)
+      throw Error(ErrorKind::usage,
+                  "limits token_gap: it sets the strides of layout bshd; allowed: a config with that layout");
+}
 
 // Strides of bshd with `gap` elements between the tokens, as a slice of a wider tensor has them.
 attention::TensorLayout with_gap(int64_t heads, int64_t seqlen, int64_t head_dim, int64_t gap) {
@@ -44,6 +54,7 @@ constexpr Member number_members[] = {
     {"token_gap",
      "elements between the tokens of Q, K and V, beyond packed bshd",
      [](AttentionSpec& s, int64_t n) {
+       check_plain_layout(s);
        s.q = with_gap(s.heads_q, s.seqlen_q, s.head_dim_qk, n);
        s.k = with_gap(s.heads_kv, s.seqlen_kv, s.head_dim_qk, n);
        s.v = with_gap(s.heads_v.value_or(s.heads_kv), s.seqlen_kv, s.head_dim_v, n);
@@ -101,7 +112,12 @@ Axis named_axis(const std::string& name, const std::string& option) {
       axis.range = usual_range(name);
     else
       axis.values = usual_values(*field);
-    axis.set = [field, source](AttentionSpec& spec, const Json& value) { field->set(spec, JsonView(value, source)); };
+    axis.set = [field, source](AttentionSpec& spec, const Json& value) {
+      const Json lower = field->get(spec);
+      const JsonView upper(value, source);
+      const bool merges = field->as_object && !lower.is_null();
+      field->set(spec, merges ? upper.with(laid_over(*field, {lower, {"the config"}}, upper)) : upper);
+    };
   }
   if (!axis.set)
     throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a field that can be varied{}; allowed: {}", option,
@@ -117,18 +133,27 @@ void take_values(Axis& axis, const std::vector<std::string>& words, const std::s
   axis.range_is_usual = false;
   axis.range.reset();
   axis.values.clear();
+  const auto* field = find_field(axis.name);
   for (const auto& word : words) {
     const Json text = word;
+    if (const auto* several = field != nullptr ? several_of(*field, text) : nullptr) {
+      axis.values.insert(axis.values.end(), several->begin(), several->end());
+      continue;
+    }
     if (!attention::looks_like_range(word)) {
       const Json parsed = parse_json_leniently(word);
       axis.values.push_back(parsed.is_discarded() ? text : parsed);
       continue;
     }
     const Range range = attention::read_range({text, source});
+    // The ends are values too: one that the field cannot have is refused before the range is laid out.
+    AttentionSpec unused;
+    for (const int64_t end : {range.first, range.last}) axis.set(unused, end);
     if (words.size() == 1 && !range.geometric) {
       axis.range = range;
       return;
     }
+    check_limit(limits::configs, axis.values.size() + attention::count_of(range), source.name, "values");
     for (const int64_t value : attention::values_of(range)) axis.values.emplace_back(value);
   }
 }

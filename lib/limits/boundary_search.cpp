@@ -10,7 +10,6 @@
 namespace attnprobe::limits {
 namespace {
 
-constexpr uint64_t asked_whole = 12;    // a range of so few numbers has all of them asked
 constexpr int64_t first_multiples = 6;  // at least as many are asked first, and less than twice as many
 constexpr uint64_t checks_of_candidate = 2;
 constexpr int64_t none = -1;
@@ -61,7 +60,22 @@ bool contains(const Run& run, int64_t value) {
   return (value - run.first) % run.step == 0 && (run.except == 0 || value % run.except != 0);
 }
 
-BoundarySearch::BoundarySearch(const attention::Range& range, uint64_t seed) : range_(range), seed_(seed) {
+int64_t count_of(const Run& run) {
+  const int64_t all = (run.last - run.first) / run.step + 1;
+  if (run.except == 0) return all;
+  // Every k-th of them is a multiple of `except`; neither end is.
+  const int64_t together = std::lcm(run.step, run.except);
+  int64_t excepted = 0;
+  for (int64_t value = run.first; value <= std::min(run.last, run.first + together); value += run.step)
+    if (value % run.except == 0) {
+      excepted = (run.last - value) / together + 1;
+      break;
+    }
+  return all - excepted;
+}
+
+BoundarySearch::BoundarySearch(const attention::Range& range, SearchOptions options)
+    : range_(range), options_(std::move(options)) {
   last_ = range.first + (range.last - range.first) / range.step * range.step;
   const int64_t span = std::max<int64_t>(1, (last_ - range.first) / first_multiples);
   coarse_ = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(span)));
@@ -85,7 +99,7 @@ int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start,
     const bool is_coarsest = one == coarsest_class_;
     const int64_t period = int64_t{1} << (is_coarsest ? one : one + 1), offset = is_coarsest ? 0 : int64_t{1} << one;
     const int64_t below = start - ((start - offset) % period + period) % period;
-    for (int64_t k = 0; k <= range_.step; ++k)
+    for (int64_t k = 0; k <= range_.step && (below - k * period >= low || below + (k + 1) * period <= high); ++k)
       for (const int64_t value : {below - k * period, below + (k + 1) * period})
         if (value >= low && value <= high && (value - range_.first) % range_.step == 0 &&
             (best == none || std::abs(value - start) < std::abs(best - start)))
@@ -97,7 +111,7 @@ int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start,
 int64_t BoundarySearch::random_member(const std::set<int>& classes, int64_t after, int64_t before,
                                       uint64_t salt) const {
   if (before - after < 2) return none;
-  const uint64_t random = mixed(seed_ ^ mixed(salt ^ mixed(static_cast<uint64_t>(after))));
+  const uint64_t random = mixed(options_.seed ^ mixed(salt ^ mixed(static_cast<uint64_t>(after))));
   const auto width = static_cast<uint64_t>(before - after - 1);
   return member_near(classes, after + 1 + static_cast<int64_t>(random % width), after, before);
 }
@@ -107,14 +121,25 @@ void BoundarySearch::want(Wanted& wanted, int64_t value) const {
     wanted.insert(value);
 }
 
-// The ends, what is special more often than other numbers (the first ones, powers of two), and a coarse grid.
+bool BoundarySearch::is_asked_in_full() const {
+  return attention::count_of(range_) <= options_.asked_in_full;
+}
+
+// Numbers that are unlike their neighbours more often than others.
+void BoundarySearch::add_special(Wanted& wanted) const {
+  for (const int64_t value : options_.special) want(wanted, value);
+  for (int64_t power = 1; power - 1 <= last_; power *= 2)
+    for (const int64_t value : {power - 1, power, power + 1}) want(wanted, value);
+}
+
+// All of a short range; else the ends, what is special, and a coarse grid.
 void BoundarySearch::add_first_samples(Wanted& wanted) const {
-  if (attention::count_of(range_) <= asked_whole) {
+  if (is_asked_in_full()) {
     for (const int64_t value : attention::values_of(range_)) want(wanted, value);
     return;
   }
   for (const int64_t value : {range_.first, range_.first + range_.step, last_}) want(wanted, value);
-  for (int64_t power = 1; power < last_ && power < coarse_; power *= 2) want(wanted, power);
+  add_special(wanted);
   for (int64_t value = range_.first / coarse_ * coarse_; value <= last_; value += coarse_) want(wanted, value);
 }
 
@@ -195,11 +220,13 @@ void BoundarySearch::add_checks(Wanted& wanted) {
   }
 }
 
-// The ends of a candidate's runs, what would go on beyond them, a random member of each, and some of the whole range.
+// The ends of a candidate's runs, what would go on beyond them, a random member of each, some of the whole range, and what is
+// always asked.
 void BoundarySearch::add_tests(Wanted& wanted, const std::vector<Run>& runs) const {
+  add_special(wanted);
   for (const Run& run : runs) {
     for (const int64_t value : {run.first - run.step, run.first, run.last, run.last + run.step}) want(wanted, value);
-    const uint64_t random = mixed(seed_ ^ mixed(static_cast<uint64_t>(run.first)));
+    const uint64_t random = mixed(options_.seed ^ mixed(static_cast<uint64_t>(run.first)));
     const auto members = static_cast<uint64_t>((run.last - run.first) / run.step + 1);
     const int64_t member = run.first + static_cast<int64_t>(random % members) * run.step;
     if (contains(run, member)) want(wanted, member);
@@ -231,6 +258,11 @@ void BoundarySearch::try_candidates(Wanted& wanted) {
 
 std::vector<int64_t> BoundarySearch::wanted() {
   Wanted wanted;
+  if (is_asked_in_full()) {
+    add_first_samples(wanted);
+    if (wanted.empty()) group();
+    return {wanted.begin(), wanted.end()};
+  }
   try_candidates(wanted);
   if (!wanted.empty()) return {wanted.begin(), wanted.end()};
   if (taken_) return {};
@@ -305,8 +337,7 @@ void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upt
     }
 }
 
-std::vector<Run> BoundarySearch::runs() const {
-  if (taken_) return *taken_;
+std::vector<Run> BoundarySearch::runs_by_classes() const {
   std::set<int64_t> changes;  // after which some group's answer is another
   for (const auto& group : groups_)
     for (auto above = group.answers.begin(); above != group.answers.end(); ++above)
@@ -318,6 +349,41 @@ std::vector<Run> BoundarySearch::runs() const {
   for (const int64_t change : changes) {
     add_runs(runs, after, change);
     after = change;
+  }
+  return runs;
+}
+
+// The known numbers with an answer as steps of any length: "3–510 step 3".
+std::vector<Run> BoundarySearch::progressions(Label label) const {
+  constexpr size_t fewest = 4;
+  std::vector<int64_t> numbers;
+  for (const auto& [value, its] : known_)
+    if (its == label) numbers.push_back(value);
+  std::vector<Run> runs;
+  for (size_t i = 0; i < numbers.size();) {
+    size_t end = i + 1;
+    const int64_t step = end < numbers.size() ? numbers[end] - numbers[i] : range_.step;
+    while (end < numbers.size() && numbers[end] - numbers[end - 1] == step) ++end;
+    if (end - i < fewest && step != range_.step) end = i + 1;
+    runs.push_back({numbers[i], numbers[end - 1], end - i == 1 ? range_.step : step, 0, label});
+    i = end;
+  }
+  return runs;
+}
+
+std::vector<Run> BoundarySearch::runs() const {
+  if (taken_) return *taken_;
+  std::vector<Run> runs = runs_by_classes();
+  if (is_asked_in_full()) {
+    std::set<Label> labels;
+    for (const Run& run : runs) labels.insert(run.label);
+    for (const Label label : labels) {
+      const auto is_its = [&](const Run& run) { return run.label == label; };
+      auto shorter = progressions(label);
+      if (shorter.size() >= static_cast<size_t>(std::count_if(runs.begin(), runs.end(), is_its))) continue;
+      std::erase_if(runs, is_its);
+      runs.insert(runs.end(), shorter.begin(), shorter.end());
+    }
   }
   std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
   return runs;

@@ -3,7 +3,8 @@
 // Kernels want numbers that are multiples of a power of two, so numbers are taken in classes: odd, 2 mod 4, 4 mod 8, … .
 // Classes that are answered alike form a group, and in a group the answer changes rarely: between two of its members with
 // different answers the change is found by halving. Random members are asked besides; one that is not as predicted splits
-// a gap that is then searched like the others, and has more of them asked.
+// a gap that is then searched like the others, and has more of them asked. Isolated numbers are invisible to that, so a short
+// range is asked in full, and of a longer one some numbers always.
 #pragma once
 
 #include <cstdint>
@@ -30,11 +31,19 @@ struct Run {
 
 /// Whether a number is one of them.
 bool contains(const Run& run, int64_t value);
+/// How many numbers are in it.
+int64_t count_of(const Run& run);
+
+struct SearchOptions {
+  uint64_t seed = 0;             ///< of the random members
+  uint64_t asked_in_full = 12;   ///< a range of at most so many numbers has all of them asked
+  std::vector<int64_t> special;  ///< always asked, as both neighbours of every power of two are
+};
 
 class BoundarySearch {
  public:
-  /// Of first, first + step, … last. `seed`: of the random members. Precondition: the range is not geometric.
-  BoundarySearch(const attention::Range& range, uint64_t seed);
+  /// Of first, first + step, … last. Precondition: the range is not geometric.
+  BoundarySearch(const attention::Range& range, SearchOptions options);
 
   /// What rows like this one were found to be, the likeliest first, each the runs of the whole range. The first one that holds at
   /// its ends, beyond them and at random members is taken, which needs a fraction of the questions. Before the first wanted().
@@ -66,6 +75,8 @@ class BoundarySearch {
   int64_t member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const;
   int64_t random_member(const std::set<int>& classes, int64_t after, int64_t before, uint64_t salt) const;
   void want(Wanted& wanted, int64_t value) const;
+  bool is_asked_in_full() const;
+  void add_special(Wanted& wanted) const;
   void add_first_samples(Wanted& wanted) const;
   void group();
   void add_samples_of_classes(Wanted& wanted) const;
@@ -76,13 +87,15 @@ class BoundarySearch {
   void try_candidates(Wanted& wanted);
   const Group& group_of(int64_t value) const;
   void add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const;
+  std::vector<Run> runs_by_classes() const;
+  std::vector<Run> progressions(Label label) const;
 
   attention::Range range_;
+  SearchOptions options_;
   int64_t last_ = 0;        // the last number of the range
   int64_t coarse_ = 1;      // a power of two: numbers are first asked at its multiples
   int coarsest_class_ = 0;  // log2 of what it was at first
   std::set<int> classes_;   // that the range has
-  uint64_t seed_;
   int surprises_ = 0;
   size_t checks_left_ = 2;
   std::vector<std::vector<Run>> candidates_;

@@ -14,6 +14,7 @@
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "limits/lines.hpp"
+#include "limits/special_numbers.hpp"
 #include "worker/pool.hpp"
 
 namespace attnprobe::limits {
@@ -116,8 +117,9 @@ class Asker {
     size_t combinations = 1;
     for (const auto& axis : question_.vary) combinations *= count_of(axis);
     const size_t rows = question_.configs.size() * combinations * question_.targets.size() * question_.cudnns.size();
-    limits_.cells = rows * count_of(question_.axis);
     check_limit(limits::configs, rows, "the fields of --vary, the configs, GPUs and cuDNN versions", "rows");
+    limits_.cells = rows * count_of(question_.axis);
+    if (limits_.cells > question_.cells_in_full) asked_in_full_ = 0;
     for (size_t c = 0; c < question_.configs.size(); ++c)
       for (size_t index = 0; index < combinations; ++index) {
         Search search;
@@ -139,7 +141,10 @@ class Asker {
         search.row.target = t;
         search.row.cudnn = v;
         if (question_.axis.range)
-          search.boundaries.emplace(*question_.axis.range, searches_.size());
+          search.boundaries.emplace(*question_.axis.range,
+                                    SearchOptions{.seed = searches_.size(),
+                                                  .asked_in_full = asked_in_full_,
+                                                  .special = special_numbers(question_, search.row)});
         else
           search.row.points.resize(question_.axis.values.size());
         searches_.push_back(search);
@@ -294,6 +299,7 @@ class Asker {
   const OnAnswer& on_answer_;
   worker::Pool pool_;
   campaign::LibraryWords words_;
+  uint64_t asked_in_full_ = question_.values_in_full;
   std::deque<Search> searches_;
   size_t begun_ = 0;  // of the searches
   Limits limits_;

@@ -73,6 +73,8 @@ struct Question {
   Shown shown = Shown::answer;
   std::vector<std::string> assumed;  ///< "heads 8": what of the shape nobody said
   bool times = false;  ///< every point is asked and its plans are run: the targets are GPUs of this machine
+  /// Rows of at most so many numbers are asked in full, unless all rows have more cells than that together.
+  uint64_t values_in_full = 1024, cells_in_full = 16'384;
 };
 
 /// Why a run begins, ends, leaves numbers out, or is "but".
@@ -123,6 +125,9 @@ using OnAnswer = std::function<void(const campaign::Result&)>;
 /// Throws Error(usage) for an axis that does not go with any config, for more cells than the limits allow, and for times of a
 /// simulated GPU.
 Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer = {});
+
+/// How many numbers of a run were asked.
+int64_t asked_of(const Row& row, const Run& run);
 
 /// The most members of a run that follow each other and were not asked: a band of another answer that is no wider could lie there
 /// unseen.

@@ -93,6 +93,11 @@ std::vector<Line> lines_of(const std::vector<Row>& rows) {
   return lines;
 }
 
+int64_t asked_of(const Row& row, const Run& run) {
+  return std::count_if(row.asked.lower_bound(run.first), row.asked.upper_bound(run.last),
+                       [&](const auto& asked) { return contains(run, asked.first); });
+}
+
 int64_t widest_unasked(const Limits& limits) {
   int64_t widest = 0;
   for (const Row& row : limits.rows)

@@ -65,7 +65,15 @@ void coarsen(Axis& axis) {
                             count_of(axis), most, axis.name));
 }
 
-void check_vary(const Question& question, const std::string& place) {
+void check_vary(const Question& question, const std::vector<Override>& overrides, const std::string& place) {
+  const auto check_unless_added = [&](const Axis& axis) {
+    for (const auto& one : overrides)
+      if (!one.option.empty() && one.field == axis.name)
+        throw Error(ErrorKind::usage, fmt::format("{} adds to {}, which is varied; name its values, as {}={}",
+                                                  one.option, axis.name, axis.name, text_of(axis.values.back())));
+  };
+  check_unless_added(question.axis);
+  for (const auto& axis : question.vary) check_unless_added(axis);
   for (const auto& axis : question.vary)
     if (axis.name == question.axis.name)
       throw Error(ErrorKind::usage, fmt::format("{} {}: it is the field whose limits are asked for", place, axis.name));
@@ -94,7 +102,7 @@ Question read_question(QuestionWords& words) {
     question.axis = axes[1];
     question.vary.push_back(axes[0]);
   }
-  check_vary(question, words.vary_place);
+  check_vary(question, words.overrides, words.vary_place);
   question.shown = words.shown;
   question.times = words.times;
   question.configs = words.configs;
@@ -112,8 +120,7 @@ Question read_question(QuestionWords& words) {
 std::string command_text(const QuestionWords& words, const PlaceWords& place) {
   std::string command = fmt::format("attnprobe limits {}", shell_word(fmt::format("{}", fmt::join(words.fields, ","))));
   for (const auto& file : place.files) command += " --config " + shell_word(file);
-  for (const auto& [field, value] : words.overrides)
-    command += fmt::format(" {} {}", attention::option_of(field), shell_word(attention::override_text(value)));
+  for (const auto& one : words.overrides) command += " " + attention::override_words(one);
   for (const auto& vary : words.vary) command += " --vary " + shell_word(vary);
   command += " --target " + shell_word(place.target);
   if (!place.cudnn.empty()) command += " --cudnn " + shell_word(place.cudnn);

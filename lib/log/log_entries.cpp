@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/escapes.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::log {
@@ -55,6 +56,12 @@ std::optional<std::string_view> behind_marker(std::string_view text) {
   return std::nullopt;
 }
 
+// "    nHeads: type=int; val=8;", which people paste without its marker.
+bool is_argument(std::string_view text) {
+  return text.starts_with("    ") && text.find(": type=") != std::string_view::npos &&
+         text.find("; val=") != std::string_view::npos;
+}
+
 }  // namespace
 
 void LogSplitter::feed(std::string_view bytes) {
@@ -87,6 +94,8 @@ void LogSplitter::finish() {
 
 void LogSplitter::line(std::string_view text) {
   ++number_;
+  std::string plain;
+  if (text.find('\x1b') != std::string_view::npos) text = plain = without_escapes(text);
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (auto head = parse_head(text)) {
     head->first_line = number_;
@@ -95,7 +104,8 @@ void LogSplitter::line(std::string_view text) {
     open_.push_back({std::move(*head), text.size()});
     return;
   }
-  const auto marked = behind_marker(text);
+  auto marked = behind_marker(text);
+  if (!marked && is_argument(text)) marked = text;
   if (!marked || open_.empty()) {
     on_text_(text, number_);
     return;

@@ -30,7 +30,7 @@ struct LogEntry {
 };
 
 /// Splits text into entries. What stands before cuDNN's marker in a line (the prefixes that launchers and containers
-/// put there) is cut off, and lines of other programs between cuDNN's are told apart. Where two writers' entries are
+/// put there) is cut off, the colours of terminals too, and lines of other programs between cuDNN's are told apart. Where two writers' entries are
 /// mixed line by line, a line goes to the entry that was begun last and is still open.
 class LogSplitter {
  public:
@@ -45,6 +45,9 @@ class LogSplitter {
 
   /// The file is at its end: gives what is open.
   void finish();
+
+  /// Whether an entry was begun whose end has not come.
+  bool is_in_entry() const { return !open_.empty(); }
 
   int64_t lines() const { return number_; }
 

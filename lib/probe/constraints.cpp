@@ -17,16 +17,24 @@ bool has_note(const EngineConfigFindings& config, const std::string& note) {
   return in(config.numerical_notes) || in(config.behavior_notes);
 }
 
+// "" where it is deterministic.
+std::string variation(const EngineConfigFindings& config, const Varies& varies) {
+  if (config.run && config.run->deterministic)
+    return *config.run->deterministic ? "" : "its results differed from run to run";
+  if (has_note(config, "NONDETERMINISTIC")) return "cuDNN notes that it is NONDETERMINISTIC";
+  return varies ? varies(config) : "";
+}
+
 // "" where it keeps to them.
-std::string breach(const EngineConfigFindings& config, const Constraints& constraints) {
+std::string breach(const EngineConfigFindings& config, const Constraints& constraints, const Varies& varies) {
   if (const auto most = constraints.max_workspace_bytes) {
     if (!config.workspace_bytes) return "its workspace is not known";
     if (*config.workspace_bytes > *most)
       return fmt::format("its workspace of {} is above the {} allowed", bytes_text(*config.workspace_bytes),
                          bytes_text(*most));
   }
-  if (constraints.deterministic && has_note(config, "NONDETERMINISTIC"))
-    return "cuDNN notes that it is NONDETERMINISTIC";
+  if (constraints.deterministic)
+    if (std::string why = variation(config, varies); !why.empty()) return why;
   for (const auto& note : constraints.notes)
     if (!has_note(config, note)) return fmt::format("it does not have the note {}", note);
   return "";
@@ -43,12 +51,12 @@ const std::vector<std::string>& note_names() {
   return names;
 }
 
-void leave_out(WalkFindings& findings, const Constraints& constraints) {
+void leave_out(WalkFindings& findings, const Constraints& constraints, const Varies& varies) {
   if (constraints.empty()) return;
   for (auto& config : findings.engine_configs) {
     config.left_out.reset();
     if (!config.check.supported) continue;
-    if (std::string why = breach(config, constraints); !why.empty()) config.left_out = std::move(why);
+    if (std::string why = breach(config, constraints, varies); !why.empty()) config.left_out = std::move(why);
   }
 }
 

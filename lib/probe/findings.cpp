@@ -31,15 +31,17 @@ bool is_built(const EngineConfigFindings& config) {
   return config.plan && outcome_of(*config.plan) == PlanOutcome::built;
 }
 
-bool needs_driver(const EngineConfigFindings& config) {
-  return config.plan && outcome_of(*config.plan) == PlanOutcome::needs_driver;
+bool is_left_open(const EngineConfigFindings& config) {
+  if (!config.plan) return false;
+  const PlanOutcome outcome = outcome_of(*config.plan);
+  return outcome == PlanOutcome::needs_driver || outcome == PlanOutcome::needs_compiler;
 }
 
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   if (!config.check.supported || config.left_out) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
   // No program gets what no heuristic proposes: a check alone is no support then.
-  const bool rests_on_check = !findings.plans_built || needs_driver(config);
+  const bool rests_on_check = !findings.plans_built || is_left_open(config);
   return is_built(config) || (rests_on_check && !config.modes.empty());
 }
 
@@ -63,8 +65,8 @@ std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {
   std::optional<size_t> next;
   for (size_t i = 0; i < configs.size(); ++i) {
     const EngineConfigFindings& config = configs[i];
-    // Where one needs the driver, the others would, too.
-    if (!every && (is_built(config) || needs_driver(config))) return std::nullopt;
+    // Where one needs the driver or NVRTC, the others would, too.
+    if (!every && (is_built(config) || is_left_open(config))) return std::nullopt;
     if (config.plan && config.modes.empty()) ++tried[config.engine];
     if (next || config.plan || !config.check.supported || config.left_out) continue;
     if (every || !config.modes.empty() || tried[config.engine] < most_of_an_engine) next = i;

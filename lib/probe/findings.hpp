@@ -62,6 +62,7 @@ enum class PlanOutcome {
   timeout,
   error,         ///< the worker could not ask cuDNN
   needs_driver,  ///< cuDNN hands the last step of this kernel to the GPU's driver, and the GPU is not there: nobody knows
+  needs_compiler,  ///< this cuDNN compiles with NVRTC, and NVRTC is not there: nobody knows
 };
 
 }  // namespace attnprobe::probe
@@ -69,13 +70,14 @@ enum class PlanOutcome {
 namespace attnprobe {
 template <>
 struct EnumNames<probe::PlanOutcome> {
-  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 6> table{{
+  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 7> table{{
       {probe::PlanOutcome::built, "built"},
       {probe::PlanOutcome::refused, "refused"},
       {probe::PlanOutcome::crashed, "crashed"},
       {probe::PlanOutcome::timeout, "timeout"},
       {probe::PlanOutcome::error, "error"},
       {probe::PlanOutcome::needs_driver, "needs_driver"},
+      {probe::PlanOutcome::needs_compiler, "needs_compiler"},
   }};
 };
 }  // namespace attnprobe
@@ -161,8 +163,8 @@ bool is_wrong(const RunFindings& run);
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 
 /// Index of the engine config whose plan is to be built next: of those that passed their check and have none yet, in
-/// order. With Plans::first, and with Plans::none to prove what no heuristic proposes, only until one is built or needs
-/// the driver, and of what no heuristic proposes only the first few of an engine. None: enough is built.
+/// order. With Plans::first, and with Plans::none to prove what no heuristic proposes, only until one is built or left
+/// open, and of what no heuristic proposes only the first few of an engine. None: enough is built.
 std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans);
 
 /// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a
@@ -174,7 +176,7 @@ PlanOutcome outcome_of(const PlanFindings& plan);
 /// Whether its plan is there.
 bool is_built(const EngineConfigFindings& config);
 
-/// Whether a plan of it was asked for and cannot be had without the GPU's driver.
-bool needs_driver(const EngineConfigFindings& config);
+/// Whether a plan of it was asked for and cannot be had here, without the GPU's driver or without NVRTC.
+bool is_left_open(const EngineConfigFindings& config);
 
 }  // namespace attnprobe::probe

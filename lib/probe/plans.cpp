@@ -30,6 +30,11 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   // Always the device the config was made for: a second plan without it fails to compile (measured, 9.19).
   device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
   if (device.handle() != nullptr) plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), device.handle());
+  if (!library.no_compiler().empty()) {
+    into.status = name_of(PlanOutcome::needs_compiler);
+    into.reasons = {{into.status, library.no_compiler()}};
+    return plan;
+  }
   const auto start = std::chrono::steady_clock::now();
   const auto [status, log] = finalize_logged(library, plan, LogCapture::Level::warnings);
   into.build_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

@@ -20,6 +20,7 @@ enum class Plans {
   first,      ///< built in turn until one compiles, as cudnn-frontend does
   build,      ///< finalized: the kernel compiled, and loaded where there is a GPU
   run,        ///< executed, verified, timed; by the campaign, a walk itself only builds
+  run_first,  ///< built in turn until one compiles, and that one run: what a program gets
   automatic,  ///< of the campaign: run on a GPU of this machine, none on a simulated one
 };
 
@@ -36,17 +37,23 @@ struct EnumNames<probe::Engines> {
 };
 template <>
 struct EnumNames<probe::Plans> {
-  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 5> table{{
+  static constexpr std::array<std::pair<probe::Plans, std::string_view>, 6> table{{
       {probe::Plans::none, "none"},
       {probe::Plans::first, "first"},
       {probe::Plans::build, "build"},
       {probe::Plans::run, "run"},
+      {probe::Plans::run_first, "run_first"},
       {probe::Plans::automatic, "auto"},
   }};
 };
 }  // namespace attnprobe
 
 namespace attnprobe::probe {
+
+/// Whether plans are executed, which needs a GPU of this machine.
+inline bool executes(Plans plans) {
+  return plans == Plans::run || plans == Plans::run_first;
+}
 
 ATTNPROBE_JSON_ENUM(Engines)
 ATTNPROBE_JSON_ENUM(Plans)

@@ -15,24 +15,6 @@ namespace {
 
 using attention::AttentionSpec;
 
-// A config as its fields that are given, which can be left out one by one.
-Json fields_of(const AttentionSpec& spec) {
-  Json json = Json::object();
-  for (const attention::Field& field : attention::fields())
-    if (field.stands_for.empty() && field.name != "expect" && field.name != "name" && field.name != "source" &&
-        (field.given(spec) || field.name == "pattern"))
-      if (const Json value = field.get(spec); !value.is_null()) json[field.name] = value;
-  return json;
-}
-
-// None where the fields contradict each other, or something is missing.
-std::optional<AttentionSpec> spec_of(const Json& fields) try {
-  return attention::parse_configs(json_text(fields), "reduce").at(0).spec;
-} catch (const Error& e) {
-  if (e.kind() != ErrorKind::usage) throw;
-  return std::nullopt;
-}
-
 constexpr const char* sizes[][2] = {{"heads_q", "heads_kv"}, {"seqlen_q", "seqlen_kv"}, {"head_dim_qk", "head_dim_v"},
                                     {"batch", ""},           {"heads_q", ""},           {"heads_kv", ""},
                                     {"seqlen_q", ""},        {"seqlen_kv", ""},         {"head_dim_qk", ""},
@@ -149,6 +131,22 @@ class Reduction {
 };
 
 }  // namespace
+
+Json fields_of(const AttentionSpec& spec) {
+  Json json = Json::object();
+  for (const attention::Field& field : attention::fields())
+    if (field.stands_for.empty() && field.name != "expect" && field.name != "name" && field.name != "source" &&
+        (field.given(spec) || field.name == "pattern"))
+      if (const Json value = field.get(spec); !value.is_null()) json[field.name] = value;
+  return json;
+}
+
+std::optional<AttentionSpec> spec_of(const Json& fields) try {
+  return attention::parse_configs(json_text(fields), "reduce").at(0).spec;
+} catch (const Error& e) {
+  if (e.kind() != ErrorKind::usage) throw;
+  return std::nullopt;
+}
 
 Failure failure_of(const campaign::Result& result) {
   Failure failure;

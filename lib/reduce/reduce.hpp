@@ -2,10 +2,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/spec.hpp"
+#include "base/json.hpp"
 #include "campaign/result.hpp"
 
 namespace attnprobe::reduce {
@@ -39,6 +41,11 @@ struct Reduced {
   std::vector<Trial> trials;
   bool ended = true;  ///< false: the limit of trials came first, and it may go on getting smaller
 };
+
+/// A config as the fields that it gives, which can be left out or changed one by one.
+Json fields_of(const attention::AttentionSpec& spec);
+/// The config of such fields. None where they contradict each other, or one is missing.
+std::optional<attention::AttentionSpec> spec_of(const Json& fields);
 
 /// Greedy, the same way each time: fields off one by one, what a field holds likewise, then sizes down to 1 or, by
 /// halving, as far as they go (multiples of 8 from 8 on), from the beginning until nothing more goes. The pattern stays. Each

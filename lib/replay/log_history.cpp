@@ -28,6 +28,27 @@ using log::LogEntry;
 using log::status_of;
 using log::value_of;
 
+std::optional<OldAttentionCall> old_attention_call(const LogEntry& entry) {
+  if (!is_function(entry, "cudnnSetAttnDescriptor") && !is_function(entry, "cudnnMultiHeadAttn")) return std::nullopt;
+  const auto size_of = [&](const char* key) {
+    for (const auto& line : entry.lines)
+      if (const auto value = value_of(line, key)) return integer_of(*value);
+    return std::optional<int64_t>();
+  };
+  // A projection of size 0 is none.
+  const auto projected = [&](const char* projection, const char* size) {
+    const auto value = size_of(projection);
+    return value == 0 ? size_of(size) : value;
+  };
+  OldAttentionCall call{entry.function, entry.first_line, projected("qProjSize", "qSize"),
+                        projected("kProjSize", "kSize")};
+  return call;
+}
+
+bool is_part_of_graph(const std::string& descriptor) {
+  return descriptor == "TENSOR" || descriptor.starts_with("OPERATION_");
+}
+
 // Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do (docs/logs.md).
 constexpr CudnnVersion first_with_graph_json{9, 2, 0};
 
@@ -44,6 +65,7 @@ class LogReader::State {
   const LogHistory& so_far() const { return history_; }
 
   LogHistory finish() {
+    history_.ends_in_entry = splitter_.is_in_entry();
     splitter_.finish();
     take_loose();
     for (auto& [id, thread] : threads_) finish_query(thread, std::string(success));
@@ -95,6 +117,7 @@ class LogReader::State {
     entry_ = &entry;
     if (entry.version < first_with_graph_json && entry.severity == 'I') read_call(thread, entry);
     graphs_.note_device(entry);
+    if (!history_.old_attention) history_.old_attention = old_attention_call(entry);
     if (entry.severity != 'I') {
       take_complaint(thread, entry);
     } else if (is_function(entry, "cudnnBackendSetAttribute()")) {
@@ -178,6 +201,7 @@ class LogReader::State {
       return;
     }
     thread.finalizing = descriptor_of(entry);
+    if (is_part_of_graph(thread.finalizing)) ++history_.parts;
     thread.reasons.clear();
     thread.graph_seen = false;
     thread.tree.clear();

@@ -34,6 +34,7 @@ struct LoggedGraph {
   CudnnVersion cudnn_version;  ///< 91900
   std::string device;          ///< "NVIDIA H200"; "" where the log does not say
   int sm = 0;                  ///< 90
+  std::string file;            ///< where several logs were read: the one that shows it first
   int64_t first_line = 0;      ///< of the file, from 1
   int64_t finalized = 0;       ///< how often it was made
   probe::WalkFindings findings;  ///< modes that were asked, engine configs that were tried, plans that were built
@@ -48,7 +49,16 @@ struct LoggedGraph {
 /// A graph that cudnn-frontend wrote.
 struct FrontendText {
   std::string json;
-  int64_t line = 0;  ///< of the file, from 1; 0: the whole file is its JSON
+  int64_t line = 0;       ///< of the file, from 1; 0: the whole file is its JSON
+  std::string file = {};  ///< where several logs were read: the one that shows it first
+};
+
+/// A call of cuDNN's interface for multi-head attention before graphs (cudnnSetAttnDescriptor and its kin).
+struct OldAttentionCall {
+  std::string function;  ///< "cudnnSetAttnDescriptor()"
+  int64_t line = 0;
+  /// Sizes of Q and K behind their projections, where the call has them.
+  std::optional<int64_t> projected_q, projected_k;
 };
 
 struct LogHistory {
@@ -57,9 +67,12 @@ struct LogHistory {
   std::set<CudnnVersion> versions;     ///< of cuDNN, as its entries say
   std::map<char, int64_t> severities;  ///< entries by I, W and E
   int64_t lines = 0;
-  int64_t broken_entries = 0;           ///< entries without an end
-  std::vector<std::string> problems;    ///< "line 12: …": what could not be read
-  std::vector<std::string> exceptions;  ///< lines in which a program above cuDNN says that it has no engine
+  int64_t broken_entries = 0;                     ///< entries without an end
+  bool ends_in_entry = false;                     ///< the file ends in the middle of one
+  int64_t parts = 0;                              ///< tensors and operations that were made, of whatever graph
+  std::optional<OldAttentionCall> old_attention;  ///< the first
+  std::vector<std::string> problems;              ///< "line 12: …": what could not be read
+  std::vector<std::string> exceptions;            ///< lines in which a program above cuDNN says that it has no engine
 
   /// Whether there is any entry at all, and whether there are those of level 3, which alone show graphs.
   bool has_entries() const { return !severities.empty(); }

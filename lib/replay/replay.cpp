@@ -1,6 +1,7 @@
 #include "replay/replay.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,73 +14,10 @@
 #include "importers/cudnn_frontend/import_frontend.hpp"
 #include "importers/import.hpp"
 #include "probe/walk_difference.hpp"
+#include "replay/read_history.hpp"
 
 namespace attnprobe::replay {
 namespace {
-
-// A file that is one JSON document is kept whole up to here.
-constexpr size_t most_document_bytes = size_t{64} << 20;
-
-// The start of a file tells a JSON document, or a serialized graph of cudnn-frontend, from a log.
-class Document {
- public:
-  void feed(std::string_view bytes) {
-    if (!may_be_) return;
-    if (text_.empty()) bytes = bytes.substr(std::min(bytes.find_first_not_of(" \t\r\n"), bytes.size()));
-    if (text_.empty() && !bytes.empty() && bytes[0] != '{' && bytes[0] != '[') may_be_ = false;
-    if (text_.size() + bytes.size() > most_document_bytes) may_be_ = false;
-    if (may_be_)
-      text_ += bytes;
-    else
-      text_.clear();
-  }
-
-  // Null if it is not one. Throws for a serialized graph that is damaged.
-  Json json() const {
-    if (!may_be_ || text_.empty()) return nullptr;
-    if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);
-    if (!Json::accept(text_, true)) return nullptr;
-    return parse_json(text_, {"its JSON"});
-  }
-
- private:
-  bool may_be_ = true;
-  std::string text_;
-};
-
-replay::LoggedGraph logged(importers::ImportedGraph imported, CudnnVersion cudnn_version) {
-  replay::LoggedGraph graph;
-  graph.hash = hash(imported.graph);
-  graph.imported = std::move(imported);
-  graph.cudnn_version = cudnn_version;
-  graph.finalized = 1;
-  return graph;
-}
-
-// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph; false if the document is none of these.
-bool take_document(const Json& json, replay::LogHistory& history) {
-  if (json.is_array()) {
-    bool any = false;
-    for (const Json& entry : json) any = take_document(entry, history) || any;
-    return any;
-  }
-  if (!json.is_object()) return false;
-  if (json.contains("operationGraph")) {
-    const auto version = JsonView(json, {"cuDNN's JSON"}).optional_integer("cudnnVersion");
-    history.graphs.push_back(
-        logged(importers::import_backend_json(json["operationGraph"]), CudnnVersion::from_number(version.value_or(0))));
-    return true;
-  }
-  if (json.contains("tensors") && json.contains("operations")) {
-    Json graph = json;
-    for (const char* key : {"name", "hash"}) graph.erase(key);  // what --dump-graph adds
-    history.graphs.push_back(logged({graph::from_json(graph), {}, {}}, 0));
-    return true;
-  }
-  if (!importers::is_frontend_json(json)) return false;
-  history.frontend.push_back({json_text(json), 0});
-  return true;
-}
 
 // A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once. What graph
 // cudnn-frontend makes of it depends on the GPU.
@@ -93,17 +31,18 @@ ReplayedGraph from_frontend(const std::string& text) {
   if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
     // What cuDNN was handed, score modifiers and all.
     graph.is_frontend = false;
-    graph.logged = logged(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
+    graph.logged =
+        graph_without_log(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
     graph.recognised = recognise::recognise_graph(graph.logged.imported->graph, context);
   } else if (found.spec) {
     const auto built = build::build_graph(*found.spec, context);
-    graph.logged = logged({built.graph, {}, {}}, found.cudnn_version);
+    graph.logged = graph_without_log({built.graph, {}, {}}, found.cudnn_version);
     graph.recognised.spec = found.spec;
     graph.recognised.exact = true;
     graph.recognised.named = built.graph;
     graph.recognised.description = describe(*found.spec);
   } else if (found.graph) {
-    graph.logged = logged({*found.graph, {}, {}}, found.cudnn_version);
+    graph.logged = graph_without_log({*found.graph, {}, {}}, found.cudnn_version);
     graph.recognised = recognise::recognise_graph(*found.graph, context);
   } else {
     std::string tags;
@@ -127,8 +66,7 @@ ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   ReplayedGraph graph;
   graph.is_frontend = true;
   graph.logged.problem = text.line == 0 ? problem : fmt::format("line {}: {}", text.line, problem);
-  graph.logged.first_line = text.line;
-  graph.recognised.description = "a graph of cudnn-frontend that cannot be read";
+  graph.recognised.description = fmt::format("a graph of cudnn-frontend that cannot be read: {}", problem);
   return graph;
 }
 
@@ -167,6 +105,8 @@ void recognise_all(Replay& replay) {
       return has_graphs && !graph.logged.hash.empty() && other.logged.hash == graph.logged.hash;
     });
     if (is_known) continue;
+    graph.logged.file = text.file;
+    if (!graph.logged.imported) graph.logged.first_line = text.line;
     graph.number = replay.graphs.size() + 1;
     replay.graphs.push_back(std::move(graph));
   }
@@ -182,6 +122,21 @@ const gpu::Target* gpu_of(const replay::LoggedGraph& logged) {
   for (const auto& gpu : gpu::catalogue())
     if (gpu.sm == logged.sm && (alike == nullptr || (gpu.representative && !alike->representative))) alike = &gpu;
   return alike;
+}
+
+std::string old_attention_text(const OldAttentionCall& call) {
+  std::string text = fmt::format(
+      "line {}: {} belongs to cuDNN's multi-head attention API from before operation graphs, and attnprobe rebuilds "
+      "operation graphs only.",
+      call.line, call.function);
+  if (call.projected_q && call.projected_k && *call.projected_q != *call.projected_k)
+    text += fmt::format(
+        " The projected sizes of Q and K are {} and {}, and cuDNN refuses sizes that differ with CUDNN_STATUS_BAD_PARAM "
+        "(measured: 9.19.0). Make qProjSize equal to kProjSize, or better use the graph API (SDPA)",
+        *call.projected_q, *call.projected_k);
+  else
+    text += " Use the graph API (SDPA)";
+  return text;
 }
 
 [[noreturn]] void refuse(const Replay& replay, const std::string& what) {
@@ -202,29 +157,30 @@ Replay read_replay(const std::string& file) {
 Replay read_replay_of(const std::string& name, const GiveText& give) {
   Replay replay;
   replay.file = name;
-  replay::LogReader reader;
-  Document document;
-  give(
-      [&](std::string_view bytes) {
-        reader.feed(bytes);
-        document.feed(bytes);
-      },
-      &replay.problem);
-  replay.history = reader.finish();
-  if (!replay.history.has_entries() && replay.history.frontend.empty()) {
-    try {
-      take_document(document.json(), replay.history);
-    } catch (const Error& e) {
-      throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(name), e.what()));
-    }
-  }
+  replay.files = {name};
+  replay.history = read_history(name, give, &replay.problem);
   recognise_all(replay);
+  return replay;
+}
+
+Replay read_replays(const std::vector<std::string>& files) {
+  const std::vector<std::string> logs = logs_in(files);
+  Replay replay;
+  if (files.size() == 1 && logs == files) {
+    replay = read_replay(files.front());
+  } else {
+    replay.file = files.size() == 1 ? files.front() : fmt::format("{} files", logs.size());
+    replay.history = read_merged(logs);
+    recognise_all(replay);
+  }
+  replay.files = files;
   return replay;
 }
 
 Replay replay_of(const std::string& name, LogHistory history) {
   Replay replay;
   replay.file = name;
+  replay.files = {name};
   replay.history = std::move(history);
   recognise_all(replay);
   return replay;
@@ -241,18 +197,30 @@ void require_graphs(const Replay& replay) {
 }
 
 std::string why_no_graph(const Replay& replay) {
-  const replay::LogHistory& history = replay.history;
-  auto with_advice = [&](const std::string& what) {
-    return fmt::format("{}: {}. {}", input_name(replay.file), what, how_to_log());
-  };
-  if (!history.has_entries()) return with_advice("nothing that cuDNN or cudnn-frontend wrote");
+  const LogHistory& history = replay.history;
+  const std::string name = input_name(replay.file);
+  const auto with_advice = [&](const std::string& what) { return fmt::format("{}: {}. {}", name, what, how_to_log()); };
+  if (!replay.graphs.empty() && !history.has_entries())
+    return fmt::format("{}: {}", name, replay.graphs.front().recognised.description);
+  if (history.old_attention) return fmt::format("{}: {}", name, old_attention_text(*history.old_attention));
+  if (!history.has_entries())
+    return with_advice(fmt::format("no output of cuDNN or cudnn-frontend found in it{}",
+                                   replay.problem.empty() ? "" : fmt::format(" ({})", replay.problem)));
   if (!history.has_info())
     return with_advice("the log level was too low: warnings and errors alone show no operation graph");
+  std::string incomplete;
+  const auto add = [&](const std::string& sign) { incomplete += (incomplete.empty() ? "" : ", ") + sign; };
+  if (!replay.problem.empty()) add(replay.problem);
+  if (history.ends_in_entry) add("it ends in the middle of an entry");
+  if (history.parts > 0)
+    add(fmt::format("it shows {} tensors and operations of a graph that does not follow", history.parts));
+  if (!incomplete.empty())
+    return fmt::format("{}: the log is incomplete ({}), and what is there shows no operation graph. Give the whole log",
+                       name, incomplete);
   return fmt::format(
-      "{}: cuDNN's log, at a level that shows operation graphs, without one: cuDNN was not asked. What refused stands "
-      "above it: a check of cudnn-frontend's, or the program's own. Its exception says which; `attnprobe explain -` "
-      "reads it from standard input",
-      input_name(replay.file));
+      "{}: the log contains no operation graph. Either the call was refused before cuDNN was asked, or the log is "
+      "incomplete. The program's exception tells which: `attnprobe explain -` reads it from standard input",
+      name);
 }
 
 campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
@@ -269,7 +237,9 @@ campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph)
   given.graph = given.is_recognised ? *recognised.named : graph.logged.imported->graph;
   given.description = recognised.description;
   given.notes = graph.notes;
-  given.command = fmt::format("attnprobe replay {} --graph {}", shell_word(replay.file), graph.number);
+  given.command = "attnprobe replay";
+  for (const auto& file : replay.files) given.command += " " + shell_word(file);
+  given.command += fmt::format(" --graph {}", graph.number);
   auto& spec = question.config.spec;
   spec.name = fmt::format("graph {}", graph.number);
   // What the log shows is expected of the log's own GPU.
@@ -280,12 +250,12 @@ campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph)
   return question;
 }
 
-std::vector<std::string> gpus_of(const Replay& replay) {
+std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs) {
   std::vector<std::string> ids;
-  for (const auto& graph : replay.graphs)
-    if (const gpu::Target* gpu = gpu_of(graph.logged))
+  for (const auto* graph : graphs)
+    if (const gpu::Target* gpu = gpu_of(graph->logged))
       if (std::find(ids.begin(), ids.end(), gpu->id) == ids.end()) ids.push_back(gpu->id);
-  return ids;
+  return fmt::format("{}", fmt::join(ids, ","));
 }
 
 Agreement compare(const ReplayedGraph& graph, const campaign::Result& result) {

@@ -23,7 +23,8 @@ struct ReplayedGraph {
 };
 
 struct Replay {
-  std::string file;
+  std::string file;                   ///< how messages call it: "cudnn.log", "-", "3 files"
+  std::vector<std::string> files;     ///< files and folders, as they were named
   replay::LogHistory history;         ///< its graphs are moved into `graphs`
   std::vector<ReplayedGraph> graphs;  ///< cuDNN's, then those that only cudnn-frontend's JSON shows
   std::string problem;                ///< of the file: its compression is cut off
@@ -33,6 +34,11 @@ struct Replay {
 /// plan's JSON, or a graph of `--dump-graph json`; which of these it is, is seen. Throws Error(usage) for a file that
 /// cannot be read and for a JSON document that is broken.
 Replay read_replay(const std::string& file);
+
+/// The same of several files, and of the logs in folders (*.log, *.log.gz, *.log.xz): each distinct graph once. One of
+/// several that cannot be read is a problem of the history. Throws Error(usage) for a name that is not there, a folder
+/// without logs, and where none can be read.
+Replay read_replays(const std::vector<std::string>& files);
 
 /// What a text is read by: gives its bytes to the function, piece by piece.
 using GiveText = std::function<void(const std::function<void(std::string_view)>& take, std::string* problem)>;
@@ -49,8 +55,8 @@ void require_graphs(const Replay& replay);
 /// Precondition: the graph was rebuilt (logged.imported).
 campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph);
 
-/// The catalogue's ids of the GPUs on which the graphs were seen, each once; empty if none is known.
-std::vector<std::string> gpus_of(const Replay& replay);
+/// The catalogue's ids of the GPUs on which the graphs were seen, each once, as a comma list; "" if none is known.
+std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs);
 
 /// How a result compares with what the log shows of the graph.
 struct Agreement {

@@ -5,7 +5,9 @@
 #include <string_view>
 
 #include "attention/frontends.hpp"
+#include "base/number.hpp"
 #include "base/version.hpp"
+#include "rules/geometry.hpp"
 
 namespace attnprobe::rules {
 namespace {
@@ -43,88 +45,8 @@ Entry text(const char* name, const char* help, const std::function<std::optional
           }};
 }
 
-bool contiguous_head_dim(const AttentionSpec& s) {
-  std::vector<attention::Strides> strides{q_strides(s), k_strides(s), v_strides(s), o_strides(s)};
-  if (is_bprop(s)) {
-    for (const auto& gradient : {d_o_strides(s), dq_strides(s), dk_strides(s), dv_strides(s)})
-      strides.push_back(gradient);
-  }
-  return std::all_of(strides.begin(), strides.end(), [](const auto& of_one) { return of_one[3] == 1; });
-}
-
-int64_t frontend_number(const AttentionSpec& s) {
-  return FrontendVersion::parse(s.frontend.value_or(attention::frontend_releases.back())).value().number();
-}
-
-// A tensor's sizes by batch entry, head, token and head dimension, and its strides in the same order.
-struct StridedTensor {
-  const char* name;
-  attention::Strides sizes, strides;
-  DataType type;
-  bool ragged;  // its offsets lead to a sequence, in place of its batch stride
-};
-
-// Q, K, V and O, for bprop dO, dQ, dK and dV besides; a paged K or V is a pool of blocks and is left out.
-std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
-  const attention::Strides q{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
-  const attention::Strides k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};
-  const attention::Strides v{s.batch, heads_v(s), s.seqlen_kv, s.head_dim_v};
-  const attention::Strides o{s.batch, s.heads_q, s.seqlen_q, s.head_dim_v};
-  std::vector<StridedTensor> tensors{{"Q", q, q_strides(s), s.dtype, s.q.ragged()}};
-  if (!s.paged || !s.paged->k) tensors.push_back({"K", k, k_strides(s), s.dtype, s.k.ragged()});
-  if (!s.paged || !s.paged->v) tensors.push_back({"V", v, v_strides(s), s.dtype, s.v.ragged()});
-  tensors.push_back({"O", o, o_strides(s), output_type(s), s.q.ragged()});
-  if (is_bprop(s)) {
-    tensors.push_back({"dO", o, d_o_strides(s), d_output_type(s), s.q.ragged()});
-    tensors.push_back({"dQ", q, dq_strides(s), gradient_type(s), s.q.ragged()});
-    tensors.push_back({"dK", k, dk_strides(s), gradient_type(s), s.k.ragged()});
-    tensors.push_back({"dV", v, dv_strides(s), gradient_type(s), s.v.ragged()});
-  }
-  return tensors;
-}
-
-// Batch, token, head, head dimension, the last of stride 1. An axis of size 1 is anywhere; where sequences are ragged, so is the
-// batch. `compact`: without gaps.
-bool is_bshd(const StridedTensor& tensor, bool ragged, bool compact) {
-  int64_t least = 1;
-  for (const size_t axis : {3U, 1U, 2U, 0U}) {
-    if (tensor.sizes[axis] == 1 || (axis == 0 && ragged)) continue;
-    const int64_t stride = tensor.strides[axis];
-    if (axis == 3 || compact ? stride != least : stride < least) return false;
-    least = stride * tensor.sizes[axis];
-  }
-  return true;
-}
-
-bool all_bshd(const AttentionSpec& s, bool compact) {
-  const auto tensors = strided_tensors(s);
-  return std::all_of(tensors.begin(), tensors.end(),
-                     [&](const StridedTensor& tensor) { return is_bshd(tensor, is_ragged(s), compact); });
-}
-
-// Of strides that are stepped over; the innermost one is 1. PyTorch's nested tensors have a
-// batch stride of 2147483647, and are right on an H200 with the engine that PyTorch takes (docs/running.md).
-bool strides_of_16_bytes(const AttentionSpec& s) {
-  constexpr int64_t bits = 128;
-  const auto tensors = strided_tensors(s);
-  return std::all_of(tensors.begin(), tensors.end(), [&](const StridedTensor& tensor) {
-    for (const size_t axis : {0U, 1U, 2U})
-      if (tensor.sizes[axis] > 1 && !(axis == 0 && tensor.ragged) &&
-          tensor.strides[axis] * bits_of(tensor.type) % bits != 0)
-        return false;
-    return true;
-  });
-}
-
-// As cudnn-frontend 1.32 checks it (misaligned_stride_dimension, node_interface.h): a stride that is no multiple of 16
-// bytes, along an axis that has more than one element, the batch of a ragged tensor too. Null where every tensor is fine.
-Json misaligned_tensor(const AttentionSpec& s) {
-  constexpr int64_t alignment = 16;
-  for (const StridedTensor& one : strided_tensors(s))
-    for (size_t i = 0; i < one.sizes.size(); ++i)
-      if (one.sizes[i] > 1 && one.strides[i] != 1 && one.strides[i] * element_size(one.type) % alignment != 0)
-        return one.name;
-  return {};
+int64_t frontend_number(const Context& c) {
+  return FrontendVersion::parse(attention::frontend_release(c.spec, c.cudnn)).value().number();
 }
 
 /// "bhss" to "1111": each axis or 1.
@@ -155,6 +77,10 @@ void add_shape(std::vector<Entry>& all) {
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
   size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
   all.push_back(boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
+  all.push_back(number("query_tiles", "tiles of 128 queries, over batch and heads of Q", [](const Context& c) {
+    constexpr int64_t tile = 128;
+    return saturated_product(saturated_product(c.spec.batch, c.spec.heads_q), (c.spec.seqlen_q + tile - 1) / tile);
+  }));
   all.push_back(boolean("longer_keys", "seqlen_kv is above seqlen_q",
                         [](const Context& c) { return c.spec.seqlen_kv > c.spec.seqlen_q; }));
   size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);
@@ -177,6 +103,8 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
+  all.push_back(boolean("contiguous_stats", "the statistics have stride 1 behind their rows",
+                        [](const Context& c) { return stats_strides(c.spec)[3] == 1; }));
   all.push_back(boolean(
       "aligned_strides",
       "every stride but that of the head dimension, and of the batch where it is ragged, is a multiple of 16 bytes",
@@ -186,10 +114,16 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return all_bshd(c.spec, false); }));
   all.push_back(
       boolean("compact_bshd", "bshd, and without gaps", [](const Context& c) { return all_bshd(c.spec, true); }));
+  all.push_back(boolean("do_like_o", "dO has the strides of O; true but for bprop", [](const Context& c) {
+    return !is_bprop(c.spec) || d_o_strides(c.spec) == o_strides(c.spec);
+  }));
   all.push_back(boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
   all.push_back(
       text<DataType>("ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
                      [](const Context& c) { return is_ragged(c.spec) ? Type(c.spec.ragged_offsets) : Type(); }));
+  all.push_back(number("largest_offset",
+                       "the largest that a ragged offset may be, in what offsets count; null where nothing is ragged",
+                       [](const Context& c) { return largest_offset(c.spec); }));
   all.push_back(boolean("ragged_stats", "the softmax statistics are ragged too",
                         [](const Context& c) { return c.spec.q.ragged() && c.spec.ragged_stats; }));
   all.push_back(
@@ -229,10 +163,20 @@ void add_mask(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.mask.alignment == attention::Alignment::bottom_right; }));
   all.push_back(
       boolean("padding", "sequence lengths vary (padding mask)", [](const Context& c) { return c.spec.mask.padding; }));
-  all.push_back(boolean("empty_kv", "a batch entry has no keys: a length of 0 in seqlens_kv", [](const Context& c) {
-    const auto& lengths = c.spec.mask.seqlens_kv;
-    return std::find(lengths.begin(), lengths.end(), 0) != lengths.end();
-  }));
+  const auto empty = [&](const char* name, const char* help, std::vector<int64_t> attention::Mask::*lengths) {
+    all.push_back(boolean(name, help, [lengths](const Context& c) {
+      const auto& of_entries = c.spec.mask.*lengths;
+      return std::find(of_entries.begin(), of_entries.end(), 0) != of_entries.end();
+    }));
+  };
+  empty("empty_q", "a batch entry has no queries: a length of 0 in seqlens_q", &attention::Mask::seqlens_q);
+  empty("empty_kv", "a batch entry has no keys: a length of 0 in seqlens_kv", &attention::Mask::seqlens_kv);
+  all.push_back(
+      {{"rows_without_keys",
+        KeyKind::boolean,
+        {},
+        "a query has no key that padding and window let through; null with padding whose lengths are not given"},
+       [](const Context& c) { return rows_without_keys(c.spec); }});
 }
 
 void add_scores(std::vector<Entry>& all) {
@@ -244,6 +188,9 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
   }));
+  all.push_back(boolean(
+      "contiguous_bias", "the bias has stride 1 along the keys; true without one",
+      [](const Context& c) { return !c.spec.bias || !c.spec.bias->strides || c.spec.bias->strides->back() == 1; }));
   all.push_back(
       boolean("bias_grad", "dBias is an output", [](const Context& c) { return c.spec.bias && c.spec.bias->grad; }));
   all.push_back(boolean("alibi", "ALiBi slopes", [](const Context& c) { return c.spec.alibi; }));
@@ -286,6 +233,8 @@ void add_rest(std::vector<Entry>& all) {
     const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
     return stats_strides(c.spec) == packed;
   }));
+  all.push_back(boolean("stats_by_head", "the heads of the statistics lie further apart than their rows",
+                        [](const Context& c) { return stats_strides(c.spec)[1] > stats_strides(c.spec)[2]; }));
   all.push_back(
       boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
   all.push_back(boolean("max_logit", "row maxima are an output", [](const Context& c) { return c.spec.max_logit; }));
@@ -306,7 +255,7 @@ void add_rest(std::vector<Entry>& all) {
   all.push_back(number("sm", "compute capability of the GPU: 90", [](const Context& c) { return c.sm; }));
   all.push_back(number("frontend_release",
                        "release of cudnn-frontend that pattern sdpa follows, as a number: 13200 is 1.32",
-                       [](const Context& c) { return frontend_number(c.spec); }));
+                       frontend_number));
 }
 
 const std::vector<Entry>& entries() {

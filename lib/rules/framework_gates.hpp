@@ -32,8 +32,10 @@ struct GateSpan {
 struct GateRule {
   std::string id;
   GateSpan span;
-  std::string pass;     ///< "forward" or "backward" where only one of them is refused; else ""
-  std::string status;   ///< what becomes of the call: "falls back", "exception", "runs in another kernel", "not asked"
+  std::string pass;  ///< "forward" or "backward" where only one of them is refused; else ""
+  /// What becomes of the call: "falls back", "exception", "runs in another kernel", "not asked"; "wrong results" where cuDNN is asked,
+  /// but about something else than the call means.
+  std::string status;
   std::string what;     ///< what is refused, in a few words; "{key}" stands for a key's value
   std::string message;  ///< how the framework's own message begins, with "{key}" likewise; "" where it says nothing
   std::string change;   ///< what gets around it
@@ -45,7 +47,8 @@ struct GateRule {
 /// Whether the framework takes cuDNN by itself.
 struct GatePreference {
   GateSpan span;
-  bool first = false;  ///< before its other kernels
+  bool first = false;  ///< before its other kernels, or before those that take the call
+  std::string why;     ///< beside "asks cuDNN", where that is not plain; or ""
   std::string text;
   Source source;
   Json when;  ///< null: always
@@ -62,14 +65,15 @@ struct GateRelease {
 struct GateText {
   Json when;  ///< null: always
   std::string text;
+  bool raises = false;  ///< of `instead`: nothing else runs, the call ends in an exception
 };
 
 struct FrameworkGate {
   std::string framework;           ///< the file's name: "torch"
   std::string title;               ///< "PyTorch"
   std::vector<std::string> names;  ///< other words for it
-  std::string instead;             ///< what runs where it refuses in silence: "flash attention runs instead"; or ""
-  std::string then;                ///< what follows the gate; or ""
+  std::vector<GateText> instead;   ///< what runs where it refuses in silence: the first that holds
+  std::vector<GateText> then;      ///< what follows the gate, or else is to know: all that hold
   std::vector<GateText> by_name;   ///< how cuDNN is named; the last holds always
   Source lacks_source;
   std::vector<GateText> lacks;       ///< what the framework's call has no argument for
@@ -85,6 +89,7 @@ struct FrameworkGate {
     std::vector<std::string> rules;
   };
   std::vector<Order> orders;  ///< of releases that check in another order
+  std::string unread;         ///< why no rule of it is known: "closed source"; "" where some are
 };
 
 /// Of all files that are built in, by name. Read once. Throws Error(internal) naming file, entry and what is wrong.
@@ -104,12 +109,17 @@ struct ChosenGate {
   const FrameworkGate* gate = nullptr;
   const GateRelease* release = nullptr;  ///< whose rules are taken; null where none is known
   std::string asked;                     ///< the release that was asked for, where it was not read; else ""
+  /// The other releases that the word means, and the word: "2.5" is 2.5.1, and 2.5.0 too.
+  std::vector<const GateRelease*> others = {};
+  std::string word = {};
+
+  /// Whether the rules of what was asked for are known.
+  bool is_known() const { return release != nullptr || (asked.empty() && gate->unread.empty()); }
 };
 
 /// What words mean: "torch", "torch==2.11", "PyTorch 2.11", "jax@0.10", a comma list of such, or "all": the newest release of every
-/// framework. A release that was not read gets the rules of the newest read before it. Throws Error(usage), which
-/// begins with `option`, for an unknown framework, for a release older than any that was read, and for a framework that
-/// is there twice.
+/// framework whose rules are known. A release that was not read gets the rules of the newest read before it; one older than all has none.
+/// Throws Error(usage), which begins with `option`, for an unknown framework and for a framework that is there twice.
 std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, const std::string& option);
 
 /// The words that choose_gates() takes for these: "torch==2.15.0,jax==0.12.0.1", or "all".
@@ -130,6 +140,12 @@ Json describe_gate_call(const FrameworkGate& gate, const attention::AttentionSpe
 /// nearest: none where they bring several, or where none was read.
 std::optional<std::string> frontend_of(const std::vector<ChosenGate>& gates);
 
+/// The cuDNN that these frameworks' releases pin, "9.26.0", or "9.26" for any patch of it: none where they pin several, or a range.
+std::optional<std::string> cudnn_of(const std::vector<ChosenGate>& gates);
+
+/// Whether the release is in the span; "": today's.
+bool is_in_force(const GateSpan& span, const std::string& release);
+
 /// The rules that hold for a release, as it checks them.
 std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std::string& release);
 
@@ -138,6 +154,8 @@ enum class Takes {
   by_name,      ///< only where the program names cuDNN
   refused,      ///< the gate refuses
   not_in_call,  ///< the framework's call cannot say what the config says
+  wrong,        ///< the call gets to cuDNN, which computes something else than the call means
+  unknown,      ///< the rules of this release are not known
 };
 
 struct GateRefusal {
@@ -176,11 +194,13 @@ void note_frontend(GateAnswer& answer, const ChosenGate& chosen, const std::stri
 namespace attnprobe {
 template <>
 struct EnumNames<rules::Takes> {
-  static constexpr std::array<std::pair<rules::Takes, std::string_view>, 4> table{{
+  static constexpr std::array<std::pair<rules::Takes, std::string_view>, 6> table{{
       {rules::Takes::yes, "yes"},
       {rules::Takes::by_name, "by_name"},
       {rules::Takes::refused, "refused"},
       {rules::Takes::not_in_call, "not_in_call"},
+      {rules::Takes::wrong, "wrong"},
+      {rules::Takes::unknown, "unknown"},
   }};
 };
 }  // namespace attnprobe

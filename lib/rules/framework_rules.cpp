@@ -221,6 +221,7 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
     if (const auto pass = entry.find("pass")) rule.pass = pass->word({"forward", "backward"});
     if (const auto status = entry.find("status")) rule.status = words_in(*status);
     rule.message = message_in(entry.take("message"), rules.keys);
+    if (const auto of_package = entry.find("of_package")) rule.of_package = of_package->boolean();
     rule.releases = reader.releases(entry);
     rule.source = reader.source(group, entry, rule.releases);
     rule.when = reader.when(group, entry.take("when"));
@@ -300,6 +301,13 @@ const FrameworkRules& framework_rules(std::string_view framework, std::string_vi
 
 const FrameworkRules& frontend_rules(const std::optional<std::string>& release) {
   return framework_rules("cudnn-frontend", release ? std::string_view(*release) : std::string_view());
+}
+
+bool is_of_package(const FrontendAnswer& answer) {
+  if (!answer.refuses) return false;
+  const auto& rules = frontend_rules(FrontendVersion::parse(answer.version).value().short_text()).refusals;
+  return std::any_of(rules.begin(), rules.end(),
+                     [&](const FrameworkRule& rule) { return rule.of_package && rule.id == answer.id; });
 }
 
 std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const Json& problem) {

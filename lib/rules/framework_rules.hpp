@@ -31,6 +31,7 @@ struct FrameworkRule {
   Json when;
   Examples examples;
   Releases releases;
+  bool of_package = false;  ///< see is_of_package()
 };
 
 /// Something that keeps a graph from the unified operation.
@@ -97,6 +98,10 @@ const FrameworkRules& frontend_rules(const std::optional<std::string>& release =
 
 /// What cudnn-frontend says where this one of `rules` holds.
 FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule);
+
+/// Whether the Python package alone refuses, since it is compiled for a newer cuDNN than the one that runs; programs that are
+/// compiled for theirs get past that.
+bool is_of_package(const FrontendAnswer& answer);
 
 /// The rules that refuse, in their order. `problem`: a flat object with every key of `rules`.
 std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const Json& problem);

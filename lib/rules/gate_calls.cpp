@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <numeric>
 
+#include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "rules/framework_gates.hpp"
 
@@ -26,6 +28,20 @@ bool is_set(const AskedConfig& asked, const char* key) {
 
 bool will_train(const AskedConfig& asked) {
   return asked.spec.pass != attention::Pass::fprop;
+}
+
+// By rule; cuDNN itself may refuse more.
+Json backward_refused(const AskedConfig& asked) {
+  if (!will_train(asked)) return false;
+  AttentionSpec backward = asked.spec;
+  backward.pass = attention::Pass::bprop;
+  backward.max_logit = backward.sum_exp = false;
+  backward.stats.reset();
+  if (!contradictions(backward).empty()) return false;
+  const auto version = CudnnVersion::from_number(asked.problem.at("cudnn").get<int64_t>());
+  const int sm = asked.problem.at("sm").get<int>();
+  const auto frontend = frontend_answer(backward, version, sm);
+  return (frontend && frontend->refuses) || !unmet_requirements(backward, version, sm).empty();
 }
 
 // An axis of the bias, which is a mask to frameworks: its extent, or 1 where it is shared.
@@ -94,6 +110,28 @@ CallValue served_model(bool causal_too, const char* otherwise) {
   };
 }
 
+Json bias_type(const AskedConfig& asked) {
+  const AttentionSpec& spec = asked.spec;
+  return spec.bias ? Json(name_of(spec.bias->dtype.value_or(spec.dtype))) : Json();
+}
+
+constexpr double most_of_31_bits = 2147483647;
+
+// Of all sequences, which may be given one by one.
+double tokens_of(const std::vector<int64_t>& lengths, int64_t batch, int64_t longest) {
+  if (lengths.empty()) return static_cast<double>(batch) * static_cast<double>(longest);
+  return static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
+}
+
+// The elements of the largest of Q, K and V; as a double, since the product may be more than an integer holds.
+double most_elements(const AttentionSpec& s, double tokens_q, double tokens_kv) {
+  const auto elements = [](int64_t heads, int64_t head_dim, double tokens) {
+    return static_cast<double>(heads) * static_cast<double>(head_dim) * tokens;
+  };
+  return std::max({elements(s.heads_q, s.head_dim_qk, tokens_q), elements(s.heads_kv, s.head_dim_qk, tokens_kv),
+                   elements(heads_v(s), s.head_dim_v, tokens_kv)});
+}
+
 Json local_window_right(const AskedConfig& asked) {
   const attention::Mask& mask = asked.spec.mask;
   if (!mask.window_left && mask.window_right.value_or(0) == 0) return nullptr;
@@ -111,13 +149,17 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
       {"requires_grad", in_training},
       {"query_requires_grad", in_training},
       {"is_training", in_training},
+      {"backward_refused", backward_refused},
       {"inference", [](const AskedConfig& asked) { return Json(!will_train(asked)); }},
       {"deterministic_algorithms", same_as("deterministic")},
       {"mask_rank", [](const AskedConfig& asked) { return asked.spec.bias ? Json(4) : Json(); }},
       {"mask_batch", mask_extent(0, &AttentionSpec::batch)},
       {"mask_heads", mask_extent(1, &AttentionSpec::heads_q)},
+      {"bias_batch", mask_extent(0, &AttentionSpec::batch)},
+      {"bias_heads", mask_extent(1, &AttentionSpec::heads_q)},
       {"mask_rows", mask_extent(2, &AttentionSpec::seqlen_q)},
       {"mask_columns", mask_extent(3, &AttentionSpec::seqlen_kv)},
+      {"mask_dtype", bias_type},
       {"mask_last_stride", [](const AskedConfig& asked) { return asked.spec.bias ? Json(1) : Json(); }},
       {"mask_requires_grad", same_as("bias_grad")},
       {"bias_requires_grad", same_as("bias_grad")},
@@ -143,22 +185,24 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
          return Json(static_cast<double>(s.batch) * static_cast<double>(s.heads_q) * static_cast<double>(s.seqlen_q) *
                      static_cast<double>(s.seqlen_kv));
        }},
-      // Q, K and V each by themselves, as a config has them; beyond 31 bits (framework files: wide_offsets).
+      {"torch-varlen/wide_offsets",
+       [](const AskedConfig& asked) {
+         const AttentionSpec& s = asked.spec;
+         const double q = tokens_of(s.mask.seqlens_q, s.batch, s.seqlen_q),
+                      kv = tokens_of(s.mask.seqlens_kv, s.batch, s.seqlen_kv);
+         return Json(is_ragged(s) && most_elements(s, q, s.paged ? 0 : kv) > most_of_31_bits);
+       }},
+      // Q, K and V each by themselves, as a config has them.
       {"wide_offsets",
        [](const AskedConfig& asked) {
          const AttentionSpec& s = asked.spec;
-         const auto elements = [](int64_t heads, int64_t head_dim, int64_t seqlen) {
-           return static_cast<double>(heads) * static_cast<double>(head_dim) * static_cast<double>(seqlen);
-         };
-         const double most =
-             std::max({elements(s.heads_q, s.head_dim_qk, s.seqlen_q), elements(s.heads_kv, s.head_dim_qk, s.seqlen_kv),
-                       elements(s.heads_kv, s.head_dim_v, s.seqlen_kv)});
-         return Json(is_ragged(s) && !s.paged && most > 2147483647.0);
+         const auto q = static_cast<double>(s.seqlen_q), kv = static_cast<double>(s.seqlen_kv);
+         return Json(is_ragged(s) && !s.paged && most_elements(s, q, kv) > most_of_31_bits);
        }},
       {"seqlen_q_given", same_as("padding")},
       {"seqlen_kv_given", same_as("padding")},
       {"padding_mask_type", same_as("padding")},
-      {"packed", same_as("ragged")},
+      {"packed", [](const AskedConfig& asked) { return Json(is_ragged(asked.spec) && asked.spec.batch > 1); }},
       {"offsets", same_as("ragged")},
       {"nested", same_as("ragged")},
       {"enable_gqa", same_as("gqa")},

@@ -81,15 +81,27 @@ GateText text_for_some(const JsonView& place, const char* member, const std::vec
   GateText text;
   if (const auto when = entry.find("when")) text.when = condition_in(*when, keys);
   text.text = words_in(entry.take(member));
+  if (const auto raises = entry.find("raises")) text.raises = raises->boolean();
   entry.finish();
   return text;
+}
+
+// One text that always holds ("" for none), or texts for some problems.
+std::vector<GateText> texts_in(const JsonView& place, const std::vector<ProblemKey>& keys) {
+  std::vector<GateText> texts;
+  if (place.json().is_string()) {
+    if (!place.text().empty()) texts.push_back({{}, words_in(place)});
+    return texts;
+  }
+  for (const JsonView& one : place.elements()) texts.push_back(text_for_some(one, "text", keys));
+  return texts;
 }
 
 void take_texts(JsonObject& whole, FrameworkGate& gate) {
   gate.title = words_in(whole.take("title"));
   gate.names = whole.take("names").texts();
-  gate.instead = whole.take("instead").text();
-  if (const auto then = whole.find("then")) gate.then = words_in(*then);
+  gate.instead = texts_in(whole.take("instead"), gate.all_keys);
+  if (const auto then = whole.find("then")) gate.then = texts_in(*then, gate.all_keys);
   const JsonView by_name = whole.take("by_name");
   for (const JsonView& one : by_name.elements()) gate.by_name.push_back(text_for_some(one, "text", gate.all_keys));
   if (gate.by_name.empty() || !gate.by_name.back().when.is_null()) by_name.fail("the last entry holds always");
@@ -130,6 +142,7 @@ GatePreference preference_in(JsonObject& entry, const FrameworkGate& gate) {
   preference.span = span_in(entry);
   preference.first = entry.take("first").boolean();
   preference.text = words_in(entry.take("text"));
+  if (const auto why = entry.find("why")) preference.why = words_in(*why);
   preference.source = source_in(entry.take("source"));
   if (const auto when = entry.find("when")) preference.when = condition_in(*when, gate.all_keys);
   return preference;
@@ -140,7 +153,8 @@ GateRule gate_rule_in(JsonObject& entry, const FrameworkGate& gate) {
   rule.id = entry.take("id").text();
   rule.span = span_in(entry);
   rule.pass = entry.take("pass").word({"", "forward", "backward"});
-  rule.status = entry.take("status").word({"falls back", "exception", "runs in another kernel", "not asked"});
+  rule.status =
+      entry.take("status").word({"falls back", "exception", "runs in another kernel", "not asked", "wrong results"});
   rule.what = template_in(entry.take("what"), gate.all_keys);
   if (trim(rule.what).empty()) entry.place().fail("\"what\" has no words in it");
   rule.message = template_in(entry.take("message"), gate.all_keys);
@@ -166,6 +180,18 @@ void take_orders(JsonObject& whole, FrameworkGate& gate) {
     order.rules = entry.take("rules").texts();
     entry.finish();
     gate.orders.push_back(std::move(order));
+  }
+}
+
+void take_rules(JsonObject& whole, FrameworkGate& gate, const std::string& file) {
+  std::set<std::string> preference_ids, ids;
+  for (JsonObject& entry : entries_in(whole.take("prefers_cudnn"), file, preference_ids)) {
+    gate.preferences.push_back(preference_in(entry, gate));
+    entry.finish();
+  }
+  for (JsonObject& entry : entries_in(whole.take("rules"), file, ids)) {
+    gate.rules.push_back(gate_rule_in(entry, gate));
+    entry.finish();
   }
 }
 
@@ -195,16 +221,9 @@ FrameworkGate parse_framework_gate(std::string_view text, const std::string& fil
   take_texts(whole, gate);
   gate.base = base_in(whole.take("base"), gate.all_keys);
   if (const auto all = whole.find("all_reasons")) gate.all_reasons = all->boolean();
+  if (const auto unread = whole.find("unread")) gate.unread = words_in(*unread);
   take_releases(whole, gate);
-  std::set<std::string> preference_ids, ids;
-  for (JsonObject& entry : entries_in(whole.take("prefers_cudnn"), file, preference_ids)) {
-    gate.preferences.push_back(preference_in(entry, gate));
-    entry.finish();
-  }
-  for (JsonObject& entry : entries_in(whole.take("rules"), file, ids)) {
-    gate.rules.push_back(gate_rule_in(entry, gate));
-    entry.finish();
-  }
+  if (gate.unread.empty()) take_rules(whole, gate, file);
   take_orders(whole, gate);
   whole.finish();
   return gate;

@@ -109,7 +109,7 @@ std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& sp
   const bool unified_backward = spec.pattern == Pattern::sdpa_unified && is_bprop(spec);
   if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
-  const FrameworkRules& rules = frontend_rules(spec.frontend);
+  const FrameworkRules& rules = frontend_rules(attention::frontend_release(spec, cudnn_version));
   for (const FrameworkRule& rule : rules.refusals)
     if (holds(rule.when, problem)) {
       FrontendAnswer refusal = answer_of(rules, rule);

@@ -35,13 +35,14 @@ ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
 /// A known bug that concerns the problem on this cuDNN and this GPU.
 struct KnownBug {
   std::string id;
-  std::string what;           ///< what goes wrong, and when
-  std::string advice;         ///< what to do about it
-  std::string fixed_in;       ///< the first cuDNN without it; "" where none is known
-  bool of_compiling = false;  ///< that a kernel does not compile: a first choice that was compiled disproves it
+  std::string what;               ///< what goes wrong, and when
+  std::string advice;             ///< what to do about it
+  std::string fixed_in;           ///< the first cuDNN without it; "" where none is known
+  bool of_compiling = false;      ///< that a kernel does not compile: a first choice that was compiled disproves it
+  bool of_other_configs = false;  ///< the first choice is right: it concerns who tunes over the others
   Source source;
 };
-ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, source)
+ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, of_other_configs, source)
 
 /// What cudnn-frontend's own support surface says before it asks cuDNN.
 struct FrontendAnswer {

@@ -83,6 +83,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
     if (const auto fixed_in = version_in(entry.find("fixed_in")); fixed_in.is_known())
       rule.entry.fixed_in = fixed_in.text();
     if (const auto of_compiling = entry.find("of_compiling")) rule.entry.of_compiling = of_compiling->boolean();
+    if (const auto others = entry.find("of_other_configs")) rule.entry.of_other_configs = others->boolean();
     rule.entry.source = source_in(entry.take("source"));
     rule.experiment = experiment_in(entry.find("experiment"), rule.entry.source);
     rule.when = condition_in(entry.take("when"));

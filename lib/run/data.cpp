@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <set>
@@ -19,7 +20,7 @@ using graph::Role;
 using graph::Tensor;
 using graph::Uid;
 
-constexpr int64_t few_keys = 512;
+constexpr int64_t few_keys = 512, gap_tokens = 8;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
 // The log-sum-exp of such scores is below -88, where f32's exponential ends, for rows of any length.
@@ -104,11 +105,17 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
+  // Paged K has no length of its own: the scores that a mask or bias is made for say it, else every block may be full.
+  int64_t keys_of(const graph::SdpaForward& f) const {
+    if (!f.page_table_k) return at(f.k).dims[2];
+    return f.score_input ? at(*f.score_input).dims[3] : at(*f.page_table_k).dims[2] * at(f.k).dims[2];
+  }
+
   // Batch and lengths of Q and K: of the first matrix product, or of the unified operation.
   void find_shape() {
     for (const auto& operation : graph_.operations) {
       if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
-        set_shape(at(f->q).dims, f->page_table_k ? at(*f->page_table_k).dims[2] * at(f->k).dims[2] : at(f->k).dims[2]);
+        set_shape(at(f->q).dims, keys_of(*f));
         return;
       }
       if (const auto* b = std::get_if<graph::SdpaBackward>(&operation)) {
@@ -196,7 +203,7 @@ class Planner {
   // batch, four bytes an element whatever the type.
   int64_t extent(const Tensor& t) const {
     if (t.ragged_offset && is_scratch(t.role))
-      return batch_ * (is_kv(t.role) ? seqlen_kv_ : seqlen_q_) * t.strides[2] * 4 / element_size(t.data_type);
+      return batch_ * ((is_kv(t.role) ? seqlen_kv_ : seqlen_q_) + gap()) * t.strides[2] * 4 / element_size(t.data_type);
     if (t.ragged_offset)
       for (const auto& d : data_.tensors)
         if (d.uid == *t.ragged_offset) return d.integers.back() * t.ragged_multiplier.value_or(1);
@@ -232,9 +239,22 @@ class Planner {
                                 "says where a sequence begins",
                                 t.name.empty() ? "a tensor" : t.name, t.uid, unit, token));
       d.integers = prefix_sums(is_kv(t.role) ? data_.lengths.kv : data_.lengths.q);
+      for (size_t i = 0; i < d.integers.size(); ++i) d.integers[i] += static_cast<int64_t>(i) * gap();
       for (int64_t& tokens : d.integers) tokens *= token / unit;
+      check_offsets(uid, d.integers.back());
       return;
     }
+  }
+
+  // Unused tokens behind each ragged sequence.
+  int64_t gap() const { return options_.data == DataRegime::gaps ? gap_tokens : 0; }
+
+  // One that wraps leads the reference astray, too.
+  void check_offsets(Uid uid, int64_t last) const {
+    for (const auto& t : graph_.tensors)
+      if (t.uid == uid && t.data_type == DataType::i32 && last > std::numeric_limits<int32_t>::max())
+        throw Error(ErrorKind::usage,
+                    fmt::format("a ragged offset of {} does not fit in the 32 bits of its tensor (uid {})", last, uid));
   }
 
   void page_table(const Tensor& t, TensorData& d) {

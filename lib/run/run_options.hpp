@@ -16,6 +16,7 @@ enum class DataRegime {
   far_negative,     ///< scores about -160, as close together as usual: exp() of the log-sum-exp is no f32
   large,            ///< eight times as large: softmax is almost one-hot
   mask_all_true,    ///< explicit masks reject nothing, biases are zero
+  gaps,             ///< unused tokens behind each ragged sequence
 };
 
 enum class Timing { none, fast, standard };
@@ -33,13 +34,14 @@ enum class Sanitizer {
 namespace attnprobe {
 template <>
 struct EnumNames<run::DataRegime> {
-  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 6> table{{
+  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 7> table{{
       {run::DataRegime::normal, "normal"},
       {run::DataRegime::integers, "integers"},
       {run::DataRegime::negative_scores, "negative_scores"},
       {run::DataRegime::far_negative, "far_negative"},
       {run::DataRegime::large, "large"},
       {run::DataRegime::mask_all_true, "mask_all_true"},
+      {run::DataRegime::gaps, "gaps"},
   }};
 };
 template <>

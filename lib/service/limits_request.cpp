@@ -19,10 +19,10 @@ void read_config(const std::optional<JsonView>& config, const JsonView& params, 
     return;
   }
   if (config)
-    for (const auto& [field, value] : config->json().items()) words.overrides.push_back({field, value});
+    for (const auto& [field, value] : config->json().items()) words.overrides.push_back({field, value, {}});
   words.read = [place = config.value_or(params)](const std::vector<attention::Override>& overrides) {
     Json whole = Json::object();
-    for (const auto& [field, value] : overrides) whole[field] = value;
+    for (const auto& one : overrides) whole[one.field] = one.value;
     return attention::read_configs(place.with(whole));
   };
 }
@@ -49,7 +49,6 @@ std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
 Json answer_limits(const JsonView& params, const std::string& program, const Means& means) {
   campaign::CampaignOptions options;
   options.program = program;
-  take_means(options, means);
   options.cache = means.cache;
   JsonObject object(params);
   const std::string place = params.where();
@@ -73,6 +72,7 @@ Json answer_limits(const JsonView& params, const std::string& program, const Mea
   limits::Question question = limits::read_question(words);
   static const Json representative = "representative";
   question.targets = targets_of(target.value_or(params.with(representative)), options.timeout_seconds, program);
+  const auto slots = take_means(options, means, any_number);
   std::vector<std::string> warnings;
   const auto on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
   question.cudnns = campaign::choose_libraries(versions, question.targets, options, on_problem);

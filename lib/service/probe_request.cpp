@@ -7,12 +7,11 @@
 namespace attnprobe::service {
 namespace {
 
-std::vector<campaign::Question> questions_of_call(const JsonView& call, const std::string& framework,
+// A text is the call as --torch takes it, but no file: a request names what it asks.
+std::vector<campaign::Question> questions_of_call(const JsonView& call, const frameworks::CallReading& reading,
                                                   ProbeRequest& request, std::string& gate) {
-  const std::string text = call.json().dump(), name = call.where();
-  const auto calls =
-      framework == "torch" ? frameworks::parse_torch_calls(text, name) : frameworks::parse_jax_calls(text, name);
-  auto asked = frameworks::questions_of(calls, framework);
+  const std::string text = call.json().is_string() ? call.text() : call.json().dump();
+  auto asked = frameworks::questions_of(frameworks::parse_calls(reading, text, call.where()), reading.caller);
   gate = asked.framework;
   request.warnings = std::move(asked.notes);
   return std::move(asked.questions);
@@ -24,11 +23,21 @@ std::string read_questions(JsonObject& object, ProbeRequest& request) {
   const auto config = object.find_set("config"), torch = object.find_set("torch"), jax = object.find_set("jax");
   if (config.has_value() + torch.has_value() + jax.has_value() != 1)
     object.place().fail("one of \"config\", \"torch\" and \"jax\" says what is asked, and there is not exactly one");
+  const auto dtype = object.find_set("dtype");
+  if (dtype && config) dtype->fail("it is of a call; in a config it is a field");
   std::string gate;
-  if (config)
+  if (config) {
     request.group.questions = campaign::questions_of(attention::read_configs(*config));
-  else
-    request.group.questions = questions_of_call(torch ? *torch : *jax, torch ? "torch" : "jax", request, gate);
+  } else {
+    frameworks::CallReading reading{torch ? frameworks::Caller::torch : frameworks::Caller::jax};
+    reading.release = frameworks::release_named(words_of(object.find_set("framework")), reading.caller,
+                                                object.place().where() + "/framework");
+    if (dtype) {
+      reading.dtype = dtype->one_of<DataType>();
+      reading.dtype_place = dtype->where();
+    }
+    request.group.questions = questions_of_call(torch ? *torch : *jax, reading, request, gate);
+  }
   return gate;
 }
 
@@ -53,7 +62,7 @@ ProbeRequest read_probe_request(const JsonView& params, const std::string& progr
 
 Json answer_probe(const ProbeRequest& request, const Means& means) {
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  take_means(options.campaign, means);
+  const auto slots = take_means(options.campaign, means, campaign::cells_of({request.group}));
   std::vector<std::string> warnings = request.warnings;
   options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
   const auto campaigns = campaign::inquire({request.group}, options);

@@ -19,10 +19,14 @@ void read_modes(const JsonView& value, probe::WalkOptions& walk) {
 
 }  // namespace
 
-void take_means(campaign::CampaignOptions& options, const Means& means) {
+WorkerSlots::Held take_means(campaign::CampaignOptions& options, const Means& means, size_t useful) {
   options.pool = means.pool;
   options.words = means.words;
   options.stop = means.stop;
+  const size_t wanted = std::clamp<size_t>(useful, 1, campaign::jobs_of(options));
+  WorkerSlots::Held slots = means.slots->take(wanted, *means.stop);
+  options.jobs = static_cast<int>(std::max<size_t>(1, slots.count()));
+  return slots;
 }
 
 std::vector<std::string> words_of(const JsonView& value) {

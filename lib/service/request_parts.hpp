@@ -2,12 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json_reader.hpp"
 #include "campaign/campaign.hpp"
+#include "service/worker_slots.hpp"
 
 namespace attnprobe::worker {
 class Pool;
@@ -21,10 +23,15 @@ struct Means {
   campaign::WalkCache* cache = nullptr;
   campaign::LibraryWords* words = nullptr;
   const std::atomic<bool>* stop = nullptr;
+  WorkerSlots* slots = nullptr;
 };
 
-/// The workers, names and the stop; answers are cached where a method says so.
-void take_means(campaign::CampaignOptions& options, const Means& means);
+/// Of jobs that have something to do, where that shows later.
+inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
+
+/// The workers, names and the stop; answers are cached where a method says so. It waits for a slot, and lowers the jobs to the
+/// slots that it got: keep them until the request is answered. `useful`: more jobs than that have nothing to do.
+[[nodiscard]] WorkerSlots::Held take_means(campaign::CampaignOptions& options, const Means& means, size_t useful);
 
 /// A word, a comma list, or an array of words.
 std::vector<std::string> words_of(const JsonView& value);

@@ -34,8 +34,10 @@ struct Session::State {
 
   std::string program;
   campaign::LibraryWords words;
+  const size_t most_workers = 2 * std::max<size_t>(1, std::thread::hardware_concurrency());
+  WorkerSlots slots{most_workers};
   // It may wait for questions for days, and GPUs are others' too.
-  worker::Pool pool{2 * std::max<size_t>(1, std::thread::hardware_concurrency()), worker::Pool::Keeps::simulated};
+  worker::Pool pool{most_workers, worker::Pool::Keeps::simulated};
 
  private:
   std::once_flag cache_once;
@@ -98,7 +100,7 @@ Session::~Session() = default;
 Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
   const bool asks_cudnn = method == "probe" || method == "suggest" || method == "limits";
   if (asks_cudnn) {
-    const Means means{&state_->pool, state_->cache(), &state_->words, &stop};
+    const Means means{&state_->pool, state_->cache(), &state_->words, &stop, &state_->slots};
     if (method == "suggest") return answer_suggest(params, state_->program, means);
     if (method == "limits") return answer_limits(params, state_->program, means);
     return answer_probe(read_probe_request(params, state_->program), means);

@@ -25,7 +25,7 @@ Json answer_suggest(const JsonView& params, const std::string& program, const Me
   object.finish();
   request.group.targets = targets_of(target, request.campaign.timeout_seconds, program);
   campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  take_means(options.campaign, means);
+  const auto slots = take_means(options.campaign, means, any_number);
   options.suggest = suggest;
   std::vector<std::string> warnings = request.warnings;
   options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
@@ -48,7 +48,9 @@ Json answer_bugs(const JsonView& params, const std::string& program) {
     constexpr double driver_seconds = 60;
     if (target) words.targets = targets_of(target, driver_seconds, program);
   }
-  return report::bugs_json(campaign::bugs_concerning(words));
+  std::vector<report::ConcerningBug> concerning;
+  for (const auto* bug : campaign::bugs_concerning(words)) concerning.push_back({bug});
+  return report::bugs_json(concerning);
 }
 
 }  // namespace attnprobe::service

@@ -111,4 +111,28 @@ size_t make_site(const CellLog& log, const std::string& title, const OnFile& on_
   return Maker(log, title, on_file).make();
 }
 
+std::set<std::string> files_of_site(const Json& index) {
+  std::set<std::string> files{"schema.json"};
+  for (const auto& [name, text] : embedded_site) files.emplace(name);
+  const auto add_page = [&](const std::string& folder) {
+    for (const char* name : {"index.html", "index.json"}) files.insert(folder + name);
+  };
+  const auto addresses = [&](const char* list) {
+    std::vector<std::string> found;
+    if (const auto entries = index.find(list); entries != index.end() && entries->is_array())
+      for (const Json& entry : *entries)
+        if (entry.is_object() && entry.contains("address") && entry["address"].is_string())
+          found.push_back(entry["address"]);
+    return found;
+  };
+  add_page("");
+  for (const auto& target : addresses("targets")) add_page("gpu/" + target + "/");
+  for (const auto& version : addresses("cudnns")) add_page("cudnn/" + version + "/");
+  for (const auto& config : addresses("configs")) {
+    add_page(config + "/");
+    for (const auto& target : addresses("targets")) files.insert(fmt::format("badge/{}/{}.svg", config, target));
+  }
+  return files;
+}
+
 }  // namespace attnprobe::site

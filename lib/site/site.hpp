@@ -1,8 +1,10 @@
 // A matrix as a static site: a page a config, a GPU and a version, JSON beside each, a badge a config and GPU. docs/site.md.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "base/json.hpp"
@@ -26,12 +28,15 @@ using OnFile = std::function<void(const std::string& path, const std::string& te
 /// Throws Error(usage) naming file, line and value of what is no cell, and for a log without cells.
 size_t make_site(const report::CellLog& log, const std::string& title, const OnFile& on_file);
 
+/// The paths of all files of the site whose index.json that is, a badge of each config and GPU among them.
+std::set<std::string> files_of_site(const Json& index);
+
 /// The site in a folder that is new, or was one: written beside its place and put there when it is whole. `inputs`: folders of a matrix,
 /// their cells.jsonl, or reports; of a cell that is in several the last counts, and `warn` is told. Throws Error(usage) where something
-/// else is at the place, Error(environment) where the disk refuses; what was there stays.
+/// else is at the place, Error(environment) where the disk refuses, and once `stop` is true; what was there stays.
 SiteFigures write_site(const std::vector<std::filesystem::path>& inputs, const std::string& title,
-                       const std::filesystem::path& folder,
-                       const std::function<void(const std::string& warning)>& warn);
+                       const std::filesystem::path& folder, const std::function<void(const std::string& warning)>& warn,
+                       const std::atomic<bool>* stop = nullptr);
 
 /// JSON Schema of the documents, which is in the site as schema.json.
 Json site_schema();

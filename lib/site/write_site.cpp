@@ -1,16 +1,19 @@
 // The site's folder, whole or not there.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <optional>
 #include <random>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
@@ -32,11 +35,29 @@ namespace fs = std::filesystem;
               fmt::format("{} cannot be written: {}", path.string(), std::strerror(error)));
 }
 
-bool is_site(const fs::path& folder) {
+Json index_of(const fs::path& folder) {
   std::ifstream in(folder / "index.json", std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(in), {});
   const Json json = parse_json_leniently(text);
-  return json.is_object() && json.value("schema", Json()) == schema_name && json.value("kind", Json()) == "site";
+  const bool is_site =
+      json.is_object() && json.value("schema", Json()) == schema_name && json.value("kind", Json()) == "site";
+  return is_site ? json : Json();
+}
+
+// The first thing in a folder that is none of a site's files and folders; "" where there is none.
+std::string foreign_in(const fs::path& folder, const std::set<std::string>& files) {
+  std::error_code error;
+  for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error)) {
+    const std::string name = it->path().lexically_relative(folder).generic_string();
+    const fs::file_type type = it->symlink_status(error).type();
+    const auto below = files.lower_bound(name + "/");
+    const bool is_own_folder =
+        type == fs::file_type::directory && below != files.end() && below->starts_with(name + "/");
+    if (!is_own_folder && !(type == fs::file_type::regular && files.contains(name))) return name;
+  }
+  if (error) fail(folder, error.value());
+  return "";
 }
 
 // A folder that is nobody's but a site's may be replaced.
@@ -45,10 +66,45 @@ void check_place(const fs::path& folder) {
   const fs::file_status status = fs::symlink_status(folder, error);
   if (status.type() == fs::file_type::not_found) return;
   if (status.type() != fs::file_type::directory)
-    refuse(folder, "it is no folder", "name a folder, or one that is not there yet");
-  if (!fs::is_empty(folder, error) && !is_site(folder))
-    refuse(folder, "there is something in it that is no site of attnprobe's",
-           "name another folder, or remove what is there");
+    refuse(folder, "it is not a folder", "name a folder, or one that is not there yet");
+  if (fs::is_empty(folder, error)) return;
+  const Json index = index_of(folder);
+  const std::string foreign = foreign_in(folder, index.is_null() ? std::set<std::string>() : files_of_site(index));
+  if (!foreign.empty())
+    refuse(folder, fmt::format("it contains {}, which `attnprobe site` did not write", foreign),
+           "name another folder, or move that away");
+}
+
+// While it is open, another process sees that the folder is in use.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder) : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    is_held_ = descriptor_ >= 0 && flock(descriptor_, LOCK_EX | LOCK_NB) == 0;
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+  bool is_held() const { return is_held_; }
+
+ private:
+  int descriptor_ = -1;
+  bool is_held_ = false;
+};
+
+constexpr std::string_view made_begin = ".attnprobe-", made_end = ".tmp";
+
+// What runs that were killed have left: folders of that name that no process holds. One that was just made may not be locked yet.
+void remove_left_behind(const fs::path& beside) {
+  std::error_code error;
+  const auto now = fs::file_time_type::clock::now();
+  for (const auto& entry : fs::directory_iterator(beside, error)) {
+    const std::string name = entry.path().filename();
+    const bool is_such = name.starts_with(made_begin) && name.ends_with(made_end) && name.size() == 31;
+    if (!is_such || entry.is_symlink(error) || now - entry.last_write_time(error) < std::chrono::minutes(1)) continue;
+    if (const FolderLock lock(entry.path()); lock.is_held()) fs::remove_all(entry.path(), error);
+  }
 }
 
 // Beside the folder, so that it can be renamed; gone at the end of the scope unless it was put in place.
@@ -60,9 +116,11 @@ class NewFolder {
     std::error_code error;
     fs::create_directories(beside, error);
     if (error) fail(beside, error.value());
-    do path_ = beside / fmt::format(".attnprobe-{:08x}{:08x}.tmp", random(), random());
+    remove_left_behind(beside);
+    do path_ = beside / fmt::format("{}{:08x}{:08x}{}", made_begin, random(), random(), made_end);
     while (mkdir(path_.c_str(), 0777) != 0 && errno == EEXIST);
     if (!fs::is_directory(path_, error)) fail(path_, errno);
+    lock_.emplace(path_);
   }
   ~NewFolder() {
     std::error_code ignored;
@@ -95,12 +153,13 @@ class NewFolder {
 
  private:
   fs::path place_, path_;
+  std::optional<FolderLock> lock_;
 };
 
 }  // namespace
 
 SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& title, const fs::path& folder,
-                       const std::function<void(const std::string& warning)>& warn) {
+                       const std::function<void(const std::string& warning)>& warn, const std::atomic<bool>* stop) {
   // "site/" has no last part.
   const fs::path place = folder.has_filename() ? folder : folder.parent_path();
   check_place(place);
@@ -121,6 +180,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
   const report::CellLog log(*cells);
   SiteFigures figures;
   figures.cells = make_site(log, title, [&](const std::string& name, const std::string& text) {
+    if (stop != nullptr && *stop) throw Error(ErrorKind::environment, "stopped before the site was whole");
     const fs::path file = made.path() / name;
     std::error_code error;
     fs::create_directories(file.parent_path(), error);

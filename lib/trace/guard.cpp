@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "trace/growing_log.hpp"
 #include "trace/log_folder.hpp"
 #include "trace/running.hpp"
@@ -59,20 +60,6 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   if (!keeps_folder) remove_log_folder(folder);
 }
 
-// Closes the descriptors `first` to `last`. By number, since glibc has the call's name only from 2.34; Linux has it from 5.9.
-void close_all(unsigned first, unsigned last) {
-  if (first > last || syscall(SYS_close_range, first, last, 0U) == 0) return;
-  std::vector<unsigned> open_ones;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd", ignored)) {
-    const std::string name = entry.path().filename();
-    unsigned number = 0;
-    std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number >= first && number <= last) open_ones.push_back(number);
-  }
-  for (const unsigned number : open_ones) close(static_cast<int>(number));
-}
-
 [[noreturn]] void run_guard(const fs::path& folder, bool keeps_folder, int from_trace, int to_trace) {
   prctl(PR_SET_NAME, "attnprobe-guard");
   if (chdir("/") != 0) _exit(1);  // a folder in use cannot be unmounted
@@ -81,9 +68,9 @@ void close_all(unsigned first, unsigned last) {
   // Descriptors that the caller handed on would be held open behind its back: a pipe's reader would wait for its end.
   for (const int number : {from_trace, to_trace}) fcntl(number, F_SETFD, 0);
   const int low = std::min(from_trace, to_trace), high = std::max(from_trace, to_trace);
-  close_all(3, static_cast<unsigned>(low) - 1);
-  close_all(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1);
-  close_all(static_cast<unsigned>(high) + 1, ~0U);
+  close_descriptors(3, static_cast<unsigned>(low) - 1);
+  close_descriptors(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1);
+  close_descriptors(static_cast<unsigned>(high) + 1, ~0U);
   flock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), LOCK_EX);  // to its end: the folder is in use
   sigset_t all;
   sigfillset(&all);

@@ -1,5 +1,6 @@
 #include "trace/log_folder.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -10,12 +11,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "base/trust.hpp"
 #include "trace/running.hpp"
 
 namespace attnprobe::trace {
@@ -35,6 +38,20 @@ std::vector<fs::path> places() {
   add(std::getenv("XDG_RUNTIME_DIR"));
   add("/dev/shm");
   return list;
+}
+
+bool is_empty(int folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(fdopendir(dup(folder)), closedir);
+  if (!listing) return false;
+  for (const dirent* entry = readdir(listing.get()); entry != nullptr; entry = readdir(listing.get()))
+    if (std::string_view(entry->d_name) != "." && std::string_view(entry->d_name) != "..") return false;
+  return true;
+}
+
+[[noreturn]] void refuse_to_keep(const fs::path& folder, const std::string& why) {
+  throw Error(ErrorKind::usage,
+              fmt::format("--keep-logs {}: {}; allowed: a folder that is not there yet, or an empty one of yours",
+                          folder.string(), why));
 }
 
 std::optional<fs::path> new_folder_in(const fs::path& place) {
@@ -73,14 +90,17 @@ LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
     return;
   }
   std::error_code error;
-  const fs::path absolute = fs::absolute(keep, error);
-  int problem = mkdir(absolute.c_str(), 0700) == 0 ? 0 : errno;
-  if (problem == EEXIST && fs::is_empty(absolute, error) && !error)
-    problem = chmod(absolute.c_str(), 0700) == 0 ? 0 : errno;
-  if (problem != 0)
-    throw Error(ErrorKind::usage,
-                fmt::format("--keep-logs {}: {}; allowed: a folder that is not there yet, or is empty", keep.string(),
-                            problem == EEXIST ? "it is not an empty folder" : std::strerror(problem)));
+  if (mkdir(keep.c_str(), 0700) != 0 && errno != EEXIST) refuse_to_keep(keep, std::strerror(errno));
+  const fs::path absolute = fs::canonical(keep, error);
+  if (error) refuse_to_keep(keep, error.message());
+  // What is checked is what was opened: a path may lead elsewhere a moment later, unless all of it is this user's or root's.
+  const FileDescriptor folder(open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  if (!folder || fstat(folder.get(), &status) != 0) refuse_to_keep(keep, std::strerror(errno));
+  if (status.st_uid != geteuid()) refuse_to_keep(keep, fmt::format("it belongs to user {}", status.st_uid));
+  if (const auto why = why_not_believed(absolute)) refuse_to_keep(keep, *why);
+  if (!is_empty(folder.get())) refuse_to_keep(keep, "it is not an empty folder");
+  if (fchmod(folder.get(), 0700) != 0) refuse_to_keep(keep, std::strerror(errno));
   path_ = absolute;
   after_ = AfterReading::keep;
 }

@@ -10,7 +10,7 @@ namespace attnprobe::trace {
 
 class LogFolder {
  public:
-  /// A new folder for this user alone (0700): `keep` where it is not empty, a folder that is not there yet or is empty;
+  /// A new folder for this user alone (0700): `keep` where it is not empty, a folder that is not there yet, or an empty one of this user's in which nobody else can put links;
   /// else one in $TMPDIR, /tmp, $XDG_RUNTIME_DIR or /dev/shm, the first whose files can be given back piece by piece.
   /// Folders that traces of this user left behind when they were killed are removed. Throws Error(usage) for a `keep`
   /// that cannot be had, Error(environment) where there is no place at all.

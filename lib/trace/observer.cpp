@@ -185,7 +185,8 @@ void Observer::end_log(ProcessLog& log) {
   log.process.still_runs = is_running(log.process.pid);
   bytes_read_ += log.log.bytes_read();
   passed_over_ += log.log.bytes_passed_over();
-  merged_.add(std::move(history), log.process.pid);
+  for (auto& graph : history.graphs) graph.first_line = 0;  // of a file that will be gone
+  merged_.add(std::move(history), log.process.pid, fmt::format("process {}", log.process.pid));
   processes_.push_back(std::move(log.process));
   if (!folder_.is_kept() && !processes_.back().still_runs) unlink(log.path.c_str());
 }
@@ -217,9 +218,9 @@ TraceFindings Observer::finish() {
   findings.notes.assign(problems_.begin(), problems_.end());
   if (merged_.dropped > 0)
     findings.notes.push_back(
-        fmt::format("{} graphs beyond the first {} are left out", merged_.dropped, MergedHistory::most_graphs));
+        fmt::format("{} graphs beyond the first {} are left out", merged_.dropped, replay::MergedHistory::most_graphs));
   findings.replay = replay::replay_of("the trace", std::move(merged_.history));
-  findings.pids = std::move(merged_.pids);
+  findings.pids = std::move(merged_.sources);
   return findings;
 }
 

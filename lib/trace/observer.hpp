@@ -13,10 +13,10 @@
 
 #include "diagnose/sentence_finder.hpp"
 #include "replay/log_history.hpp"
+#include "replay/merged_history.hpp"
 #include "trace/frontend_log.hpp"
 #include "trace/growing_log.hpp"
 #include "trace/log_folder.hpp"
-#include "trace/merged_history.hpp"
 #include "trace/trace_findings.hpp"
 
 namespace attnprobe::trace {
@@ -58,7 +58,7 @@ class Observer {
   FileDescriptor watch_;
   std::map<std::string, std::unique_ptr<ProcessLog>> logs_;  // by file name: processes that are not done
   std::vector<TracedProcess> processes_;                     // that are
-  MergedHistory merged_;
+  replay::MergedHistory merged_;
   struct FrontendLog {
     GrowingLog log;
     std::string partial;

@@ -53,6 +53,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   if (error == EMFILE || error == ENFILE) cure = "; `ulimit -n` allows too few open files";
   if (error == EAGAIN) cure = "; `ulimit -u` allows too few processes, or --jobs asks for too many";
   if (error == ENOMEM) cure = "; --jobs with fewer takes less memory";
+  if (error == ENOENT && access("/proc/self/exe", F_OK) != 0)
+    cure = "; /proc is not mounted, without which a program cannot find itself";
   throw Error(ErrorKind::environment,
               fmt::format("cannot start a worker process: {}: {}{}", what, std::strerror(error), cure));
 }

@@ -34,7 +34,8 @@ void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph
   const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   try {
     config.plan = client->build(graph, config.engine, config.knobs, keep);
-    if (work.remember) work.remember(config);
+    // NVRTC may be there tomorrow.
+    if (work.remember && outcome_of(*config.plan) != probe::PlanOutcome::needs_compiler) work.remember(config);
   } catch (const WorkerLost& lost) {
     client.reset();
     if (lost.is_from_outside()) throw;
@@ -168,12 +169,30 @@ void build_plans(const PlanWork& work, probe::Plans plans) {
   }
 }
 
-void run_plans(const PlanWork& work, const run::RunOptions& options) {
+namespace {
+
+// The plans that are to be run. Of Plans::run_first the one that compiles first, kept by the process that built it.
+std::vector<EngineConfigFindings*> plans_to_run(const PlanWork& work, const Json& graph, probe::Plans plans) {
+  std::vector<EngineConfigFindings*> waiting;
+  if (plans == probe::Plans::run_first) {
+    while (const auto next = probe::next_plan(work.findings, probe::Plans::first)) {
+      if (work.stop()) return {};
+      build(work, work.findings.engine_configs[*next], graph, work.client, true);
+    }
+  }
+  for (auto& config : work.findings.engine_configs) {
+    if (!config.check.supported || config.left_out || config.run || !is_to_run(config)) continue;
+    if (plans == probe::Plans::run || config.plan) waiting.push_back(&config);
+  }
+  return waiting;
+}
+
+}  // namespace
+
+void run_plans(const PlanWork& work, const run::RunOptions& options, probe::Plans plans) {
   const Json json = to_json(work.graph);
   work.findings.plans_built = work.findings.plans_run = true;
-  std::vector<EngineConfigFindings*> waiting;
-  for (auto& config : work.findings.engine_configs)
-    if (config.check.supported && !config.left_out && !config.run && is_to_run(config)) waiting.push_back(&config);
+  const std::vector<EngineConfigFindings*> waiting = plans_to_run(work, json, plans);
   Builders builders(work, waiting.size());
   const auto builder_of = builders.build_all(waiting, json, true);
   // Where cuDNN builds none of them, there is no turn to wait for.

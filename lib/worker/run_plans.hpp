@@ -34,9 +34,10 @@ struct PlanWork {
 /// worker that was killed from outside; what was found before stands.
 void build_plans(const PlanWork& work, probe::Plans plans);
 
-/// Builds every engine config of the findings that passed its check and has no run yet, then runs them one by one in the
-/// processes that built them. Throws as build_plans().
-void run_plans(const PlanWork& work, const run::RunOptions& options);
+/// Plans::run: builds every engine config of the findings that passed its check and has no run yet, then runs them one by
+/// one in the processes that built them. Plans::run_first: builds in turn until one compiles, and runs that one. Throws
+/// as build_plans().
+void run_plans(const PlanWork& work, const run::RunOptions& options, probe::Plans plans = probe::Plans::run);
 
 /// What the loss of a worker says of the plan that it was building.
 probe::PlanFindings lost_plan(const WorkerLost& lost);

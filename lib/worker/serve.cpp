@@ -1,9 +1,12 @@
 // The child's side of the protocol. Whatever cuDNN does to this process, the parent lives.
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -13,6 +16,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/file_descriptor.hpp"
 #include "cudnn/device_context.hpp"
 #include "gpu/driver.hpp"
 #include "probe/walk.hpp"
@@ -169,16 +173,37 @@ void end_without_parent(int socket) {
   std::_Exit(0);
 }
 
+// What the caller of attnprobe has open. What is injected into this process, such as compute-sanitizer, may have descriptors of its own.
+void close_inherited() {
+  if (std::getenv("LD_PRELOAD") != nullptr || std::getenv("CUDA_INJECTION64_PATH") != nullptr) return;
+  close_descriptors(std::max(Process::child_socket, Process::child_notes) + 1, ~0U);
+}
+
+// cuDNN and the compilers that it has inside need what a main thread has by default; `ulimit -s` may leave less.
+void run_on_a_large_stack(Server& server) {
+  constexpr rlim_t needed = rlim_t{8} << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return server.run();
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, needed) == 0)
+    pthread_setattr_default_np(&attributes);  // of the threads that cuDNN starts as well
+  pthread_attr_destroy(&attributes);
+  std::thread([&] { server.run(); }).join();
+}
+
 }  // namespace
 
 int serve(int socket) {
+  close_inherited();
+
   // A parent that was killed leaves no orphans behind, however long cuDNN takes. PR_SET_PDEATHSIG would do more: it ends a
   // worker with the thread that started it, and a session keeps workers for its next question.
   std::thread(end_without_parent, socket).detach();
   leave_no_core();
   // A terminal's Ctrl-C is for the parent, which asks its workers to stop or ends them; a session's idle ones live on.
   std::signal(SIGINT, SIG_IGN);
-  Server(socket).run();
+  Server server(socket);
+  run_on_a_large_stack(server);
   return 0;
 }
 

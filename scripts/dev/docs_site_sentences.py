@@ -23,6 +23,8 @@ def readable(pattern):
         elif c == "(":
             end, depth = at, 1
             while depth:
+                if pattern[end] == "[" and pattern[end - 1] != "\\":
+                    end = pattern.index("]", end + 2)
                 depth += {"(": 1, ")": -1}.get(pattern[end], 0) if pattern[end - 1] != "\\" else 0
                 end += 1
             piece, at = readable(pattern[at:end - 1]), end

@@ -18,7 +18,7 @@ def random_call(dice, base):
         dtype=seldom("bf16", "f16", "f32", "fp8_e4m3", chance=0.4), qkv_format=seldom("bshd", "sbhd", "thd", chance=0.4),
         qkv_layout_group=seldom("hd_hd_hd", "3hd", "h3d", "hd_2hd", "hd_h2d", chance=0.2), num_splits=seldom(1, 2, 8, chance=0.04),
         softcap=dice.random() < 0.05, return_max_logit=dice.random() < 0.05, deterministic=dice.random() < 0.3,
-        context_parallel=dice.random() < 0.15, dropout=dice.random() < 0.15, softmax_type=seldom("vanilla", "off_by_one", "learnable"),
+        context_parallel=dice.random() < 0.15, dropout=dice.random() < 0.15, softmax_type=seldom("vanilla", "off-by-one", "learnable"),
         attn_mask_type=seldom("no_mask", "padding", "causal", "padding_causal", "causal_bottom_right",
                               "padding_causal_bottom_right", "arbitrary", chance=0.6),
         bias_requires_grad=dice.random() < 0.3)

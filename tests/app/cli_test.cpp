@@ -34,6 +34,86 @@ TEST_CASE("the option --cudnn takes a version, also of a library whose name does
   CHECK_THAT(none.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is here (there are "));
 }
 
+TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list says what each is", "[cli]") {
+  const Run latest =
+      run_attnprobe("--heads 2 --seqlen 64 --head-dim 64 --target h100 --quick --format json --cudnn latest");
+  CHECK(latest.exit_code == 0);
+  const std::string version = latest.json()["results"][0]["cudnn"]["version"];
+  CHECK(CudnnVersion::parse(version).value() >= CudnnVersion{91900});
+  const Run list = run_attnprobe("cudnn list");
+  CHECK(list.exit_code == 0);
+  // Version, kind and size stand before every place.
+  std::istringstream lines(list.out);
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (line.find("libcudnn.so.9") != std::string::npos) {
+      ++rows;
+      CHECK_THAT(line, Catch::Matchers::Matches(R"(9\.\d+\.\d+(\.\d+)? +(1[23])? +(full|small) +\d+ MB +/.*)"));
+    }
+  CHECK(rows > 0);
+}
+
+TEST_CASE("What the caller has open and a small stack do not stop the worker", "[cli]") {
+  const std::string question = program() + " --heads 2 --seqlen 64 --head-dim 64 --target h100 --quick";
+  for (const char* before : {"for i in {10..509}; do eval \"exec $i</dev/null\"; done; ", "ulimit -s 256; "}) {
+    INFO(before);
+    const Run run = shell("bash -c '" + std::string(before) + question + "'");
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 0);
+    CHECK_THAT(run.out, ContainsSubstring("1 yes"));
+  }
+}
+
+TEST_CASE("a seed is a whole number", "[cli]") {
+  const Run seed = run_attnprobe("--heads 2 --seqlen 64 --head-dim 64 --seed -1");
+  CHECK(seed.exit_code == 2);
+  CHECK_THAT(seed.err, ContainsSubstring("\"-1\" is not a seed; allowed: 0 to 18446744073709551615"));
+}
+
+TEST_CASE("a time limit that ends before cuDNN is loaded is not blamed on the driver", "[cli]") {
+  const Run run =
+      run_attnprobe("--heads 2 --seqlen 64 --head-dim 72 --target h100 --quick --timeout 0.001 --format json");
+  CHECK(run.exit_code == 3);
+  CHECK_THAT(run.json()["results"][0]["root_cause"]["explanation"].get<std::string>(),
+             StartsWith("The time limit ended while the worker process loaded cuDNN"));
+}
+
+TEST_CASE("nothing is as expected where nothing was expected", "[cli]") {
+  const TemporaryFolder folder;
+  const auto file = [&](const std::string& expect) {
+    return folder
+        .file("c.json",
+              R"([{"name": "a", "heads": 2, "seqlen": 64, "head_dim": 64}, {"name": "b", "heads": 2, "seqlen": 64,
+                           "head_dim": 60)" +
+                  expect + "}]")
+        .string();
+  };
+  const std::string ask = " --target h100 --quick --format ";
+  const Run plain = run_attnprobe("--config " + file("") + ask + "md");
+  CHECK(plain.exit_code == 1);
+  CHECK_THAT(plain.out, StartsWith("## attnprobe: 2 cells: 1 yes, 1 no\n") &&
+                            ContainsSubstring("\n### Does not work (1)\n") && !ContainsSubstring("expected") &&
+                            !ContainsSubstring("``"));
+  CHECK_THAT(run_attnprobe("--config " + file("") + ask + "junit").out,
+             ContainsSubstring("message=\"no: ") && !ContainsSubstring("expected"));
+  const Run missed = run_attnprobe("--config " + file(R"(, "expect": "yes")") + ask + "md");
+  CHECK_THAT(missed.out, ContainsSubstring("; 1 not as expected\n") && ContainsSubstring("### Not as expected (1)") &&
+                             ContainsSubstring("no, expected yes"));
+}
+
+TEST_CASE("The option --causal is added to the file's window", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder
+          .file("w.json", R"({"heads": 2, "seqlen": 64, "head_dim": 64, "mask": {"causal": true, "window_left": 15}})")
+          .string();
+  const Run causal = run_attnprobe("--config " + file + " --causal --target h100 --quick --format json");
+  CHECK(causal.json()["results"][0]["config"]["mask"]["window_left"] == 15);
+  const Run word = run_attnprobe("--config " + file + " --mask padding --target h100 --quick");
+  CHECK(word.exit_code == 2);
+  CHECK_THAT(word.err, ContainsSubstring("--mask: \"padding\" would drop {\"window_left\":15}"));
+}
+
 TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--config /nowhere.json", "/nowhere.json: cannot be opened: No such file or directory"},
@@ -228,6 +308,16 @@ TEST_CASE("with no arguments the help is shown", "[cli]") {
 
 TEST_CASE("the version is printed", "[cli]") {
   CHECK(contains(run_attnprobe("--version").out, "attnprobe 0."));
+}
+
+TEST_CASE("Ctrl-C while cuDNN is being loaded is 130, and no word on cuDNN", "[cli]") {
+  for (const char* seconds : {"0.1", "0.3", "0.6"}) {
+    const Run run = shell(program() + " selftest --target h100 --configs 100000 & pid=$!; sleep " + seconds +
+                          "; kill -INT $pid; wait $pid");
+    INFO(seconds << run.err);
+    CHECK(run.exit_code == 130);
+    CHECK_THAT(run.err, !ContainsSubstring("libcudnn"));
+  }
 }
 
 TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli][slow]") {

@@ -41,14 +41,40 @@ TEST_CASE("one target, or -v, has the framework's own words and the place of the
 }
 
 TEST_CASE("with a dropout of 0.125 forward and backward work, on Ada where cuDNN is named", "[framework]") {
-  const Run run =
-      run_attnprobe("--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop " + call);
+  const Run run = run_attnprobe(
+      "--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop --cudnn 9.19 " + call);
   INFO(run.out << run.err);
   CHECK(run.exit_code == 0);
   CHECK(first_line(run) ==
         "PyTorch 2.15.0 takes cuDNN on sm_89 with cuDNN 9.19.0 only where it is named: "
         "sdpa_kernel(SDPBackend.CUDNN_ATTENTION) (on rtx4090)");
   CHECK_THAT(run.out, ContainsSubstring("4 yes, 2 but."));
+}
+
+TEST_CASE("training is both passes, in the gate and in the count", "[framework]") {
+  const std::string call =
+      "--heads 16 --seqlen 4096 --head-dim-qk 192 --head-dim-v 128 --dtype bf16 --layout thd --mask padding_causal "
+      "--target a800 --framework te --quick ";
+  const Run both = run_attnprobe(call + "--pass training --format json");
+  CHECK(both.exit_code == 1);
+  const Json results = both.json()["results"];
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]["config"]["pass"] == "fprop_train");
+  CHECK(results[1]["config"]["pass"] == "bprop");
+  CHECK(results[1]["usable"] == "no");
+  CHECK(results[1]["root_cause"]["category"] == "head_dim");
+  // Transformer Engine asks for the graphs of both passes.
+  const Json gate = results[0]["frameworks"][0];
+  CHECK(gate["takes"] == "refused");
+  CHECK_THAT(gate["text"].get<std::string>(), ContainsSubstring("the backward pass of which is refused"));
+  const Run table = run_attnprobe(call + "--pass training");
+  CHECK_THAT(table.out, ContainsSubstring("\n1 no; training is one answer, the worse of its two passes."));
+  CHECK_THAT(table.out, !ContainsSubstring("does not refuse it any more"));
+  // Another GPU trains it, and inference does not ask for the backward pass.
+  const std::string there =
+      call.substr(0, call.find("--target")) + "--framework te --quick --target h100 --pass training";
+  CHECK_THAT(run_attnprobe(there).out, ContainsSubstring("\n1 yes; training is one answer"));
+  CHECK_THAT(run_attnprobe(call + "--pass fprop").out, !ContainsSubstring("the backward pass of which is refused"));
 }
 
 TEST_CASE("what cuDNN refuses has the framework's answer too", "[framework]") {

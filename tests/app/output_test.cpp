@@ -100,7 +100,7 @@ TEST_CASE("A standard error that takes nothing changes no verdict", "[output]") 
     INFO(streams);
     const Run run = run_redirected(matrix, streams, broken_pipe);
     CHECK(run.exit_code == 0);
-    CHECK_THAT(run.out, ContainsSubstring("1 cells: 1 yes"));
+    CHECK_THAT(run.out, ContainsSubstring("1 cell: 1 yes"));
     CHECK(run_redirected("--config /nowhere", streams, broken_pipe).exit_code == 2);
   }
 }

@@ -249,6 +249,81 @@ TEST_CASE("An option replaces an array of the file", "[config][options]") {
   CHECK(names(parse(config(R"("name": "n", "batch": [1, 2])"), {{"batch", 4}})) == Names{"n"});
 }
 
+TEST_CASE("The option --causal is added to the mask that is there", "[config][options]") {
+  const Override causal{"mask", {{"causal", true}}, "--causal"};
+  const auto words = [&](const std::string& members, std::vector<Override> more = {}) {
+    more.push_back(causal);
+    return describe(one(config(members), more).mask);
+  };
+  CHECK(words("") == "causal");
+  CHECK(words(R"("mask": "none")") == "causal");
+  CHECK(words(R"("mask": "padding")") == "padding_causal");
+  CHECK(words(R"("mask": "causal_bottom_right")") == "causal_bottom_right");
+  CHECK(words(R"("mask": {"causal": true, "window_left": 511})") == "causal left 511");
+  CHECK(one(config(R"("mask": {"padding": true, "seqlens_kv": [100]})"), {causal}).mask.seqlens_kv ==
+        std::vector<int64_t>{100});
+  // Beside --mask likewise.
+  CHECK(words("", {{"mask", "padding"}}) == "padding_causal");
+  CHECK(words("", {{"mask", R"({"window_left": 3})"_json}}) == "causal left 3");
+  CHECK(refusal(config(), {{"mask", "none"}, causal}) == "--causal: contradicts --mask none");
+  CHECK_THAT(refusal(config(R"("mask": {"window_right": 64})"), {causal}),
+             StartsWith("--causal and bert.json: /mask at /window_right: 64 contradicts"));
+  // Each of several, and those that become the same once.
+  CHECK(names(parse(config(R"("name": "n", "mask": ["none", "causal", "padding"])"), {causal})) ==
+        Names{"n[mask=causal]", "n[mask=padding_causal]"});
+  CHECK(configs_from_options({{"heads", 2}, {"seqlen", 8}, {"head_dim", 8}, causal}).front().spec.mask.window_right ==
+        0);
+  CHECK(override_words(causal) == "--causal");
+  CHECK(override_words({"mask", R"({"window_left": 3})"_json}) == R"(--mask '{"window_left":3}')");
+}
+
+TEST_CASE("An option never drops a part of the file's object unsaid", "[config][options]") {
+  // A number or word sets its own member.
+  const auto dropout = one(config(R"("dropout": {"probability": 0.1, "seed": "i32"})"), {{"dropout", 0.25}}).dropout;
+  REQUIRE(dropout);
+  CHECK(dropout->probability == 0.25);
+  CHECK(dropout->seed == SeedForm::i32);
+  const auto bias = one(config(R"("bias": {"shape": "bhss", "dtype": "f32"})"), {{"bias", "1hss"}}).bias;
+  REQUIRE(bias);
+  CHECK(bias->shape == "1hss");
+  CHECK(bias->dtype == DataType::f32);
+  const auto paged =
+      parse(config(R"("paged": {"block_size": 64, "layout": "bshd"}, "mask": "padding")"), {{"paged", "16:32:16"}});
+  REQUIRE(paged.size() == 2);
+  CHECK(paged[1].spec.paged->block_size == 32);
+  CHECK(paged[1].spec.paged->layout == "bshd");
+  const auto layout =
+      one(config(R"("layout": {"q": "bshd", "k": "bshd", "v": "bshd", "o": "bhsd"})"), {{"layout", "sbhd"}});
+  CHECK(layout.q.axes == "sbhd");
+  CHECK(layout.o->axes == "bhsd");
+  // "none" and an object replace the whole.
+  CHECK_FALSE(one(config(R"("dropout": {"probability": 0.1, "seed": "i32"})"), {{"dropout", "none"}}).dropout);
+  CHECK_FALSE(
+      one(config(R"("dropout": {"probability": 0.1, "seed": "i32"})"), {{"dropout", R"({"probability": 0.2})"_json}})
+          .dropout->seed);
+  const std::string window = config(R"("mask": {"causal": true, "window_left": 511})");
+  CHECK(describe(one(window, {{"mask", "none"}}).mask) == "none");
+  // The name of a mask says that there is no window.
+  CHECK(
+      refusal(window, {{"mask", "padding"}}) ==
+      R"(--mask: "padding" would drop {"window_left":511} of bert.json: /mask; allowed: the whole value, as {"padding":true,"window_left":511}, or "none")");
+  CHECK(describe(one(config(R"("mask": {"causal": true})"), {{"mask", "padding"}}).mask) == "padding");
+}
+
+TEST_CASE("Training is both of its passes", "[config][options]") {
+  const auto configs = parse(config(R"("name": "n", "pass": "training", "batch": [1, 2])"));
+  CHECK(names(configs) == Names{"n[pass=fprop_train,batch=1]", "n[pass=fprop_train,batch=2]", "n[pass=bprop,batch=1]",
+                                "n[pass=bprop,batch=2]"});
+  CHECK(configs[0].training == "n[batch=1]");
+  CHECK(configs[2].training == "n[batch=1]");
+  CHECK(configs[3].training == "n[batch=2]");
+  CHECK(configs[3].spec.pass == Pass::bprop);
+  const auto words = parse(config(R"("name": "n")"), {{"pass", Json{"fprop", "Train"}}});
+  CHECK(names(words) == Names{"n[pass=fprop]", "n[pass=fprop_train]", "n[pass=bprop]"});
+  CHECK(words[0].training.empty());
+  CHECK(words[1].training == "n");
+}
+
 TEST_CASE("Options alone make a config", "[config][options]") {
   const auto configs = configs_from_options({{"heads", 2}, {"seqlen", Json{16, 32}}, {"head_dim", 8}});
   CHECK(names(configs) == Names{"sdpa[seqlen=16]", "sdpa[seqlen=32]"});

@@ -1,4 +1,4 @@
-// Answers for a cuDNN before 9.8, which cannot be asked about a GPU that is not there.
+// Answers for a cuDNN that cannot be asked: one before 9.8, or one that is not here.
 #include "campaign/by_rule.hpp"
 
 #include "catch.hpp"
@@ -28,7 +28,8 @@ const char* const plain = R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "dtype
 
 TEST_CASE("a cuDNN that cannot be asked is one before 9.8, where no GPU is a real one", "[by_rule]") {
   const auto simulated = gpu::simulated_targets("h100");
-  CHECK(campaign::version_by_rule("9.1", simulated) == CudnnVersion{9, 1, 0});
+  CHECK(campaign::version_by_rule("9.1", simulated) == CudnnVersion{9, 1, 1});
+  CHECK(campaign::version_by_rule("9.1.0", simulated) == CudnnVersion{9, 1, 0});
   CHECK(campaign::version_by_rule("8.9.7", simulated) == CudnnVersion{8, 9, 7});
   CHECK_FALSE(campaign::version_by_rule("9.8", simulated));
   CHECK_FALSE(campaign::version_by_rule("", simulated));
@@ -44,15 +45,53 @@ TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
   CHECK(yes.verdict == Verdict::supported);
   CHECK(yes.usable == Usable::yes);
   CHECK(yes.findings.engine_configs.empty());
-  CHECK_THAT(yes.reproduce, EndsWith("--target h100 --cudnn 9.1.0"));
+  CHECK_THAT(yes.reproduce, EndsWith("--target h100 --cudnn 9.1.1"));
 
   const Result no = answer(plain, "b200", "9.1");
   CHECK(no.usable == Usable::no);
   REQUIRE(no.root_cause);
   CHECK(no.root_cause->category == diagnose::Category::version);
-  CHECK(no.root_cause->reason == "fused attention on Blackwell needs cuDNN 9.7.0; this is 9.1.0");
-  CHECK_THAT(no.root_cause->explanation, StartsWith("By rule: cuDNN 9.1.0 was not asked"));
-  CHECK(answer(plain, "t4", "9.1").root_cause->category == diagnose::Category::arch_mismatch);
+  CHECK(no.root_cause->reason == "fused attention on Blackwell needs cuDNN 9.7.0; this is 9.1.1");
+  CHECK_THAT(no.root_cause->explanation, StartsWith("By rule: cuDNN 9.1.1 was not asked"));
+  const Result old_gpu = answer(plain, "t4", "9.1");
+  CHECK(old_gpu.root_cause->category == diagnose::Category::arch_mismatch);
+  CHECK(old_gpu.root_cause->in_general == "Use Ampere (sm_80) or newer.");
+}
+
+TEST_CASE("of several rules the one that wants the newest cuDNN is told, and its version is the advice", "[by_rule]") {
+  const char* const odd = R"({"heads": 8, "seqlen": 100, "head_dim": 64})";
+  const Result no = answer(odd, "a100", "8.9.4");
+  REQUIRE(no.root_cause);
+  CHECK(no.requirements.size() == 2);
+  CHECK(no.root_cause->reason == "a number of keys that is not a multiple of 64 needs cuDNN 8.9.6; this is 8.9.4");
+  CHECK(no.root_cause->in_general == "Use cuDNN 8.9.6 or newer.");
+  CHECK(answer(odd, "a100", "8.9.5").usable == Usable::no);
+  CHECK(answer(odd, "a100", "8.9.6").usable == Usable::yes);
+  const Result never = answer(R"({"heads": 8, "seqlen": 128, "head_dim": 100, "dtype": "bf16"})", "b200", "9.1");
+  REQUIRE(never.root_cause);
+  CHECK_THAT(never.root_cause->reason, StartsWith("no cuDNN so far has a head dimension"));
+  CHECK(never.root_cause->in_general.empty());
+}
+
+TEST_CASE("what cudnn-frontend alone refuses is a but by rule too", "[by_rule]") {
+  const Result refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
+  REQUIRE(refused.usable == Usable::but);
+  CHECK(refused.but.front().kind == campaign::ObstacleKind::frontend);
+  CHECK_THAT(refused.but.front().text, StartsWith("cudnn-frontend 1.23.0 refuses it"));
+}
+
+TEST_CASE("by rule a demand is kept or refused, never dropped", "[by_rule]") {
+  const std::string question = "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --target h100 --cudnn 9.5 --quick ";
+  const Run varies = run_attnprobe(question + "--require deterministic --format json");
+  CHECK(varies.exit_code == 1);
+  const Json result = varies.json()["results"][0];
+  CHECK(result["root_cause"]["category"] == "constraint");
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("sums dQ in an order that varies"));
+  CHECK_THAT(run_attnprobe(question + "--require deterministic").out, !ContainsSubstring("none speaks against it"));
+  CHECK(run_attnprobe(question + "--require deterministic --deterministic true").exit_code == 0);
+  const Run workspace = run_attnprobe(question + "--max-workspace 0");
+  CHECK(workspace.exit_code == 2);
+  CHECK_THAT(workspace.err, ContainsSubstring("the rules know neither workspaces nor notes of engine configs"));
 }
 
 TEST_CASE("the command line says by rule, in every format that people read", "[by_rule]") {
@@ -61,9 +100,30 @@ TEST_CASE("the command line says by rule, in every format that people read", "[b
   const Run run = run_attnprobe(question);
   CHECK(run.exit_code == 1);
   CHECK_THAT(run.out, ContainsSubstring("no, by rule, version: paged K/V needs cuDNN 9.5.0; this is 9.4.0"));
+  CHECK_THAT(run.out, ContainsSubstring("in general (untested)\n      Use cuDNN 9.5.0 or newer."));
   CHECK_THAT(run.out, ContainsSubstring("By rule: cuDNN 9.4.0 cannot be asked about a GPU that is not there"));
   CHECK(run_attnprobe(question + " --format json").json()["results"][0]["by_rule"] == true);
   CHECK_THAT(run_attnprobe(question + " --format csv").out, ContainsSubstring("By rule: cuDNN was not asked."));
+}
+
+TEST_CASE("a cuDNN from 9.8 on that is not here is answered by rule, and the versions that are here are asked",
+          "[by_rule]") {
+  const std::string question = "--heads 8 --seqlen 512 --head-dim 64 --target b200 --cudnn 9.17.9";
+  const Run yes = run_attnprobe(question + " --quick");
+  INFO(yes.out << yes.err);
+  CHECK(yes.exit_code == 0);
+  CHECK_THAT(yes.out, ContainsSubstring("yes, by rule: none speaks against it"));
+  CHECK_THAT(yes.out, ContainsSubstring("By rule: cuDNN 9.17.9 is not here; `attnprobe cudnn fetch 9.17.9` gets it."));
+  CHECK(run_attnprobe(question + " --quick --format json").json()["results"][0]["by_rule"] == true);
+
+  // Needs 9.18.1, which the tests' own cuDNN is above.
+  const Run no = run_attnprobe(
+      "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --layout thd --mask padding --ragged-stats false "
+      "--target a100 --cudnn 9.17.9");
+  CHECK(no.exit_code == 1);
+  CHECK_THAT(no.out, ContainsSubstring("no, by rule, version: ") && ContainsSubstring("needs cuDNN 9.18.1"));
+  CHECK_THAT(no.out, ContainsSubstring("Use cuDNN 9.18.1 or newer."));
+  CHECK_THAT(no.out, ContainsSubstring(", which is here: supported on a100"));
 }
 
 }  // namespace attnprobe::test::by_rule_test

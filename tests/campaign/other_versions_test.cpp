@@ -2,13 +2,16 @@
 #include "campaign/other_versions.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "campaign/by_rule.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "campaign/matrix.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
+#include "variable.hpp"
 
 namespace attnprobe::test::other_versions_test {
 
@@ -57,6 +60,27 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   CHECK(taken.from->version == CudnnVersion{9, 7, 0});
   // Nothing older was asked where the tests' own cuDNN is the oldest here.
   CHECK(taken.from->asked_back_to == (*here.begin() < own ? *here.begin() : CudnnVersion{}));
+}
+
+TEST_CASE("a framework's release is asked of the cuDNN that it brings, where it is here", "[campaign][versions]") {
+  const TemporaryFolder folder;
+  const auto library = folder.path() / "attnprobe/cudnn/9.26.1/nvidia/cudnn/lib/libcudnn.so.9";
+  std::filesystem::create_directories(library.parent_path());
+  folder.file("attnprobe/cudnn/9.26.1/nvidia/cudnn/lib/libcudnn.so.9", "never loaded");
+  const std::string usual = cudnn_path();
+  const Variable cache("XDG_CACHE_HOME", folder.path().c_str());
+  const auto asked = [](const std::vector<std::string>& frameworks) {
+    return campaign::library_path("", rules::choose_gates(frameworks, "--framework")).string();
+  };
+  CHECK(asked({"torch==2.15"}) == library.string());  // 9.26.0, of which another patch is here
+  CHECK(asked({"torch==2.15", "torch-varlen==2.15"}) == library.string());
+  CHECK(asked({}) == usual);
+  CHECK(asked({"torch==2.15,torch==2.14"}) == usual);  // 9.26 and 9.24
+  CHECK(asked({"jax==0.11.2"}) == usual);              // pins a range
+  CHECK(asked({"torch==2.5.1"}) == usual);             // 9.1 answers for GPUs of this machine only
+  CHECK(rules::cudnn_of(rules::choose_gates({"torch==2.15,jax==0.11.2"}, "--framework")) == std::nullopt);
+  const Variable named("ATTNPROBE_CUDNN", usual.c_str());
+  CHECK(asked({"torch==2.15"}) == usual);
 }
 
 }  // namespace attnprobe::test::other_versions_test

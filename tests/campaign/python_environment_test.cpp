@@ -1,6 +1,7 @@
 // `doctor --python` and `doctor --pid`: each state of an environment is built from real libraries by links, and told
 // apart.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <fstream>
@@ -188,6 +189,31 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"cudnn_file_missing"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("libcudnn_heuristic.so.9"));
+  }
+  SECTION("a wheel without libraries") {
+    venv.install("nvidia_cudnn_cu13", version, "", "nvidia_cudnn_cu13/__init__.py,sha256=x,0\n");
+    const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
+    CHECK(ids_of(found.problems) == Ids{"cudnn_file_missing"});
+    CHECK_THAT(found.problems[0].what, EndsWith("lacks files: libcudnn.so.9"));
+  }
+  SECTION("a wheel of a name that says no CUDA") {
+    venv.install("nvidia_cudnn_cuab", version);
+    venv.install("nvidia_cudnn_cu999999999999", version);
+    CHECK(ids() == Ids{"two_cudnn_wheels"});
+  }
+  SECTION("METADATA and RECORD that never end, and libraries that do not") {
+    install_whole();
+    const fs::path info = venv.packages() / fmt::format("nvidia_cudnn_cu13-{}.dist-info", version);
+    for (const fs::path& file : {info / "METADATA", info / "RECORD", venv.libraries() / "libcudnn_graph.so.9"}) {
+      fs::remove(file);
+      REQUIRE(mkfifo(file.c_str(), 0600) == 0);
+    }
+    CHECK(ids().empty());
+    // A file of 4 GB, all holes, as METADATA.
+    fs::remove(info / "METADATA");
+    std::ofstream(info / "METADATA") << "Name: x\n\n";
+    fs::resize_file(info / "METADATA", uint64_t{4} << 30);
+    CHECK(ids().empty());
   }
   SECTION("a file is another one's") {
     install_whole();

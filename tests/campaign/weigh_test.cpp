@@ -100,4 +100,31 @@ TEST_CASE("the rules name the first cuDNN of a problem on a GPU, or none", "[rul
         std::nullopt);  // nobody knows
 }
 
+TEST_CASE(
+    "what the Python package of cudnn-frontend alone refuses is said of it, and not where a framework brings its own",
+    "[campaign]") {
+  const auto asked = [](const std::vector<std::string>& frameworks) {
+    Result result;
+    result.config = attention::parse_configs(
+                        R"({"heads": 8, "seqlen": 512, "head_dim": 64, "pass": "bprop", "frontend": "1.24"})", "test")
+                        .at(0);
+    result.target = *gpu::find("h100");
+    result.cudnn_version = CudnnVersion{9, 20, 0};
+    result.findings.engine_configs = {engine_config(6, built)};
+    judge(result);
+    add_version_rules(result);
+    add_frameworks(result, rules::choose_gates(frameworks, "test"));
+    weigh(result);
+    return result;
+  };
+  const Result alone = asked({});
+  REQUIRE(alone.frontend);
+  CHECK(alone.frontend->id == "package_reshape_mode");
+  CHECK(alone.frontend->from == "1.24");
+  CHECK(alone.frontend->until == "1.26");
+  REQUIRE(alone.usable == Usable::but);
+  CHECK_THAT(alone.but.at(0).text, StartsWith("the Python package of cudnn-frontend 1.24.0 refuses it: "));
+  CHECK_FALSE(asked({"torch==2.13"}).frontend->refuses);
+}
+
 }  // namespace attnprobe::test::weigh_test

@@ -35,10 +35,10 @@ std::vector<std::string> hashes_in_log(const std::string& name) {
 }
 
 FrameworkCall torch_call(const std::string& json) {
-  return parse_torch_calls(json, "call.json").at(0);
+  return parse_calls({Caller::torch}, json, "call.json").at(0);
 }
 FrameworkCall jax_call(const std::string& json) {
-  return parse_jax_calls(json, "call.json").at(0);
+  return parse_calls({Caller::jax}, json, "call.json").at(0);
 }
 
 rules::GateAnswer gate_of(const std::string& word, const FrameworkCall& call, int sm) {
@@ -139,7 +139,33 @@ TEST_CASE("the gate is asked about the very call, not about the config alone", "
   CHECK(gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true})"), 89).takes == rules::Takes::by_name);
   CHECK(
       gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": "CUDNN_ATTENTION"})"), 89).text ==
-      "PyTorch 2.15.0 asks cuDNN, which the call names");
+      "PyTorch 2.15.0 asks cuDNN, which the call names; it brings cuDNN 9.26.0, and 9.19.0 answers here");
+  // A list is a set unless it sets the priority; what is left decides what becomes of a refusal.
+  const auto among = [&](const std::string& backends) {
+    return gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": )" + backends + "}"), 89);
+  };
+  const std::string both = R"(["CUDNN_ATTENTION", "MATH"])";
+  CHECK(among(both).takes == rules::Takes::by_name);
+  CHECK_THAT(among(both).text, ContainsSubstring("without set_priority the list is a set, not an order"));
+  CHECK(among(both + R"(, "set_priority": true)").takes == rules::Takes::yes);
+  CHECK(among(R"(["MATH", "CUDNN_ATTENTION"], "set_priority": true)").takes == rules::Takes::by_name);
+  CHECK(among(R"("FLASH_ATTENTION")").refusals.at(0).id == "switched_off");
+  const auto alone = gate_of("torch", torch_call("{" + grouped + R"(, "backend": "CUDNN_ATTENTION"})"), 90);
+  CHECK(alone.instead ==
+        "no other backend is enabled, so the call raises \"No available kernel. Aborting execution.\"");
+  CHECK(alone.refusals.at(0).status == "exception");
+  CHECK(gate_of("torch", torch_call("{" + grouped + R"(, "backend": ["CUDNN_ATTENTION", "FLASH_ATTENTION"]})"), 90)
+            .instead == "flash attention runs instead, or the call raises where it refuses");
+  // Flash attention takes no mask, so cuDNN gets it, though it comes last on this GPU.
+  const auto behind = gate_of(
+      "torch",
+      torch_call(
+          "{" + grouped +
+          R"(, "enable_gqa": true, "attn_mask": [512, 512], "backend": ["FLASH_ATTENTION", "CUDNN_ATTENTION"]})"),
+      89);
+  CHECK(behind.takes == rules::Takes::yes);
+  CHECK_THAT(behind.text,
+             ContainsSubstring("since flash attention, the only other backend that is enabled, refuses the call"));
   const std::string plain =
       R"("query": [2, 8, 512, 64], "key": [2, 8, 512, 64], "value": [2, 8, 512, 64], "dtype": "bf16")";
   const auto refused_by = [&](const std::string& rest) {
@@ -181,13 +207,15 @@ TEST_CASE("calls are read from the lines of a program, equal ones once", "[frame
       R"(attnprobe-torch {"torch": "2.11.0+cu130", "query": [1, 8, 64, 64], "key": [1, 8, 64, 64], "value": [1, 8, 64, 64], "dtype": "f16"})";
   const std::string other =
       R"([rank0]: attnprobe-torch {"query": [1, 8, 128, 64], "key": [1, 8, 64, 64], "value": [1, 8, 64, 64], "dtype": "f16"})";
-  const auto calls = parse_torch_calls("step 1\n" + line + "\nloss 3.2\n" + other + "\n" + line + "\r\n", "train.log");
+  const auto calls =
+      parse_calls({Caller::torch}, "step 1\n" + line + "\nloss 3.2\n" + other + "\n" + line + "\r\n", "train.log");
   REQUIRE(calls.size() == 2);
   CHECK(calls[0].times == 2);
   CHECK(calls[0].release == "2.11.0+cu130");
   CHECK(calls[0].name == "call[0]");
   CHECK(calls[1].origin.pointer == "4");
-  CHECK(parse_torch_calls(other, "train.log").at(0).graphs.at(0).seqlen_q == 128);  // a line that begins as JSON does
+  CHECK(parse_calls({Caller::torch}, other, "train.log").at(0).graphs.at(0).seqlen_q ==
+        128);  // a line that begins as JSON does
   CHECK(rules::title_of(rules::choose_gates({"torch==" + calls[0].release}, "x").at(0)) == "PyTorch 2.11.0");
   CHECK(rules::title_of(rules::choose_gates({"torch==2.16.0a0+git123"}, "x").at(0)) ==
         "PyTorch 2.16.0 (rules of 2.15.0)");
@@ -202,7 +230,8 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
        "unknown key \"dropout\" (did you mean \"dropout_p\"?)"},
       {self_attention(tensor, R"("dtype": "f17")"),
        "call.json: /dtype: \"f17\" is not a known value; allowed: \"f16\""},
-      {self_attention(tensor, R"("is_causal": false)"), "\"dtype\" is missing, of the tensor or of the call"},
+      {self_attention("\"q\"", R"("dtype": "f16")"),
+       "/query: \"q\" is not a tensor with its sizes, as in q[2, 8, 1024, 64]"},
       {self_attention(tensor, R"("dtype": "f16", "dropout_p": 1.5)"),
        "/dropout_p: 1.5 is out of range; allowed: 0 to below 1"},
       {self_attention("[8, 64]", R"("dtype": "f16")"),
@@ -217,24 +246,27 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
       {"train\nattnprobe-torch {\"query\": [1,2,}\n", "call.json:2: "}};
   for (const auto& [json, message] : cases) {
     INFO(json);
-    CHECK_THAT(usage_error([&, &text = json] { parse_torch_calls(text, "call.json"); }), ContainsSubstring(message));
+    CHECK_THAT(usage_error([&, &text = json] { parse_calls({Caller::torch}, text, "call.json"); }),
+               ContainsSubstring(message));
   }
   CHECK_THAT(usage_error([] {
-               parse_jax_calls(R"({"query": [2, 512, 8, 64], "key": [2, 512, 8, 64], "value": [2, 512, 8, 64],
+               parse_calls({Caller::jax},
+                           R"({"query": [2, 512, 8, 64], "key": [2, 512, 8, 64], "value": [2, 512, 8, 64],
     "dtype": "bf16", "query_seq_lengths": [1]})",
-                               "call.json");
+                           "call.json");
              }),
              ContainsSubstring("/query_seq_lengths: 1 lengths for a batch of 2"));
   CHECK_THAT(usage_error([&] {
-               parse_jax_calls(
-                   call_with("[2, 512, 8, 64]", "[2, 512, 8, 64]", "[2, 512, 8, 128]", R"("dtype": "bf16")"),
-                   "call.json");
+               parse_calls({Caller::jax},
+                           call_with("[2, 512, 8, 64]", "[2, 512, 8, 64]", "[2, 512, 8, 128]", R"("dtype": "bf16")"),
+                           "call.json");
              }),
              ContainsSubstring("call.json: /value: its shape is not the key's, which JAX insists on"));
   CHECK_THAT(usage_error([&] {
-               parse_jax_calls(self_attention("[2, 512, 8, 64]",
-                                              R"("dtype": "bf16", "mask": {"shape": [512, 512], "dtype": "float32"})"),
-                               "call.json");
+               parse_calls({Caller::jax},
+                           self_attention("[2, 512, 8, 64]",
+                                          R"("dtype": "bf16", "mask": {"shape": [512, 512], "dtype": "float32"})"),
+                           "call.json");
              }),
              ContainsSubstring("/mask: a mask of another type than bool"));
 }
@@ -269,7 +301,8 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
 
   const Run both = run_attnprobe("--torch {} --heads 8");
   CHECK(both.exit_code == 2);
-  CHECK_THAT(both.err, ContainsSubstring("--torch goes with neither --config, fields of a config, nor another call"));
+  CHECK_THAT(both.err, ContainsSubstring(
+                           "--torch goes with no other field of a config than --dtype; --heads is part of the call"));
   CHECK_THAT(run_attnprobe("--torch /nowhere.json").err, ContainsSubstring("/nowhere.json: cannot be opened"));
   const Run graph = run_attnprobe("--torch " + call + "0.125}' --dump-graph json");
   CHECK(graph.exit_code == 0);

@@ -72,21 +72,61 @@ TEST_CASE("What is wrong with such a call is said with its column", "[calls]") {
 }
 
 TEST_CASE("The call and its JSON are the same question", "[calls]") {
-  const auto by_call = load_torch_calls(
+  const auto by_call = load_calls(
+      {Caller::torch},
       "F.scaled_dot_product_attention(q[2, 32, 512, 64], k[2, 32, 512, 64], v[2, 32, 512, 64], is_causal=True, dtype=torch.half)");
-  const auto by_json = load_torch_calls(
+  const auto by_json = load_calls(
+      {Caller::torch},
       R"({"query": [2, 32, 512, 64], "key": [2, 32, 512, 64], "value": [2, 32, 512, 64], "is_causal": true, "dtype": "float16"})");
   REQUIRE(by_call.size() == 1);
   REQUIRE(by_call[0].graphs.size() == by_json[0].graphs.size());
   CHECK(attention::to_json(by_call[0].graphs[0]) == attention::to_json(by_json[0].graphs[0]));
   CHECK(by_call[0].keys == by_json[0].keys);
-  const auto jax = load_jax_calls(
+  const auto jax = load_calls(
+      {Caller::jax},
       "jax.nn.dot_product_attention(q[2, 512, 8, 64], k[2, 512, 8, 64], v[2, 512, 8, 64], dtype=jnp.bfloat16)");
   REQUIRE(jax.size() == 1);
   CHECK(jax[0].graphs[0].heads_q == 8);
   const Run run = run_attnprobe("--torch 'F.softmax(x)' --target h100");
   CHECK(run.exit_code == 2);
   CHECK_THAT(run.err, ContainsSubstring("is not a call of scaled_dot_product_attention; allowed: "));
+}
+
+TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
+  const std::string untyped = "F.scaled_dot_product_attention(q[2, 8, 512, 64], k[2, 8, 512, 64], v[2, 8, 512, 64]";
+  const FrameworkCall assumed = load_calls({Caller::torch}, untyped + ")").at(0);
+  CHECK(assumed.graphs.at(0).dtype == DataType::bf16);
+  REQUIRE(assumed.notes.size() == 1);
+  CHECK(assumed.notes[0] ==
+        "query, key, value without a dtype: bf16 is assumed; dtype, in the call or beside it, names another");
+  // What is asked again says it.
+  const FrameworkCall again = load_calls({Caller::torch}, assumed.given.dump()).at(0);
+  CHECK((again.notes.empty() && again.graphs.at(0).dtype == DataType::bf16));
+
+  const FrameworkCall told = load_calls({Caller::torch, "", DataType::f16}, untyped + ")").at(0);
+  CHECK((told.notes.empty() && told.graphs.at(0).dtype == DataType::f16));
+  const FrameworkCall of_key =
+      load_calls({Caller::torch},
+                 "sdpa = scaled_dot_product_attention(q[2, 8, 512, 64], torch.randn(2, 8, 512, 64, "
+                 "dtype=torch.half), v[2, 8, 512, 64])")
+          .at(0);
+  CHECK(of_key.graphs.at(0).dtype == DataType::f16);
+  CHECK_THAT(of_key.notes.at(0), ContainsSubstring("query, value without a dtype: float16 is assumed"));
+  CHECK(of_key.keys["one_dtype"] == true);
+  CHECK_THAT(usage_error([&] {
+               load_calls({Caller::torch, "", DataType::f16}, untyped + ", dtype=bfloat16)");
+             }),
+             ContainsSubstring("--dtype: \"f16\" fills in what a call lacks, and the call has bf16 already"));
+  CHECK(load_calls({Caller::torch, "", DataType::f16}, untyped + ", dtype=half)").size() == 1);
+
+  const std::string option = "--torch '" + untyped + ")' --target h100 --quick ";
+  const Run run = run_attnprobe(option + "--dtype f16");
+  CHECK_THAT(run.out, ContainsSubstring("sdpa fprop b2 h8 s512 d64 f16 bhsd"));
+  CHECK_THAT(run.err, !ContainsSubstring("dtype"));
+  CHECK_THAT(run_attnprobe(option).err, ContainsSubstring("without a dtype: bf16 is assumed"));
+  CHECK_THAT(
+      run_attnprobe(option + "--heads 4").err,
+      ContainsSubstring("--torch goes with no other field of a config than --dtype; --heads is part of the call"));
 }
 
 }  // namespace attnprobe::test::python_call_test

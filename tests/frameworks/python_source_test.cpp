@@ -1,6 +1,8 @@
 // Calls in the source that a report of a problem has with it.
 #include "frameworks/calls/python_source.hpp"
 
+#include <ctime>
+
 #include "catch.hpp"
 #include "frameworks/calls/python_expression.hpp"
 #include "frameworks/calls/text_calls.hpp"
@@ -16,14 +18,30 @@ nlohmann::json unordered(const Json& json) {
   return nlohmann::json::parse(json.dump());
 }
 
+std::string repeated(const std::string& text, size_t count) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
+// Of this thread alone: the machine may be busy.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+const std::string known_call =
+    "q = torch.randn(2, 8, 512, 64, dtype=torch.half)\nF.scaled_dot_product_attention(q, q, q)\n";
+
 // The only call that the text makes.
 SourceCall call_in(const std::string& text) {
-  const auto calls = calls_in_source(text);
+  const auto calls = source_calls(text);
   REQUIRE(calls.size() == 1);
   return calls[0];
 }
 
-PythonValue value_of(const std::string& expression, const PythonScope& scope = {}) {
+PythonValue value_of(const std::string& expression, PythonScope scope = {}) {
   return evaluate(expression, scope);
 }
 
@@ -78,7 +96,25 @@ with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
     "query": {"shape": [2, 8, 640, 128], "strides": [655360, 128, 1024, 1], "dtype": "bfloat16"},
     "key": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"}, "value": {"shape": [2, 2, 640, 64], "dtype": "bfloat16"},
     "attn_mask": {"shape": [1, 1, 640, 640], "dtype": "bool"}, "dropout_p": 0.0, "enable_gqa": true,
-    "backend": "CUDNN_ATTENTION"})"));
+    "backend": ["CUDNN_ATTENTION"]})"));
+}
+
+TEST_CASE("The backends that the source leaves enabled are part of the call", "[calls]") {
+  const auto context = [](const std::string& before) {
+    const SourceCall call = call_in("q = torch.randn(2, 8, 64, 64, dtype=torch.half)\n" + before +
+                                    "\n    F.scaled_dot_product_attention(q, q, q)\n");
+    Json said = Json::object();
+    for (const auto& [key, value] : call.call.items())
+      if (key == "backend" || key == "set_priority" || key.ends_with("_sdp_enabled")) said[key] = value;
+    return said;
+  };
+  CHECK(context("with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.MATH]):") ==
+        Json{{"backend", {"CUDNN_ATTENTION", "MATH"}}});
+  CHECK(context("with sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION], set_priority=True):") ==
+        Json{{"backend", {"CUDNN_ATTENTION", "FLASH_ATTENTION"}}, {"set_priority", true}});
+  CHECK(context("with torch.backends.cuda.sdp_kernel(enable_flash=False, enable_math=False):") ==
+        Json{{"flash_sdp_enabled", false}, {"math_sdp_enabled", false}});
+  CHECK(context("torch.backends.cuda.enable_cudnn_sdp(False)\nif True:") == Json{{"cudnn_sdp_enabled", false}});
 }
 
 TEST_CASE("What a function is called with, and the first of a loop's values, are its parameters", "[calls]") {
@@ -113,11 +149,85 @@ B, H, L, D = 4, 8, 128, 64
 }
 
 TEST_CASE("What is no source, or shows no sizes, makes no call", "[calls]") {
-  CHECK(calls_in_source("").empty());
-  CHECK(calls_in_source("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
-  CHECK(calls_in_source("out = F.scaled_dot_product_attention(q, k, v)").empty());
-  CHECK(calls_in_source("x = (((((\n" + std::string(5000, '(') + "\nF.scaled_dot_product_attention(a, b").empty());
-  CHECK(calls_in_source("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
+  CHECK(source_calls("").empty());
+  CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
+  CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());
+  CHECK(source_calls("x = (((((\n" + std::string(5000, '(') + "\nF.scaled_dot_product_attention(a, b").empty());
+  CHECK(source_calls("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
+}
+
+TEST_CASE("An expression that is nested deeply is refused, whatever nests it", "[calls]") {
+  for (const std::string nest :
+       {"-", "~", "+", "not ", "2**", "1 if 1 else ", "f(", "a[", "[", "(", "{1:", "f(a=", "*"}) {
+    INFO(nest);
+    CHECK_THROWS_AS(value_of(repeated(nest, 7900 / nest.size()) + "1"), Error);
+  }
+  CHECK_THROWS_WITH(value_of(std::string(5000, '-') + "1"), ContainsSubstring("nested too deeply"));
+  CHECK(value_of(std::string(40, '-') + "1") == 1);
+  CHECK(value_of(std::string(30, '(') + "1" + std::string(30, ')')) == 1);
+  CHECK(source_calls("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
+}
+
+TEST_CASE("A short source cannot make large values", "[calls]") {
+  PythonScope scope;
+  scope.names["x"] = Json::array({Json::array({1, 2, 3})});
+  CHECK(value_of("x * 3", scope).size() == 3);
+  CHECK_FALSE(is_known(value_of("x * 5000", scope)));
+  CHECK_FALSE(is_known(value_of("x * 9223372036854775807", scope)));
+  CHECK_FALSE(is_known(value_of("[[1] * 64 for _ in [1] * 100]")));
+  const std::string ends_in_a_call = known_call;
+  for (const std::string& grows : std::vector<std::string>{
+           "x = [1] * 64\n" + repeated("x = x * 64\n", 8), "x = [1]\n" + repeated("x = x + x\n", 1000),
+           "x = [1]\n" + repeated("x = [x, x]\n", 200), "x = [1]\n" + repeated("x = [x]\n", 3000),
+           "x = {'a': 1}\n" + repeated("x = {'a': x, 'b': x}\n", 200),
+           "x = [1] * 64\n" + repeated("x = [x for _ in x]\n", 8),
+           "x = a\n" + repeated("x = x." + std::string(900, 'b') + "\n", 900),
+           "x = torch.randn(2, 2)\n" + repeated("x = x[None]\n", 5000),
+           "x = [1] * 4000\n" + repeated("y = [*x, *x, *x, *x, *x, *x, *x, *x]\n", 900),
+           "x = torch.randn(2, 2)\n" + repeated("x = x.repeat(9, 9, 9223372036854775807, 2)\n", 90)}) {
+    INFO(grows.substr(0, 60));
+    const double begin = cpu_seconds();
+    CHECK(source_calls(known_call + grows).size() == 1);
+    CHECK(cpu_seconds() - begin < 3);  // of much, on a slow machine under a sanitizer
+  }
+  CHECK_FALSE(is_known(value_of("torch.randn(2, 0, 4).split(2, 1)")));
+  CHECK_FALSE(is_known(value_of("-(-9223372036854775807 - 1)")));
+  CHECK_FALSE(is_known(value_of("int(1e300)")));
+}
+
+TEST_CASE("What a source takes grows with its length alone", "[calls]") {
+  for (const std::string& text : std::vector<std::string>{
+           repeated("scaled_dot_product_attention(q,k,v)\n", 3000),
+           repeated("scaled_dot_product_attention(q,k,v)\n", 1000) + "#" + std::string(1'000'000, 'x'),
+           known_call + repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
+           known_call + repeated("for i in range(9):\n", 1000) +
+               repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
+           known_call + "x = (" + repeated("a.", 100'000), known_call + "x = (\n" + repeated("a.", 100'000),
+           known_call + repeated("x = " + repeated("a.", 3900) + "b\n", 100),
+           known_call + repeated("f(" + repeated("a=1,", 1900) + ")\n", 20),
+           known_call + repeated("x = 1, 2\n", 20'000), known_call + std::string(4'000'000, '\0'),
+           known_call + std::string(4'000'000, '('), known_call + repeated("x = (\n", 150'000)}) {
+    INFO(text.substr(0, 60) << " and " << text.size() - 60 << " more");
+    const double begin = cpu_seconds();
+    source_calls(text);
+    CHECK(cpu_seconds() - begin < 3);
+  }
+}
+
+TEST_CASE("A call on tensors of three dimensions with strides of any order is answered", "[calls]") {
+  const auto explained = [](const std::string& made) {
+    return run_attnprobe("--torch 'scaled_dot_product_attention(" + made + "," + made + "," + made +
+                         ",dtype=float16)' --target h100 --quick --format json");
+  };
+  for (const std::string made : {"torch.randn(6,8,4).transpose(1,2)", "torch.randn(2,6,8,4).transpose(2,3)"}) {
+    const Run run = explained(made);
+    INFO(run.out << run.err);
+    REQUIRE(run.exit_code == 0);
+    const Json result = run.json()["results"][0];
+    CHECK(result["usable"] == "but");  // cuDNN has no objection
+    CHECK(result["frameworks"][0]["takes"] == "refused");
+    CHECK(result["frameworks"][0]["refusals"][0]["id"] == "last_stride");
+  }
 }
 
 TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN about it", "[calls]") {

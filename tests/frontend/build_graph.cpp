@@ -189,8 +189,8 @@ Common common_tensors(const Graph& graph, const Config& config) {
   }
   if (config.scale_is_tensor) c.scale = scalar_input(graph, "scale", fe::DataType_t::FLOAT);
   if (config.bias)
-    c.bias =
-        input(graph, "bias", config.bias_dims(), packed_strides(config.bias_dims()), data_type(config.bias->dtype));
+    c.bias = input(graph, "bias", config.bias_dims(), config.bias->strides.value_or(packed_strides(config.bias_dims())),
+                   data_type(config.bias->dtype));
   if (config.sink)
     c.sink = input(graph, "sink", {1, config.heads_q, 1, 1}, {config.heads_q, 1, 1, 1}, fe::DataType_t::FLOAT);
   if (!config.dropout) return c;

@@ -21,7 +21,7 @@ std::optional<T> optional_value(const Json& json, const char* key) {
 
 Layout parse_layout(const Json& json) {
   if (json.is_string()) return {json.get<std::string>(), std::nullopt};
-  return {"", json.at("strides").get<Dims>()};
+  return {json.value("axes", ""), json.at("strides").get<Dims>()};
 }
 
 std::vector<std::string> groups_of(const std::string& name) {
@@ -92,9 +92,10 @@ void parse_score(const Json& json, Config& config) {
   if (!is_off(json, "bias")) {
     const Json& bias = json["bias"];
     if (bias.is_string())
-      config.bias = Bias{bias.get<std::string>(), config.dtype, false};
+      config.bias = Bias{bias.get<std::string>(), config.dtype, std::nullopt, false};
     else if (bias.value("shape", "1hss") != "none")
-      config.bias = Bias{bias.value("shape", "1hss"), bias.value("dtype", config.dtype), bias.value("grad", false)};
+      config.bias = Bias{bias.value("shape", "1hss"), bias.value("dtype", config.dtype),
+                         optional_value<Dims>(bias, "strides"), bias.value("grad", false)};
   }
   if (!is_off(json, "score_mod")) {
     const Json& mod = json["score_mod"];

@@ -35,6 +35,7 @@ Dims packed_strides(const Dims& dims);
 
 struct Bias {
   std::string shape, dtype;
+  std::optional<Dims> strides;  ///< none: row-major
   bool grad = false;
 };
 

@@ -1,9 +1,6 @@
 // cudnn-frontend's JSON and its serialized form: imported, and built where it is attention. An Error that says what is
 // wrong is what bad input gets; anything else is a bug.
-#include <cstdint>
-#include <string_view>
-
-#include "base/error.hpp"
+#include "bounded.hpp"
 #include "build/build.hpp"
 #include "importers/cudnn_frontend/import_frontend.hpp"
 #include "importers/import.hpp"
@@ -23,18 +20,17 @@ void import(const Json& json) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  try {
+  const std::string_view bytes = fuzz::text_of(data, size);
+  fuzz::bounded([&] {
     if (importers::is_frontend_serialization(bytes)) {
       import(importers::read_frontend_serialization(bytes));
-      return 0;
+      return;
     }
     const Json json = Json::parse(bytes, nullptr, false);
     if (json.is_object() && json.contains("operationGraph"))
       recognise::recognise_graph(importers::import_backend_json(json["operationGraph"]).graph, {91900, 90});
     else
       import(json);
-  } catch (const Error&) {
-  }
+  });
   return 0;
 }

@@ -17,8 +17,9 @@ namespace {
 
 using Answers = std::function<Label(int64_t)>;
 
-BoundarySearch searched(const Range& range, const Answers& answers, std::vector<std::vector<Run>> supposed = {}) {
-  BoundarySearch search(range, 1);
+BoundarySearch searched(const Range& range, const Answers& answers, std::vector<std::vector<Run>> supposed = {},
+                        uint64_t asked_in_full = 12, std::vector<int64_t> special = {}) {
+  BoundarySearch search(range, {.seed = 1, .asked_in_full = asked_in_full, .special = std::move(special)});
   search.suppose(std::move(supposed));
   for (auto wanted = search.wanted(); !wanted.empty(); wanted = search.wanted())
     for (const int64_t value : wanted) {
@@ -53,7 +54,7 @@ const Case cases[] = {
     {"multiples of 8 up to 256",
      {1, 512},
      [](int64_t x) { return x % 8 == 0 && x <= 256; },
-     60,
+     65,
      {{1, 255, 1, 8, 0}, {8, 256, 8, 0, 1}, {257, 512, 1, 0, 0}}},
     {"of a grid of 8, all up to 128 and multiples of 16 up to 256",
      {8, 512, 8},
@@ -79,7 +80,7 @@ const Case cases[] = {
      {{1, 255, 1, 8, 0}, {8, 128, 8, 0, 1}, {136, 256, 8, 0, 2}, {257, 1024, 1, 0, 0}}},
     {"powers of 2", {1, 1024}, [](int64_t x) { return (x & (x - 1)) == 0; }, 90, {}},
     {"a hole", {1, 1024}, [](int64_t x) { return x % 64 == 0 && (x < 300 || x > 500); }, 80, {}},
-    {"all", {1, 1024}, [](int64_t) { return 1; }, 40, {{1, 1024, 1, 0, 1}}},
+    {"all", {1, 1024}, [](int64_t) { return 1; }, 45, {{1, 1024, 1, 0, 1}}},
     {"steps of three", {1, 100, 3}, [](int64_t x) { return x % 2 == 0 && x < 70; }, 34, {}},
     {"from zero", {0, 64}, [](int64_t x) { return x % 8 == 0; }, 40, {{0, 64, 8, 0, 1}, {1, 63, 1, 8, 0}}},
     {"few", {1, 9}, [](int64_t x) { return x == 5; }, 9, {{1, 4, 1, 0, 0}, {5, 5, 1, 0, 1}, {6, 9, 1, 0, 0}}},
@@ -103,6 +104,44 @@ TEST_CASE("Boundaries are found with few questions", "[limits]") {
     std::sort(expected.begin(), expected.end(), by_place);
     CHECK(runs == expected);
   }
+}
+
+TEST_CASE("A short range is asked in full, isolated numbers and all", "[limits]") {
+  const auto divides = [](int64_t n) { return [n](int64_t x) -> Label { return n % x == 0; }; };
+  for (const int64_t heads : {40, 60, 96, 100}) {
+    INFO(heads);
+    const Range range{1, 128};
+    const BoundarySearch search = searched(range, divides(heads), {}, 1024);
+    CHECK(wrong(search, range, divides(heads)) == 0);
+    CHECK(search.known().size() == 128);
+  }
+  // Steps of any length are runs.
+  const Answers triples = [](int64_t x) -> Label { return x % 3 == 0; };
+  const auto runs = searched({1, 512}, triples, {}, 1024).runs();
+  CHECK(std::find(runs.begin(), runs.end(), Run{3, 510, 3, 0, 1}) != runs.end());
+  CHECK(wrong(searched({1, 512}, triples, {}, 1024), {1, 512}, triples) == 0);
+}
+
+TEST_CASE("Special numbers of a long range are always asked", "[limits]") {
+  const Range range{1, 4096};
+  const Answers isolated = [](int64_t x) -> Label { return x == 1337 || x == 2049 || x == 63; };
+  const std::vector<std::vector<Run>> none, flat{{{1, 4096, 1, 0, 0}}};
+  for (const auto& supposed : {none, flat}) {
+    const auto search = searched(range, isolated, supposed, 1024, {1337});
+    CHECK(search.label_of(1337) == 1);
+    CHECK(search.label_of(2049) == 1);  // beside a power of two
+    CHECK(search.label_of(63) == 1);
+    CHECK(search.known().size() < 400);
+    CHECK(wrong(search, range, isolated) == 0);
+  }
+}
+
+TEST_CASE("The numbers of a run are counted", "[limits]") {
+  CHECK(count_of(Run{5, 5, 1, 0, 0}) == 1);
+  CHECK(count_of(Run{8, 256, 8, 0, 0}) == 32);
+  CHECK(count_of(Run{1, 255, 1, 8, 0}) == 255 - 31);
+  CHECK(count_of(Run{136, 248, 8, 16, 0}) == 8);
+  CHECK(count_of(Run{257, 263, 1, 8, 0}) == 7);
 }
 
 TEST_CASE("A row like one before needs a fraction of the questions", "[limits]") {

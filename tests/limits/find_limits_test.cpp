@@ -58,7 +58,7 @@ TEST_CASE("Limits of the head dimension are those of every head dimension asked"
   const Limits found = find_limits(asked, {});
   REQUIRE(found.rows.size() == 4);
   CHECK(found.cells == 4 * 160);
-  CHECK(found.asked * 3 < found.cells);
+  CHECK(found.asked == found.cells);
   // Everything, by the way that a user would ask it.
   for (const std::string pass : {"fprop", "bprop"}) {
     const Run all =
@@ -96,6 +96,64 @@ TEST_CASE("Limits of the head dimension are those of every head dimension asked"
   CHECK(json["rows"][0]["edges"][0].contains("reason"));
 }
 
+TEST_CASE("Heads of K and V are every divisor of those of Q", "[limits]") {
+  const std::vector<attention::Override> fields{
+      {"seqlen", 1024}, {"head_dim", 128}, {"dtype", "bf16"}, {"mask", "causal"}, {"heads_kv", 1}};
+  for (const auto& [heads, divisors] : std::vector<std::pair<int, std::string>>{
+           {40, "1, 2, 4, 5, 8, 10, 20, 40"}, {60, "1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60"}}) {
+    auto all = fields;
+    all.push_back({"heads_q", heads});
+    const Question asked = question("heads_kv=1:512", {}, "rtx4090", all);
+    const std::string text = report::limits_text(asked, find_limits(asked, {}), {});
+    CHECK_THAT(text, ContainsSubstring(fmt::format("rtx4090  {}  [1]", divisors)));
+    CHECK_THAT(text, EndsWith("Asked all 512 values.\n"));
+  }
+}
+
+TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
+  Question asked = question("seqlen_q=1:2000", {}, "h100",
+                            {{"heads", 2}, {"seqlen_q", 1}, {"seqlen_kv", 96}, {"head_dim", 64}, {"pass", "fprop"}});
+  const Limits found = find_limits(asked, {});
+  REQUIRE(found.rows.size() == 1);
+  for (const int64_t always : {1, 3, 32, 96, 192, 255, 256, 257, 1023, 1025, 2000})
+    CHECK(found.rows[0].asked.count(always) == 1);
+  CHECK_THAT(report::limits_text(asked, found, {}),
+             ContainsSubstring(" of 2000 asked)") && ContainsSubstring("The others were not asked: "));
+  const Json run = report::limits_json(asked, found, "")["rows"][0]["runs"][0];
+  CHECK(run["asked"].get<int64_t>() < run["count"].get<int64_t>());
+  // Many rows together are asked by samples, too.
+  asked.axis = read_axes({"seqlen_q=1:200"}, "limits").front();
+  asked.cells_in_full = 199;
+  CHECK(find_limits(asked, {}).asked < 100);
+}
+
+TEST_CASE("Ends of ranges that no config has are refused before anything is laid out", "[limits]") {
+  const auto refusal = [](const std::string& words) { return usage_error([&] { read_axes({words}, "limits"); }); };
+  for (const char* field : {"head_dim", "window", "page_size", "token_gap"})
+    CHECK_THAT(refusal(std::string(field) + "=1:9223372036854775807"),
+               StartsWith(fmt::format("limits {}: 9223372036854775807 is out of range", field)));
+  CHECK_THAT(refusal("head_dim=1:1000000000,5"), ContainsSubstring("values"));
+  // A wide step is one step, not as many as it is long.
+  BoundarySearch search({1, 1'000'000'001, 50'000'000}, {});
+  while (!search.wanted().empty())
+    for (const int64_t value : search.wanted()) search.tell(value, value > 500'000'000);
+  CHECK(search.label_of(1'000'000'001) == 1);
+}
+
+TEST_CASE("A varied mask does not drop a window, and token_gap no layout", "[limits]") {
+  const std::string problem = " --heads 2 --seqlen 64 --head-dim 64 --target a100";
+  const Run mask =
+      run_attnprobe("limits head_dim=64,128 --vary mask=none,causal --mask '{\"window_left\":8}'" + problem);
+  CHECK(mask.exit_code == 2);
+  CHECK_THAT(mask.err, ContainsSubstring("--vary mask: \"causal\" would drop {\"window_left\":8}"));
+  const Run causal = run_attnprobe("limits mask --causal" + problem);
+  CHECK(causal.exit_code == 2);
+  CHECK_THAT(causal.err, ContainsSubstring("--causal adds to mask, which is varied"));
+  const Run gap = run_attnprobe("limits token_gap=0:8:8 --layout sbhd" + problem);
+  CHECK(gap.exit_code == 2);
+  CHECK_THAT(gap.err, ContainsSubstring("limits token_gap: it sets the strides of layout bshd"));
+}
+
 TEST_CASE("Values that go one by one are all asked", "[limits]") {
   const Question asked =
       question("dtype=f16,bf16,f32", {}, "h100", {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}, {"pass", "bprop"}});
@@ -120,7 +178,7 @@ TEST_CASE("A value that contradicts another is invalid, and says why", "[limits]
 
 TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
   const std::string problem = " --heads 4 --seqlen 256 --pass bprop --target a100 ";
-  const Run table = run_attnprobe("limits head_dim" + problem);
+  const Run table = run_attnprobe("limits head_dim=1:200" + problem);
   CHECK(table.exit_code == 0);
   CHECK_THAT(table.out, ContainsSubstring("8–128 step 8"));
   CHECK_THAT(table.out, ContainsSubstring("why it is so"));

@@ -14,7 +14,7 @@ LINES = (
     ("attnprobe matrix --sh", "--shard", "i/n: only the i-th", "--heads"),
     ("attnprobe --plan", "--plans", "none; first: compile", "--shard"),  # its description stands below it in --help
     ("attnprobe probe --qui", "--quick", "--sweep: where nothing works", "--quick{false}"),
-    ("attnprobe cudnn f", "fetch", "bring releases", "remove"),
+    ("attnprobe cudnn f", "fetch", "download releases", "remove"),
     ("attnprobe cudnn fetch --one", "--one-of-each-minor", "the newest release", "--shard"),
 )
 BASH = """source {script}; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _attnprobe; printf '%s\\n' "${{COMPREPLY[@]}}" """

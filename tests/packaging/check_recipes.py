@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The recipes of scripts/packaging against CMakeLists.txt: version, address, and what a build looks for."""
+"""The recipes of scripts/packaging against CMakeLists.txt: version, address, and what a build looks for. And no file of the repository
+names the host of a package index or registry: where packages come from is the user's to configure."""
 
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -25,6 +27,25 @@ NAMES = {
 }
 # Of the headers of the CUDA runtime, which those of cuDNN include; of the build itself.
 MORE = ({"cuda-cudart-dev", "cmake", "ninja"}, {"cuda", "cmake", "c", "cxx", "gperftools"}, {"cuda", "vcpkg-cmake", "vcpkg-cmake-config"})
+# In two parts, so that this file holds none.
+HOSTS = re.compile("|".join("[.]".join(host) for host in (
+    ("pypi", "org"), ("pythonhosted", "org"), ("pypi", "nvidia"), ("download", "pytorch"), ("deb", "debian"), ("archive", "ubuntu"), ("crates", "io"),
+    ("conda", "anaconda"), ("docker", "io"), ("ghcr", "io"), ("quay", "io"), ("nvcr", "io"), ("npmjs", "com"), ("proxy", "golang"))))
+QUOTED = "tests/fixtures/texts/"  # what people wrote
+
+
+def files():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard", "-z"], capture_output=True, check=False)
+    return [name for name in listed.stdout.decode().split("\0") if name and not name.startswith(QUOTED)]
+
+
+def hosts():
+    for name in files():
+        path = ROOT / name
+        if path.is_file() and not path.is_symlink():
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                if found := HOSTS.search(line):
+                    yield f"{name}:{number} names {found[0]}"
 
 
 def main():
@@ -56,6 +77,7 @@ def main():
         errors.append(f"vcpkg/portfile.cmake does not fetch {address}")
     if f"uses: {address.removeprefix('https://github.com/')}@" not in (ROOT / "docs/ci/README.md").read_text():
         errors.append(f"docs/ci/README.md does not use {address}")
+    errors += hosts()
     for error in errors:
         print(f"FAILED: {error}")
     return 1 if errors else 0

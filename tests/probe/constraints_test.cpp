@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "probe/determinism.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::constraints_test {
@@ -46,6 +47,60 @@ TEST_CASE("each constraint leaves out what breaks it, with what it has and what 
   CHECK(probe::displaced_choice(findings) == nullptr);
   CHECK(left_out(note)[0] == "it does not have the note TENSOR_CORE");
   CHECK(left_out(note)[3].empty());
+}
+
+TEST_CASE("deterministic is what the graph asks for or a run has shown, not the absence of a note", "[constraints]") {
+  const auto spec = [](const std::string& members) {
+    return attention::parse_configs(R"({"heads": 8, "seqlen": 512, "head_dim": 64, )" + members + "}", "test")
+        .front()
+        .spec;
+  };
+  const auto why = [&](const std::string& members, const probe::EngineConfigFindings& config = {}) {
+    return probe::varying_sums(spec(members), {CudnnVersion{91900}, 90}, &config);
+  };
+  const std::string sums = "sums dQ in an order that varies";
+  CHECK_THAT(why(R"("pass": "bprop")"), ContainsSubstring(sums));
+  CHECK_THAT(why(R"("pass": "bprop", "bias": "1hss")"), ContainsSubstring(sums));
+  CHECK(why(R"("pass": "bprop", "deterministic": true)").empty());
+  CHECK(why(R"("pass": "bprop", "bias": {"grad": true})").empty());  // its graph has the deterministic form, too
+  CHECK_THAT(why(R"("pass": "bprop", "deterministic": true, "sink": true)"), ContainsSubstring("gradient of the sink"));
+  CHECK_THAT(why(R"("pass": "bprop", "pattern": "mha")"), ContainsSubstring("no form of this graph"));
+  CHECK(why(R"("pass": "fprop_train")").empty());
+  // A kernel that was measured: docs/results/h100-cudnn-9.19.0.md.
+  probe::EngineConfigFindings split;
+  split.engine = 8;
+  split.knobs = {{"KERNEL_CFG", 35}};
+  CHECK_THAT(why(R"("seqlen_q": 1)", split), ContainsSubstring("differed from run to run on an H100"));
+  CHECK(why(R"("pass": "fprop")", split).empty());
+
+  // A run counts, whatever else is known.
+  probe::WalkFindings findings;
+  findings.engine_configs = {config_with(0, {}), config_with(0, {})};
+  findings.engine_configs[0].run.emplace().deterministic = true;
+  findings.engine_configs[1].run.emplace().deterministic = false;
+  probe::Constraints deterministic;
+  deterministic.deterministic = true;
+  probe::leave_out(findings, deterministic, [](const auto&) { return "its sums vary"; });
+  CHECK_FALSE(findings.engine_configs[0].left_out);
+  CHECK(findings.engine_configs[1].left_out == "its results differed from run to run");
+}
+
+TEST_CASE("a backward pass that must be deterministic is a no until the graph asks for it", "[constraints]") {
+  const std::string question = "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --require deterministic --quick ";
+  for (const char* target : {"a100", "h100", "b200", "rtx4090"}) {
+    INFO(target);
+    const Run plain = run_attnprobe(question + "--format json --target " + target);
+    CHECK(plain.exit_code == 1);
+    const Json cause = plain.json()["results"][0]["root_cause"];
+    CHECK(cause["category"] == "constraint");
+    CHECK_THAT(cause["reason"].get<std::string>(), ContainsSubstring("sums dQ in an order that varies"));
+    CHECK_THAT(cause["in_general"].get<std::string>(), ContainsSubstring("--deterministic true"));
+    // The advice holds.
+    CHECK(run_attnprobe(question + "--deterministic true --target " + target).exit_code == 0);
+  }
+  // What is looked for keeps to the demand.
+  const Run helped = run_attnprobe(question + "--sweep --format json --target h100");
+  CHECK(helped.json()["results"][0]["ways_out"][0]["changes"][0] == "in the deterministic form");
 }
 
 TEST_CASE("a limit on the workspace takes another engine, and says which one the heuristics would have taken",

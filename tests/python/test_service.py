@@ -32,6 +32,16 @@ class Probe(unittest.TestCase):
         self.assertEqual(report.only.frameworks[0].takes, "refused")
         self.assertIn("framework", [obstacle.kind for obstacle in report.only.but])
 
+    def test_a_call_as_source_has_it(self):
+        call = "F.scaled_dot_product_attention(q[4, 32, 2048, 96], k[4, 32, 2048, 96], v[4, 32, 2048, 96], is_causal=True)"
+        report = attnprobe.probe(torch=call, target="h100", quick=True)
+        self.assertEqual(report.only.config["dtype"], "bf16")
+        self.assertIn("warning: call: query, key, value without a dtype: bf16 is assumed", str(report))
+        typed = attnprobe.probe(torch=call, dtype="f16", target="h100", quick=True)
+        self.assertEqual((typed.only.config["dtype"], typed.warnings), ("f16", ()))
+        with self.assertRaisesRegex(attnprobe.UsageError, "torch: heads is given beside it"):
+            attnprobe.probe(torch=call, heads=3)
+
     def test_usage_errors(self):
         for words, message in (({"hedas": 1}, 'did you mean "heads"'), ({"target": "h2000"}, "h2000"), ({"plans": "never"}, "plans"),
                                ({"seqlen": object()}, "object is no value"), ({"scale": float("nan")}, "not JSON")):

@@ -119,8 +119,10 @@ class TorchOnItsGpu(unittest.TestCase):
 
     def test_named(self):
         others = {"flash_sdp_enabled": False, "mem_efficient_sdp_enabled": False, "math_sdp_enabled": False}
-        self.assertEqual(self.why(None, **others).call["backend"], "CUDNN_ATTENTION")
-        self.assertNotIn("backend", self.why(None).call)
+        why = self.why(None, **others)
+        self.assertFalse(any(why.call[name] for name in others))
+        self.assertTrue(why.gate.text.startswith("PyTorch 2.15.0 asks cuDNN"), why.gate.text)
+        self.assertTrue(all(self.why(None).call[name] for name in others))
 
     def test_the_gates_exception(self):
         self.assertEqual(self.why(lambda *_, **__: -1).backend, "none")
@@ -184,7 +186,13 @@ class Torch(unittest.TestCase):
         with self.torch.no_grad():
             self.assertFalse(describe(q, q, q)["grad_enabled"])
         with attention.sdpa_kernel(attention.SDPBackend.CUDNN_ATTENTION):
-            self.assertEqual(describe(q, q, q)["backend"], "CUDNN_ATTENTION")
+            switches = {name: on for name, on in describe(q, q, q).items() if name.endswith("_sdp_enabled")}
+            self.assertEqual([name for name, on in switches.items() if on], ["cudnn_sdp_enabled"])
+        both = [attention.SDPBackend.CUDNN_ATTENTION, attention.SDPBackend.FLASH_ATTENTION]
+        with attention.sdpa_kernel(both):
+            self.assertNotIn("backend", describe(q, q, q))
+        with attention.sdpa_kernel(both, set_priority=True):
+            self.assertEqual(describe(q, q, q)["backend"], ["CUDNN_ATTENTION", "FLASH_ATTENTION"])
         with attention.sdpa_kernel(attention.SDPBackend.FLASH_ATTENTION):
             self.assertFalse(describe(q, q, q)["cudnn_sdp_enabled"])
         try:

@@ -120,7 +120,7 @@ class Jobs(test_ci.Job):
         self.assertIn("4 cells", first)
         # Another question for the same name: what changed since the last report is told.
         second = self.report("second", [both[0], {**both[0], "name": "b"}])
-        self.assertIn("newly supported", second)
+        self.assertIn("now yes", second)
 
 
 if __name__ == "__main__":

@@ -194,6 +194,20 @@ TEST_CASE("a damaged lock is refused with its line, the value and what is allowe
       "a.lock:3: \"<<<<<<< HEAD\" is not a cell; allowed: what is left when the merge is resolved; --update writes it anew");
 }
 
+TEST_CASE("a lock with what an editor of Windows puts in is read", "[baseline]") {
+  const TemporaryFolder folder;
+  std::string text = "\xef\xbb\xbf" + std::string(head) + "# asked with: --mode A\nbert h200 9.19.0 yes 10\n";
+  for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, "\r");
+  const auto file = folder.file("a.lock", text);
+  CHECK(is_lock(file));
+  const BaselineLock lock = read_lock(file);
+  CHECK(lock.options == "--mode A");
+  REQUIRE(lock.cells.size() == 1);
+  CHECK(lock.cells[0].engine == 10);
+  CHECK(lock.cells[0].line == 3);
+  CHECK_FALSE(is_lock(folder.file("b.lock", "\xef\xbb\xbf")));
+}
+
 TEST_CASE("reports tell what got worse with its line in the lock and cuDNN's reason", "[baseline]") {
   const CellTable now = table(no("head_dim"));
   BaselineLock lock = lock_of(table(yes(10)), "");

@@ -124,6 +124,17 @@ TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]"
             "--overwrite to begin anew");
 }
 
+TEST_CASE("a line that is no JSON is no answer to go on with", "[cells]") {
+  const Begun begun;
+  std::string text = read_text(begun.file());
+  const size_t cell = text.find("{\"cell\"");
+  REQUIRE(cell != std::string::npos);
+  text.replace(text.size() - 12, 11, "#garbage###");
+  std::ofstream(begun.file()) << text;
+  CHECK(CellLog(begun.file()).size() == 1);
+  CHECK(CellLog(begun.file(), begun.header(), Present::resume).size() == 0);
+}
+
 TEST_CASE("reading a cell file does not cut off the line that another process writes", "[cells]") {
   const Begun begun;
   std::ofstream(begun.file(), std::ios::app) << R"({"cell":[1,0,0],"verd)";

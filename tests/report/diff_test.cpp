@@ -28,6 +28,7 @@ CellEngine engine(int64_t number, std::optional<double> ms = {}) {
 CellAnswer answer(const std::string& verdict, const std::string& reason = "", std::vector<CellEngine> engines = {}) {
   CellAnswer result;
   result.verdict = verdict;
+  result.word = verdict == "supported" ? "yes" : verdict == "unsupported" ? "no" : verdict;
   result.reason = reason;
   result.engines = std::move(engines);
   return result;
@@ -56,8 +57,8 @@ std::string change(const CellAnswer& before, const CellAnswer& after) {
 TEST_CASE("each kind of change is called by its name", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   CHECK(change(good, good).empty());
-  CHECK(change(good, bad) == "newly_unsupported");
-  CHECK(change(bad, good) == "newly_supported");
+  CHECK(change(good, bad) == "now_no");
+  CHECK(change(bad, good) == "now_yes");
   CHECK(change(bad, bad).empty());
   CHECK(change(bad, answer("unsupported", "too odd")) == "reason_changed");
   CHECK(change(good, answer("wrong_result")) == "wrong");
@@ -84,6 +85,36 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   CHECK(change(old_knobs, other_value) == "engine_changed");
 }
 
+TEST_CASE("a but is no yes, and the obstacles say why", "[diff]") {
+  const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
+  auto but = good, other = good;
+  but.word = other.word = "but";
+  but.but = {{"known_bug", "known bug: its kernel does not compile", ""}};
+  other.but = {{"framework", "PyTorch refuses it", ""}};
+  CHECK(change(good, but) == "yes_to_but");
+  CHECK(change(bad, but) == "no_to_but");
+  CHECK(change(but, good) == "now_yes");
+  CHECK(change(but, bad) == "now_no");
+  CHECK(change(but, but).empty());
+  CHECK(change(but, other) == "reason_changed");
+  CHECK(is_regression(ChangeKind::yes_to_but));
+  CHECK_FALSE(is_regression(ChangeKind::no_to_but));
+  const Diff diff = diff_cells(table(bad), table(but), {});
+  CHECK(diff.changes.at(0).after == "but, known bug: its kernel does not compile; 0 engine configs work");
+}
+
+TEST_CASE("the head names the cuDNN of the cells that were compared", "[diff]") {
+  const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
+  CellTable before = table(good, "9.28.1");
+  before.axes.cudnns.push_back("9.13.1");
+  before.cells.push_back({{0, 0, 1}, 0});
+  const Diff diff = diff_cells(before, table(bad, "9.28.1"), {});
+  const std::string text = diff_text(diff, {});
+  CHECK_THAT(text, StartsWith("cuDNN 9.28.1: 1 cell in both"));
+  CHECK_THAT(text, ContainsSubstring("now no (1)\n  bert on h200\n"));
+  CHECK_THAT(text, ContainsSubstring("removed (1)\n  bert on h200, cuDNN 9.13.1\n"));
+}
+
 TEST_CASE("times count beyond the tolerance, of the fastest right engine config", "[diff]") {
   auto timed = [](double a, double b) { return answer("supported", "", {engine(2, a), engine(1, b)}); };
   CHECK(change(timed(1.0, 2.0), timed(1.04, 2.0)).empty());
@@ -104,7 +135,7 @@ TEST_CASE("cells that one report lacks are added and removed", "[diff]") {
   CHECK(diff.changes[0].kind == ChangeKind::removed);
   CHECK(diff.changes[0].config == "bert");
   CHECK(diff.changes[1].kind == ChangeKind::added);
-  CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200\n") != std::string::npos);
+  CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200, cuDNN 9.14.0\n") != std::string::npos);
 }
 
 TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]") {
@@ -118,18 +149,17 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
   const std::string good = report("good.json", 64), bad = report("bad.json", 60);
   const Run worse = run_attnprobe(fmt::format("diff {} {}", good, bad));
   CHECK(worse.exit_code == 1);
-  CHECK_THAT(worse.out, ContainsSubstring("cuDNN 9.19.0: 2 cells in both, 1 newly unsupported"));
+  CHECK_THAT(worse.out, ContainsSubstring("cuDNN 9.19.0: 2 cells in both, 1 now no"));
   CHECK_THAT(worse.out, ContainsSubstring("\n  x on h200\n"));
   CHECK_THAT(worse.out, ContainsSubstring("is not a multiple of 8"));
   CHECK(run_attnprobe(fmt::format("diff {} {}", bad, good)).exit_code == 0);
-  CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on newly_supported", bad, good)).exit_code == 1);
+  CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on now_yes", bad, good)).exit_code == 1);
   CHECK(run_attnprobe(fmt::format("diff {} {} --fail-on none", good, bad)).exit_code == 0);
-  CHECK(run_attnprobe(fmt::format("diff {} {}", good, good)).out == "2 cells in both, nothing changed\n");
+  CHECK(run_attnprobe(fmt::format("diff {} {}", good, good)).out == "cuDNN 9.19.0: 2 cells in both, nothing changed\n");
   const Json json = run_attnprobe(fmt::format("diff {} {} --format json", good, bad)).json();
-  CHECK(json["counts"]["newly_unsupported"] == 1);
+  CHECK(json["counts"]["now_no"] == 1);
   CHECK(json["changes"][0]["target"] == "h200");
-  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --format md", good, bad)).out,
-             ContainsSubstring("### newly unsupported (1)"));
+  CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --format md", good, bad)).out, ContainsSubstring("### now no (1)"));
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --fail-on worse", good, bad)).err,
              ContainsSubstring("--fail-on: \"worse\" is not a kind of change"));
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --new-cudnn 9.1.0", good, bad)).err,

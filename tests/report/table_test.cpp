@@ -19,7 +19,7 @@ campaign::Result result_on(const std::string& target, campaign::Verdict verdict)
   return result;
 }
 
-const rules::KnownBug bug{"b", "It hangs.", "Wait.", "", false, {"issue 1", "https://x/1"}};
+const rules::KnownBug bug{"b", "It hangs.", "Wait.", "", false, false, {"issue 1", "https://x/1"}};
 const rules::FrontendAnswer refusal{"1.23.0", true, "r", "GRAPH_NOT_SUPPORTED", "no", {"file.h line 2", "https://x/2"},
                                     "",       ""};
 const rules::Requirement need{

@@ -15,9 +15,17 @@ import types
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import check_framework_files as files  # noqa: E402
-from compare_jax_gates import function_text  # noqa: E402
 
 STATE = {}
+
+
+def function_text(source, name):
+    lines = source.splitlines()
+    first = next(i for i, line in enumerate(lines) if line.startswith("def %s(" % name))
+    last = first + 1
+    while last < len(lines) and (not lines[last].strip() or lines[last][0] in " \t)#"):
+        last += 1
+    return "\n".join(lines[first:last])
 
 
 class Tensor:

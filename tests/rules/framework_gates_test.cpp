@@ -100,7 +100,7 @@ TEST_CASE("an ordinary call is not refused by the newest release of any framewor
       INFO(rule->id);
       CHECK_FALSE(holds(rule->when, gate.base));
     }
-    CHECK_FALSE(gate.preferences.empty());
+    CHECK(gate.preferences.empty() == !gate.unread.empty());
   }
 }
 
@@ -120,8 +120,10 @@ TEST_CASE("frameworks and releases are named as people type them", "[rules]") {
   CHECK(title_of(chosen("xla")) == "XLA");
   CHECK(title_of(chosen("torch==2.5")) == "PyTorch 2.5.1");
   const auto several = choose_gates({"torch,jax@0.10", "keras"}, "--framework");
-  CHECK(words_of(several) == "torch==2.15.0,jax==0.10.2,keras==3.15.1");
-  CHECK(choose_gates({"all"}, "--framework").size() == framework_gates().size());
+  CHECK(words_of(several) == "torch==2.15.0,jax==0.10,keras==3.15.1");
+  const auto known = std::count_if(framework_gates().begin(), framework_gates().end(),
+                                   [](const FrameworkGate& gate) { return gate.unread.empty(); });
+  CHECK(choose_gates({"all"}, "--framework").size() == static_cast<size_t>(known));
   CHECK(words_of(choose_gates({"all"}, "--framework")) == "all");
 }
 
@@ -135,14 +137,94 @@ TEST_CASE("a release that was not read gets the rules of the newest read before 
   CHECK(has_note(told, "release 2.16 was not read: 2.15.0 has the newest rules read before it"));
 }
 
-TEST_CASE("an unknown framework, or a release of none, is refused with what is allowed", "[rules]") {
+TEST_CASE("a release older than all that were read, and a framework without rules, are answered as not known",
+          "[rules]") {
+  const GateAnswer old = answer("torch==1.13", plain, 90);
+  CHECK(old.takes == Takes::unknown);
+  CHECK(old.text ==
+        "PyTorch 1.13: its rules are not known; the nearest known release is 2.0.0 (--framework torch==2.0.0)");
+  CHECK(old.title == "PyTorch 1.13");
+  CHECK(words_of({chosen("torch==1.13")}) == "torch==1.13");
+  CHECK(answer("jax==0.4.20", plain, 90).text ==
+        "JAX 0.4.20: its rules are not known; the nearest known release is 0.4.31 (--framework jax==0.4.31)");
+  CHECK(answer("te==1.13", plain, 90).takes == Takes::unknown);
+  CHECK(answer("xla==1.0", plain, 90).text ==
+        "XLA 1.0: its rules are not known; those of no release are, only today's (--framework xla)");
+  CHECK(answer("xla", plain, 90).takes != Takes::unknown);
+  const GateAnswer closed = answer("tensorrt==10.13", plain, 90);
+  CHECK(closed.takes == Takes::unknown);
+  CHECK(closed.text == "TensorRT 10.13: its rules are not known (it is closed source)");
+  const Run run = run_attnprobe("--heads 8 --seqlen 1024 --head-dim 64 --target h100 --quick --framework torch==1.13");
+  CHECK_THAT(run.out, ContainsSubstring("PyTorch 1.13: its rules are not known"));
+  CHECK_THAT(run.out, ContainsSubstring("(sm_90, simulated): but, PyTorch 1.13"));
+  CHECK_THAT(run.out, !ContainsSubstring("source:"));
+}
+
+TEST_CASE("PyTorch before 2.5 has no cuDNN attention, or one that is switched on by the environment", "[rules]") {
+  CHECK(answer("torch==2.1", plain, 90).text ==
+        "PyTorch 2.1 (rules of 2.0.0) does not ask cuDNN for any call, having no cuDNN attention");
+  const GateAnswer experiment = answer("torch==2.4", plain, 90);
+  CHECK(experiment.text == "PyTorch 2.4.1 refuses any call, unless TORCH_CUDNN_SDPA_ENABLED=1 is in the environment");
+  CHECK(experiment.taken_from == "2.5.0");
+}
+
+TEST_CASE("PyTorch 2.5.0 has cuDNN second below Hopper, behind flash attention", "[rules]") {
+  const CudnnVersion cudnn{9, 1, 0};
+  const std::string masked = R"({"heads": 4, "seqlen": 1024, "head_dim": 64, "dtype": "f16", "bias": "b1ss"})";
+  const GateAnswer taken = answer("torch==2.5.0", masked, 89, cudnn);
+  CHECK(taken.takes == Takes::yes);
+  CHECK(
+      taken.text ==
+      "PyTorch 2.5.0 asks cuDNN, second in its order, since flash attention refuses the call; enable_cudnn_sdp(False) keeps "
+      "cuDNN out");
+  CHECK(answer("torch==2.5.0", plain, 89, cudnn).takes == Takes::by_name);  // flash attention takes it
+  CHECK(answer("torch==2.5.0", plain, 90, cudnn).takes == Takes::yes);
+  CHECK(answer("torch==2.5.1", masked, 89, cudnn).takes == Takes::by_name);
+
+  // "2.5" may be either.
+  const GateAnswer either = answer("torch==2.5", masked, 89, cudnn);
+  CHECK(either.takes == Takes::by_name);
+  CHECK(either.text == answer("torch==2.5.1", masked, 89, cudnn).text + "; " + taken.text);
+  CHECK(has_note(either, "name the patch release: 2 releases of PyTorch differ here"));
+  CHECK(words_of({chosen("torch==2.5")}) == "torch==2.5");
+  const GateAnswer same =
+      answer("torch==2.5", R"({"heads": 4, "seqlen": 64, "head_dim": 136, "dtype": "f16"})", 89, cudnn);
+  CHECK(same.text == "PyTorch 2.5.1 refuses head dimensions 136/136 (limit 128)");
+  CHECK_FALSE(has_note(same, "name the patch release"));
+}
+
+TEST_CASE("what runs instead is what the call leaves enabled", "[rules]") {
+  const ChosenGate gate = chosen("torch==2.15");
+  const auto refused = [&](const Json& call) {
+    const auto spec = attention::parse_configs(R"({"heads": 8, "seqlen": 64, "head_dim": 65})", "test").at(0).spec;
+    return answer_of_gate(gate, describe_gate_call(*gate.gate, spec, {9, 26, 0}, 90, call), {9, 26, 0});
+  };
+  const Json all_off{{"flash_sdp_enabled", false}, {"mem_efficient_sdp_enabled", false}, {"math_sdp_enabled", false}};
+  const GateAnswer alone = refused(all_off);
+  CHECK(alone.instead ==
+        "no other backend is enabled, so the call raises \"No available kernel. Aborting execution.\"");
+  CHECK(alone.refusals.at(0).status == "exception");
+  CHECK(has_note(alone, "Inductor's cache key leaves the backend out (pytorch#185449)"));
+  Json none = all_off;
+  none["cudnn_sdp_enabled"] = false;
+  CHECK_THAT(refused(none).instead, ContainsSubstring("No viable backend for scaled_dot_product_attention was found."));
+  const auto left = [&](const char* key) {
+    Json call = all_off;
+    call[key] = true;
+    return refused(call);
+  };
+  CHECK(left("math_sdp_enabled").instead == "math attention runs instead");
+  CHECK(left("math_sdp_enabled").refusals.at(0).status == "falls back");
+  CHECK(left("flash_sdp_enabled").instead == "flash attention runs instead, or the call raises where it refuses");
+  CHECK_FALSE(has_note(refused(Json{{"nested", false}}), "Inductor"));
+}
+
+TEST_CASE("an unknown framework, or no release, is refused with what is allowed", "[rules]") {
   CHECK_THAT(refused_words("pytorh"),
              ContainsSubstring("--framework: \"pytorh\" is no framework whose rules are known (did you "
                                "mean \"pytorch\"?); allowed: \"all\", \"cudnn.jl\""));
-  CHECK_THAT(refused_words("torch==2.4"),
-             ContainsSubstring("the rules of PyTorch are known from 2.5.0 on; allowed: 2.5.0,"));
-  CHECK_THAT(refused_words("torch==new"), ContainsSubstring("\"new\" is not a release; allowed: 2.5.0, 2.5.1"));
-  CHECK_THAT(refused_words("xla==1.0"), ContainsSubstring("no release of XLA is known: ask for \"xla\" alone"));
+  CHECK_THAT(refused_words("torch==new"),
+             ContainsSubstring("\"new\" is not a release; allowed: numbers such as 2.11.0"));
   CHECK_THAT(refused_words("torch,PyTorch"), ContainsSubstring("PyTorch 2.15.0 is asked for twice"));
   CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is no framework"));
 }
@@ -166,7 +248,10 @@ TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125",
   for (const char* pass : {"fprop", "fprop_train", "bprop"}) {
     INFO(pass);
     CHECK(answer("torch", with_dropout("0.125", pass), 90).takes == Takes::yes);
-    CHECK(answer("torch", with_dropout("0.125", pass), 100).text == "PyTorch 2.15.0 asks cuDNN");
+    CHECK(answer("torch", with_dropout("0.125", pass), 100).text ==
+          "PyTorch 2.15.0 asks cuDNN; it brings cuDNN 9.26.0, and 9.19.0 answers here");
+    CHECK(answer("torch", with_dropout("0.125", pass), 100, CudnnVersion{9, 26, 1}).text ==
+          "PyTorch 2.15.0 asks cuDNN");
     const GateAnswer ada = answer("torch", with_dropout("0.125", pass), 89);
     CHECK(ada.takes == Takes::by_name);
     CHECK(ada.text ==
@@ -284,6 +369,42 @@ TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]")
   CHECK(wide.instead.empty());  // an exception
   CHECK(has_note(answer("jax==0.12", plain, 90, CudnnVersion{9, 10, 0}),
                  "JAX 0.12.0.1 requires cuDNN 9.12.0 or newer; asked: 9.10.0"));
+}
+
+TEST_CASE("varlen_attn's ragged offsets wrap in PyTorch 2.14 and raise in 2.15 where they do not fit 32 bits",
+          "[rules]") {
+  const auto packed = [](int batch) {
+    return fmt::format(
+        R"({{"batch": {}, "heads": 32, "seqlen": 16384, "head_dim": 128, "layout": "thd", "mask": "padding",
+                            "dtype": "bf16"}})",
+        batch);
+  };
+  const CudnnVersion cudnn{9, 26, 0};
+  const GateAnswer raised = answer("torch-varlen==2.15", packed(64), 90, cudnn);
+  CHECK(raised.takes == Takes::refused);
+  CHECK(
+      raised.text ==
+      "PyTorch varlen_attn 2.15.0 refuses tensors of more than 2147483647 elements, whose ragged offsets it declares as int32, since 2.15.0");
+  CHECK(raised.refusals.at(0).status == "exception");
+  CHECK_THAT(raised.refusals.at(0).change, ContainsSubstring("split the batch"));
+  CHECK(raised.instead.empty());
+  CHECK(answer("torch-varlen==2.14", packed(64), 90, cudnn).takes == Takes::wrong);
+  CHECK(answer("torch-varlen==2.15", packed(31), 90, cudnn).takes == Takes::yes);
+  CHECK(answer("torch-varlen==2.15", packed(32), 90, cudnn).takes == Takes::refused);  // 2147483648
+}
+
+TEST_CASE("Transformer Engine's JAX layer takes cuDNN by itself from 2.10 on", "[rules]") {
+  CHECK(answer("te-jax", plain, 90).text == "Transformer Engine JAX 2.20.2 asks cuDNN");
+  CHECK(answer("te-jax==2.9", plain, 90).text ==
+        "Transformer Engine JAX 2.9.0 takes cuDNN only where it is named: NVTE_FUSED_ATTN=1 in the environment");
+  const std::string sink = R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "sink": true})";
+  CHECK(answer("te-jax==2.9", sink, 90).text ==
+        "Transformer Engine JAX 2.9.0 does not ask cuDNN for an attention sink");
+  CHECK(answer("te-jax", sink, 90).takes == Takes::yes);
+  const GateAnswer narrow =
+      answer("te-jax==2.4", R"({"heads": 8, "seqlen": 64, "head_dim_qk": 192, "head_dim_v": 128})", 90);
+  CHECK(narrow.text == "Transformer Engine JAX 2.4.0 refuses V with another head dimension (192/128)");
+  CHECK(narrow.instead.empty());  // an assertion
 }
 
 TEST_CASE("a slip in a framework's file is an error with its place", "[rules]") {

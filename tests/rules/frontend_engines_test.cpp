@@ -37,7 +37,7 @@ TEST_CASE("The engines of cudnn-frontend are read, with sources and words", "[ru
     INFO(rule.entry.id);
     CHECK(ids.insert(rule.entry.id).second);
     CHECK(rule.entry.frontend == "1.32.0");
-    CHECK(rule.entry.source.url.starts_with("https://"));
+    CHECK(rule.entry.source.url.starts_with("pkg:"));
     CHECK(rule.entry.by_default == rule.entry.switch_on.empty());
     CHECK(rule.declines.size() > 10);
     by_default += rule.entry.by_default ? 1 : 0;

@@ -57,7 +57,8 @@ TEST_CASE("The data of the version rules is sound, and every entry has a source"
   CHECK(known_bug_rules().size() > 20);
   CHECK(frontend_rules().refusals.size() > 90);
   const auto sound = [](const Source& source) {
-    const bool page = source.url.starts_with("https://"), command = source.url.starts_with("attnprobe ");
+    const bool page = source.url.starts_with("https://") || source.url.starts_with("pkg:"),
+               command = source.url.starts_with("attnprobe ");
     CHECK_FALSE(source.text.empty());
     CHECK((page || command));
   };
@@ -255,6 +256,23 @@ TEST_CASE("The releases of cudnn-frontend that may be asked for are those that t
   CHECK(attention::nearest_frontend("0.9") == "1.23");
   CHECK(attention::nearest_frontend("1.27") == "1.27");
   CHECK(attention::nearest_frontend("1.40") == "1.32");
+}
+
+TEST_CASE("Where no release of cudnn-frontend is named, the newest that works with the cuDNN is meant, and is said",
+          "[rules]") {
+  Case asked = case_of(laid_over(base, Json::parse(R"({"pass": "bprop", "mask": "padding", "cudnn": "9.8.0"})")));
+  const auto release = [&] { return frontend_answer(asked.spec, asked.cudnn, asked.sm)->version; };
+  const auto choice = [&] { return build::choose_as_frontend(asked.spec, {asked.cudnn, asked.sm}).choice; };
+  CHECK(release() == "1.23.0");
+  CHECK(contains(choice(), "as cudnn-frontend 1.23 builds it, since backward graphs of newer releases fail"));
+  CHECK_FALSE(has_bug(asked, "padding_twice"));
+  asked.spec.frontend = "1.32";
+  CHECK(has_bug(asked, "padding_twice"));
+  CHECK_FALSE(contains(choice(), "builds it"));
+  asked.spec.frontend.reset();
+  asked.cudnn = {9, 10, 2};
+  CHECK(release() == "1.32.0");
+  CHECK_FALSE(contains(choice(), "builds it"));
 }
 
 TEST_CASE("A requirement names feature, need and what this is", "[rules]") {

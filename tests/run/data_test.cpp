@@ -48,6 +48,16 @@ TEST_CASE("Prefix sums of lengths begin at 0 and end at all tokens, on either si
   CHECK(kv.of("cu_seq_len_kv").integers == std::vector<int64_t>{0, 100, 128});
 }
 
+TEST_CASE("A sequence of a paged cache is no longer than the scores that a mask or bias is made for", "[run]") {
+  for (const char* scores : {R"("mask": "padding_causal_bottom_right")", R"("mask": "padding", "bias": "1hss")"}) {
+    INFO(scores);
+    const Planned cut(fmt::format(R"("paged": {{"block_size": 256}}, {})", scores).c_str());
+    CHECK(cut.of("seq_len_kv").integers.at(0) == 128);
+    CHECK(cut.of("seq_len_kv").integers.at(1) <= 128);
+  }
+  CHECK(Planned(R"("paged": {"block_size": 256}, "mask": "padding")").of("seq_len_kv").integers.at(0) == 256);
+}
+
 TEST_CASE("Ragged offsets in tokens are the prefix sums, and the memory is what they span", "[run]") {
   const char* mask = R"("layout": "thd", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})";
   const Planned tokens(fmt::format(R"("ragged_unit": "token", {})", mask).c_str()), elements(mask);

@@ -1,16 +1,21 @@
 // Requests of other programs, answered in this process by workers that stay.
 #include "service/rpc.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <thread>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "catch.hpp"
+#include "sanitizers.hpp"
+#include "service/worker_slots.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::rpc_test {
@@ -60,6 +65,28 @@ TEST_CASE("a probe's answer is the report that the command line gives", "[servic
   }
 }
 
+TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
+  service::Rpc rpc("");
+  const std::string call =
+      "F.scaled_dot_product_attention(q[4, 32, 2048, 96], k[4, 32, 2048, 96], v[4, 32, 2048, 96], dropout_p=0.1)";
+  const auto config_of = [&](Json params) {
+    params.update(Json{{"target", "h100"}, {"quick", true}, {"cudnn", cudnn_path()}});
+    return asked(rpc, request(1, "probe", params)).at("result");
+  };
+  const Json assumed = config_of({{"torch", call}});
+  CHECK(assumed.at("results")[0].at("config").at("head_dim_qk") == 96);
+  CHECK(assumed.at("results")[0].at("config").at("dtype") == "bf16");
+  CHECK_THAT(assumed.at("warnings")[0].get<std::string>(), ContainsSubstring("bf16 is assumed"));
+  CHECK(config_of({{"torch", call}, {"dtype", "f16"}}).at("results")[0].at("config").at("dtype") == "f16");
+  const auto refused = [&](const Json& params) {
+    return asked(rpc, request(2, "probe", params)).at("error").at("message").get<std::string>();
+  };
+  CHECK_THAT(refused({{"torch", "F.scaled_dot_product_attention(q, k, v)"}}),
+             ContainsSubstring("params/torch: /query: \"q\" is not a tensor with its sizes, as in q[2, 8, 1024, 64]"));
+  CHECK_THAT(refused({{"config", bert}, {"dtype", "f16"}}), ContainsSubstring("params/dtype: it is of a call"));
+  CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
+}
+
 TEST_CASE("a session keeps its workers, and one that died meanwhile is no word on the graph", "[service]") {
   const size_t before = children();
   {
@@ -87,9 +114,12 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
   };
   const Case cases[] = {
       {"{", -32700, "request"},
-      {"[]", -32600, "request: [] is not"},
+      {"[]", -32600, "request: a batch of 0 requests; allowed: 1 to 10,000"},
+      {"7", -32600, "request: 7 is not an object"},
       {R"({"jsonrpc": "1.0", "id": 1, "method": "version"})", -32600, "/jsonrpc"},
-      {R"({"jsonrpc": "2.0", "id": [1], "method": "version"})", -32600, "/id: [1] is not a text or a number"},
+      {R"({"jsonrpc": "2.0", "id": [1], "method": "version"})", -32600,
+       "request/id: [1] is not a text, or a number that 64 bits hold"},
+      {R"({"jsonrpc": "2.0", "id": 123456789012345678901, "method": "version"})", -32600, "64 bits"},
       {R"({"jsonrpc": "2.0", "id": 1, "method": "prob"})", -32601,
        "\"prob\" is not a method (did you mean \"probe\"?)"},
       {request(1, "version", {{"x", 1}}), -32602, "/x"},
@@ -133,6 +163,57 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
   }
 }
 
+TEST_CASE("an answer has the id of its request, and a notification has no answer", "[service]") {
+  service::Rpc rpc("");
+  for (const char* id : {"18446744073709551615", "-9223372036854775808", "1.5", "\"a\\u0000b\"", "null"}) {
+    INFO(id);
+    const std::string answer = rpc.answer(fmt::format(R"({{"jsonrpc": "2.0", "id": {}, "method": "version"}})", id));
+    CHECK_THAT(answer, StartsWith(fmt::format(R"({{"jsonrpc":"2.0","id":{},"result":)", id)));
+  }
+  for (const char* notification :
+       {R"({"jsonrpc": "2.0", "method": "version"})", R"({"jsonrpc": "2.0", "method": "prob"})",
+        R"({"jsonrpc": "2.0", "method": "version", "params": {"x": 1}})", R"({"jsonrpc": "2.0", "method": "cancel"})",
+        R"([{"jsonrpc": "2.0", "method": "version"}, {"jsonrpc": "2.0", "method": "prob"}])"}) {
+    INFO(notification);
+    CHECK(rpc.answer(notification).empty());
+  }
+}
+
+TEST_CASE("a batch is answered by an array", "[service]") {
+  service::Rpc rpc("");
+  const Json answers =
+      asked(rpc, "[" + request(1, "version", nullptr) + R"(, {"jsonrpc": "2.0", "method": "version"}, 7, )" +
+                     request(2, "prob", nullptr) + "]");
+  REQUIRE(answers.size() == 3);
+  CHECK(answers[0].at("result").contains("version"));
+  CHECK(answers[1].at("id").is_null());
+  CHECK(answers[1].at("error").at("code") == -32600);
+  CHECK(answers[2].at("id") == 2);
+  CHECK(answers[2].at("error").at("code") == -32601);
+}
+
+TEST_CASE("requests share the slots of a session, and wait where none is left", "[service]") {
+  service::WorkerSlots slots(4);
+  std::atomic<bool> stop = false;
+  std::optional<service::WorkerSlots::Held> first(slots.take(8, stop));
+  CHECK(first->count() == 2);
+  const auto second = slots.take(8, stop), third = slots.take(8, stop);
+  CHECK(second.count() == 1);
+  CHECK(third.count() == 1);
+  size_t got = 0;
+  std::thread waiting([&] { got = slots.take(1, stop).count(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  CHECK(got == 0);
+  first.reset();
+  waiting.join();
+  CHECK(got == 1);
+  const auto all = slots.take(1, stop), of_all = slots.take(1, stop);
+  std::thread stopped([&] { got = slots.take(1, stop).count(); });
+  stop = true;
+  stopped.join();
+  CHECK(got == 0);
+}
+
 TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
   service::Rpc rpc("");
   const Json call = Json::parse(
@@ -160,7 +241,8 @@ TEST_CASE("limits of a config that lacks what is varied, as the command line has
   REQUIRE(limits.at("rows").size() == 4);
   const Json& backward = limits["rows"][1];
   CHECK(backward.at("varied") == Json{{"mask", "none"}, {"pass", "bprop"}});
-  CHECK(backward.at("runs")[0] == Json{{"answer", "yes"}, {"first", 8}, {"last", 128}, {"step", 8}});
+  CHECK(backward.at("runs")[0] ==
+        Json{{"answer", "yes"}, {"first", 8}, {"last", 128}, {"step", 8}, {"count", 16}, {"asked", 16}});
   CHECK(limits.at("lines").size() == 2);  // the masks make no difference
   CHECK(limits["lines"][0].at("varied") == Json{{"mask", {"none", "causal"}}, {"pass", {"fprop"}}});
   CHECK(limits.at("assumed").empty());
@@ -242,6 +324,88 @@ TEST_CASE("serve answers line by line, whatever the lines are", "[service][app]"
   CHECK(errors == 2);
   CHECK(results == 2);
   CHECK(run_attnprobe("serve").exit_code == 2);
+}
+
+TEST_CASE("serve ends with an error where its answers are lost or its input cannot be read", "[service][app]") {
+  const std::string ask = request(1, "version", nullptr) + "\n";
+  for (const char* lost : {"> /dev/full", ">&-"}) {
+    const Run run = shell(fmt::format("{} serve --stdio {}", program(), lost), {}, ask);
+    INFO(lost << ": " << run.err);
+    CHECK(run.exit_code == 3);
+    CHECK_THAT(run.err, ContainsSubstring("standard output: cannot be written"));
+  }
+  for (const char* unread : {"< /", "<&-"}) {
+    const Run run = shell(fmt::format("{} serve --stdio {}", program(), unread));
+    INFO(unread << ": " << run.err);
+    CHECK(run.exit_code == 3);
+    CHECK_THAT(run.err, ContainsSubstring("standard input: cannot be read"));
+  }
+  // It does not wait for more of its input.
+  const TemporaryFolder folder;
+  const Run waiting =
+      shell(fmt::format("mkfifo {0}; exec 9<>{0}; cat >&9; exec timeout 20 {1} serve --stdio < {0} > /dev/full",
+                        (folder.path() / "in").string(), program()),
+            {}, ask);
+  CHECK(waiting.exit_code == 3);
+}
+
+TEST_CASE("a line that is too long costs itself alone", "[service][app]") {
+  const std::string behind = request(2, "version", nullptr) + "\n";
+  const auto answers_of = [](const Run& run) {
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 0);
+    const auto lines = split(run.out, '\n');
+    REQUIRE(lines.size() == 3);
+    return std::pair(Json::parse(lines[0]), Json::parse(lines[1]));
+  };
+  const auto [refused, answered] = answers_of(run_attnprobe("serve --stdio", {{"ATTNPROBE_MAX_DOCUMENT_BYTES", "1000"}},
+                                                            std::string(200'000, 'x') + "\n" + behind));
+  CHECK(refused["error"]["code"] == -32600);
+  CHECK_THAT(refused["error"]["message"].get<std::string>(), ContainsSubstring("ATTNPROBE_MAX_DOCUMENT_BYTES"));
+  CHECK(answered["id"] == 2);
+  if (under_sanitizers()) return;  // they take terabytes of addresses
+  const auto [lost, given] = answers_of(shell(
+      fmt::format("(head -c 200000000 /dev/zero | tr '\\0' x; echo; cat) | (ulimit -v 300000; exec {} serve --stdio)",
+                  program()),
+      {}, behind));
+  CHECK(lost["error"]["code"] == -32000);
+  CHECK_THAT(lost["error"]["message"].get<std::string>(), ContainsSubstring("out of memory"));
+  CHECK(given["id"] == 2);
+}
+
+TEST_CASE("cancel is read while as many requests run as may", "[service][app]") {
+  Json configs = Json::array();
+  for (int seqlen = 64; seqlen <= 64 * 400; seqlen += 64)
+    configs.push_back({{"heads", 12}, {"seqlen", seqlen}, {"head_dim", 64}});
+  constexpr int count = 70;
+  std::string lines;
+  for (int id = 1; id <= count; ++id)
+    lines += request(id, "probe", {{"config", configs}, {"target", "h200,l40s"}, {"cudnn", cudnn_path()}}) + "\n";
+  for (int id = 1; id <= count; ++id)
+    lines += Json{{"jsonrpc", "2.0"}, {"method", "cancel"}, {"params", {{"id", id}}}}.dump() + "\n";
+  const Run run = run_attnprobe("serve --stdio", {}, lines);
+  CHECK(run.exit_code == 0);
+  std::istringstream answers(run.out);
+  int cancelled = 0;
+  for (std::string line; std::getline(answers, line);) {
+    const Json answer = Json::parse(line);
+    cancelled +=
+        answer.contains("error") ? answer["error"]["code"] == -32800 : answer.at("result").at("cancelled") == true;
+  }
+  CHECK(cancelled == count);
+}
+
+TEST_CASE("serve answers where no thread can be started", "[service][app]") {
+  if (geteuid() != 0 || under_sanitizers()) return;  // only root can be somebody else
+  std::string lines;
+  for (int id = 1; id <= 64; ++id) lines += request(id, "version", nullptr) + "\n";
+  const Run run = shell(
+      fmt::format("ulimit -u 1; exec timeout 20 setpriv --reuid=65533 --regid=65533 --clear-groups {} serve --stdio",
+                  program()),
+      {}, lines);
+  INFO(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 64);
 }
 
 }  // namespace attnprobe::test::rpc_test

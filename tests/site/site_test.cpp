@@ -226,15 +226,50 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   site.write("notes/mine.txt", "mine");
   const Run refused = run_attnprobe(fmt::format("site {} -o {}", site.path("fewer.json"), site.path("notes")));
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err,
-             ContainsSubstring("notes: there is something in it that is no site of attnprobe's; name another folder"));
+  CHECK_THAT(
+      refused.err,
+      ContainsSubstring("notes: it contains mine.txt, which `attnprobe site` did not write; name another folder"));
   CHECK(read_text(site.path("notes/mine.txt")) == "mine");
   const Run file = run_attnprobe(fmt::format("site {} -o {}", site.path("fewer.json"), site.path("fewer.json")));
   CHECK(file.exit_code == 2);
-  CHECK_THAT(file.err, ContainsSubstring("fewer.json: it is no folder"));
+  CHECK_THAT(file.err, ContainsSubstring("fewer.json: it is not a folder"));
+
+  // What somebody put into a site is not a site's.
+  for (const char* foreign : {"CNAME", ".git/HEAD", "other/notes.html", "badge/other/mine.svg", "empty/"}) {
+    INFO(foreign);
+    const fs::path path = site.path(std::string("site/") + foreign);
+    fs::create_directories(path.parent_path());
+    if (path.has_filename()) site.write(std::string("site/") + foreign, "mine");
+    const Run kept = site.make("fewer.json");
+    CHECK(kept.exit_code == 2);
+    CHECK_THAT(kept.err, ContainsSubstring("which `attnprobe site` did not write"));
+    CHECK(fs::exists(path));
+    fs::remove_all(path.has_filename() ? path : path.parent_path());
+    if (std::string_view(foreign).starts_with(".git")) fs::remove(path.parent_path());
+  }
+  fs::create_symlink("/etc/hostname", site.path("site/other/link"));
+  CHECK(site.make("fewer.json").exit_code == 2);
+  fs::remove(site.path("site/other/link"));
+  CHECK(site.make("fewer.json").exit_code == 0);
 
   site.write("empty.json", R"({"schema": "attnprobe/report/1", "results": []})");
   CHECK_THAT(site.make("empty.json").err, ContainsSubstring("there are no cells in it"));
+}
+
+TEST_CASE("What a killed run left beside a site goes with the next one", "[site]") {
+  const SiteFolder site(three_versions);
+  REQUIRE(site.run.exit_code == 0);
+  const fs::path beside = fs::path(site.path("site")).parent_path();
+  const fs::path left = beside / ".attnprobe-0123456789abcdef.tmp", young = beside / ".attnprobe-0123456789abcdee.tmp",
+                 other = beside / ".attnprobe-notes.tmp";
+  for (const auto& folder : {left, young, other}) fs::create_directories(folder / "plain");
+  for (const auto& folder : {left, other})
+    fs::last_write_time(folder, fs::file_time_type::clock::now() - std::chrono::minutes(5));
+  site.write("fewer.json", report_of({{"other", "b200", "9.28.1", "yes", ""}}));
+  REQUIRE(site.make("fewer.json").exit_code == 0);
+  CHECK_FALSE(fs::exists(left));
+  CHECK(fs::exists(young));  // another process may just have made it
+  CHECK(fs::exists(other));
 }
 
 TEST_CASE("Several matrices make one site, and the last has the last word", "[site]") {

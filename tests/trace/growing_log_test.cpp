@@ -130,7 +130,29 @@ TEST_CASE("the private folder is for this user alone and gone at the end, unless
   const Writer writer(kept.path() / "logs" / "cudnn-1.log");
   CHECK_THROWS_WITH(
       LogFolder(kept.path() / "logs"),
-      ContainsSubstring("it is not an empty folder; allowed: a folder that is not there yet, or is empty"));
+      ContainsSubstring(
+          "it is not an empty folder; allowed: a folder that is not there yet, or an empty one of yours"));
+}
+
+TEST_CASE("logs are kept in no folder that another user can change", "[trace]") {
+  const TemporaryFolder place;
+  const std::filesystem::path open_to_all = place.path() / "open", mine = open_to_all / "mine",
+                              link = place.path() / "link";
+  std::filesystem::create_directories(mine);
+  REQUIRE(chmod(open_to_all.c_str(), 0777) == 0);
+  CHECK_THROWS_WITH(LogFolder(mine), ContainsSubstring("open is writable by all"));
+  REQUIRE(chmod(open_to_all.c_str(), 0755) == 0);
+  CHECK(LogFolder(mine).path() == mine);
+  // A link is followed once, and what it led to is used.
+  std::filesystem::create_directory_symlink(mine, link);
+  CHECK(LogFolder(link).path() == mine);
+  if (geteuid() != 0) return;  // only root can make a folder of another user
+  constexpr uid_t other = 65534;
+  REQUIRE((chmod(mine.c_str(), 0750) == 0 && chown(mine.c_str(), other, other) == 0));
+  CHECK_THROWS_WITH(LogFolder(mine), ContainsSubstring("it belongs to user 65534"));
+  struct stat status {};
+  REQUIRE(stat(mine.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777U) == 0750U);
 }
 
 }  // namespace attnprobe::test::growing_log_test

@@ -6,7 +6,6 @@
 #include "replay/logged_graph.hpp"
 #include "trace/engine_lines.hpp"
 #include "trace/log_variables.hpp"
-#include "trace/merged_history.hpp"
 #include "trace/running.hpp"
 
 namespace attnprobe::test::trace_parts_test {
@@ -24,12 +23,6 @@ GetVariable variables_of(std::map<std::string, std::string> values) {
 
 std::map<std::string, std::string> as_map(const LogVariables& variables) {
   return {variables.set.begin(), variables.set.end()};
-}
-
-replay::LogHistory history_of(const std::string& fixture) {
-  replay::LogReader reader;
-  reader.feed(unpacked_fixture("logs/frameworks/" + fixture));
-  return reader.finish();
 }
 
 }  // namespace
@@ -72,36 +65,6 @@ TEST_CASE("a log gives its graphs before its end", "[trace]") {
   CHECK(reader.so_far().graphs[0].executed.empty());
   reader.feed(text.substr(executed));
   CHECK(reader.finish().graphs.size() == 2);
-}
-
-TEST_CASE("the same graphs of two processes are one, their counts added up", "[trace]") {
-  MergedHistory merged;
-  merged.add(history_of("pytorch-train-gqa-bf16.log.xz"), 11);
-  merged.add(history_of("pytorch-train-dropout-bf16.log.xz"), 12);
-  merged.add(history_of("pytorch-train-gqa-bf16.log.xz"), 13);
-  REQUIRE(merged.history.graphs.size() == 4);
-  const auto& graph = merged.history.graphs[0];
-  CHECK(graph.finalized == 2);
-  REQUIRE(graph.executed.size() == 1);
-  CHECK(graph.executed[0].times == 2);
-  CHECK(merged.pids[0] == std::vector<int64_t>{11, 13});
-  CHECK(merged.pids[2] == std::vector<int64_t>{12});
-  // Nothing of the walk is there twice.
-  CHECK(graph.findings.engine_configs.size() ==
-        history_of("pytorch-train-gqa-bf16.log.xz").graphs[0].findings.engine_configs.size());
-}
-
-TEST_CASE("an engine config that one process had rejected and another got is one that works", "[trace]") {
-  const log::EngineConfigLog config{4, 900, {{"KERNEL_CFG", 7}}, {}};
-  replay::LoggedGraph refused, works;
-  replay::note_check(refused, config, "CUDNN_STATUS_NOT_SUPPORTED", {{"CUDNN_STATUS_NOT_SUPPORTED", "too long"}});
-  replay::note_check(works, config, "CUDNN_STATUS_SUCCESS", {});
-  replay::note_plan(works, config, "CUDNN_STATUS_SUCCESS", {});
-  replay::LoggedGraph both = refused;
-  merge(both, works);
-  CHECK(both.works());
-  REQUIRE(both.findings.engine_configs.size() == 1);
-  CHECK(both.findings.engine_configs[0].check.supported);
 }
 
 TEST_CASE("Transformer Engine's debug lines are taken out, and nothing else waits", "[trace]") {

@@ -43,9 +43,11 @@ def probe(
         By default the GPUs of this machine, else the representative ones.
     cudnn: a version that is on this machine ("9.14"), a folder, a libcudnn.so.9. By default the one that is found first.
     framework: whose gates are asked too: "torch", "torch==2.11", ["jax", "te"], "all".
-    torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config, as a dict.
+    torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config, as source has it with the
+        tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)") or as a dict. Of the fields only ``dtype`` goes
+        with it, for tensors without one (bf16 by default).
     mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
-    plans: "none", "first", "build", "run" or "auto". quick: False looks, where nothing works, at every engine and knob and
+    plans: "none", "first", "build", "run", "run_first" or "auto". quick: False looks, where nothing works, at every engine and knob and
         for what may help. timeout: seconds for a config on a target. jobs: worker processes at a time.
 
     Raises UsageError for what attnprobe does not take, EnvironmentProblem where the machine lacks something.
@@ -69,10 +71,13 @@ def probe(
 def _question(config: Optional[ConfigLike], fields: Mapping[str, Any], torch: Any, jax: Any) -> Dict[str, Any]:
     """Exactly one of a config and the calls."""
     calls = [name for name, given in (("torch", torch), ("jax", jax)) if given is not None]
-    if calls and (len(calls) > 1 or config is not None or fields):
-        beside = "jax" if len(calls) > 1 else "config" if config is not None else next(iter(fields))
+    if not calls:
+        return {"config": document_of(config, fields)}
+    others = [field for field in fields if field != "dtype"]
+    if len(calls) > 1 or config is not None or others:
+        beside = "jax" if len(calls) > 1 else "config" if config is not None else others[0]
         raise UsageError(f"{calls[0]}: {beside} is given beside it; allowed: a config, torch or jax, one of them")
-    return {"config": None if calls else document_of(config, fields), "torch": torch, "jax": jax}
+    return {"torch": torch, "jax": jax, "dtype": fields.get("dtype")}
 
 
 def matrix(

@@ -19,6 +19,9 @@ class Run(Document):
     step: int = 1
     #: multiples of it are left out; 0: none
     except_multiples_of: int = 0
+    #: how many numbers are in it, and how many of them were asked; the others are inferred from their neighbours
+    count: int = 0
+    asked: int = 0
 
     def __contains__(self, number: int) -> bool:
         inside = self.first <= number <= self.last and (number - self.first) % self.step == 0
@@ -33,7 +36,8 @@ class Run(Document):
         if self.first == self.last:
             return str(self.first)
         text = f"{self.first}–{self.last}" + (f" step {self.step}" if self.step != 1 else "")
-        return text + (f" except multiples of {self.except_multiples_of}" if self.except_multiples_of else "")
+        text += f" except multiples of {self.except_multiples_of}" if self.except_multiples_of else ""
+        return text + (f" ({self.asked} of {self.count} asked)" if self.asked < self.count else "")
 
 
 @dataclass(frozen=True)
@@ -152,7 +156,7 @@ class Limits(Document):
     #: questions that were put to cuDNN, and the cells that the answer is for
     asked: int = 0
     cells: int = 0
-    #: the most numbers of a run in a row that were not asked: a band that is no wider could lie there unseen
+    #: the longest gap: numbers of a run in a row that were not asked
     widest_unasked: int = 0
     lines: Tuple[LimitsLine, ...] = ()
     rows: Tuple[LimitsRow, ...] = ()

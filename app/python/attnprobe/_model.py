@@ -209,6 +209,7 @@ class KnownBug(Document):
     advice: str = ""
     fixed_in: str = ""
     of_compiling: bool = False
+    of_other_configs: bool = False
     source: Source = Source()
 
 
@@ -249,7 +250,8 @@ class Framework(Document):
     #: "PyTorch 2.15.0"
     title: str = ""
     release: str = ""
-    #: "yes", "by_name" (only where the program names cuDNN), "refused" or "not_in_call"
+    #: "yes", "by_name" (only where the program names cuDNN), "refused", "not_in_call", "wrong" (cuDNN computes something else than the
+    #: call means) or "unknown" (no rules of this release)
     takes: str = ""
     text: str = ""
     #: what runs then, where that is known
@@ -308,10 +310,12 @@ class Result(Document):
     usable: Optional[Usable] = None
     but: Tuple[Obstacle, ...] = ()
     since: Optional[Since] = field(default=None, metadata={"key": "from"})
-    #: the version rules say this; a cuDNN before 9.8 is not asked
+    #: the version rules say this; a cuDNN before 9.8, or one that is not here, is not asked
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""
+    #: whether the config says so itself; else "supported" is
+    expect_given: bool = False
     #: whether the answer is the one that the config expects
     met: bool = False
     root_cause: Optional[RootCause] = None

@@ -22,6 +22,8 @@ class Report(Document, Several[Result]):
     tool: Mapping[str, Any] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
     results: Tuple[Result, ...] = ()
+    #: what was assumed of a framework's call, and what of it is not asked
+    warnings: Tuple[str, ...] = ()
 
     @property
     def met(self) -> bool:
@@ -67,10 +69,11 @@ class Report(Document, Several[Result]):
                          for row in [head, ["---"] * len(head), *rows]) + "\n"
 
     def __str__(self) -> str:
+        warnings = [f"warning: {warning}" for warning in self.warnings]
         if len(self.results) == 1:
-            return str(self.results[0])
+            return "\n".join([str(self.results[0]), *warnings])
         refused = [str(result) for result in self.results if result.root_cause is not None and result.root_cause.advice]
-        return "\n\n".join([self.to_table(), *refused])
+        return "\n\n".join([self.to_table(), *refused, *warnings])
 
     def _repr_html_(self) -> str:
         from . import _html

@@ -153,8 +153,7 @@ def _read(seen: Seen, log: _cudnn_log.CudnnLog) -> None:
             if explained is not None:
                 seen._explanation = Explanation.from_dict(explained)
             seen._graphs = _graphs(listed, seen._explanation)
-        # A log without a graph is one in which cuDNN was asked nothing.
-        elif problem and "without one: cuDNN was not asked" not in problem and "no operation graph" not in problem:
+        elif problem:
             notes.append(problem)
     seen.notes = tuple(notes)
 

@@ -127,7 +127,7 @@ def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plan
 def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
     """What keeps the call from cuDNN, the framework first, since it decides first."""
     reasons: List[str] = []
-    if gate.takes in ("refused", "by_name", "not_in_call"):
+    if gate.takes in ("refused", "by_name", "not_in_call", "wrong", "unknown"):
         reasons.append(gate.text + (f"; {gate.instead}" if gate.instead else ""))
     told = []
     for result in report:

@@ -32,12 +32,25 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     commands = parser.add_subparsers(dest="command", required=True, metavar="matrix | check")
     _add_matrix(commands.add_parser("matrix", help="a matrix, its report, what changed since a baseline"))
     _add_check(commands.add_parser("check", help="reads config files, and asks cuDNN about each config"))
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(_with_values(list(sys.argv[1:] if arguments is None else arguments)))
+    os.environ.setdefault("ATTNPROBE_FETCH", "always")  # a job has nobody to ask for a cuDNN that is missing
     try:
         return _matrix(options) if options.command == "matrix" else _check(options)
     except Error as problem:
         print(f"attnprobe.ci: error: {problem}", file=sys.stderr)
         return 2 if isinstance(problem, UsageError) else 3
+
+
+def _with_values(arguments: List[str]) -> List[str]:
+    """An option of `matrix` and its value as one word: argparse takes a value such as --suggest for an option."""
+    if arguments[:1] != ["matrix"]:
+        return arguments
+    joined: List[str] = arguments[:1]
+    words = iter(arguments[1:])
+    for word in words:
+        value = next(words, None) if word.startswith("--") and "=" not in word and word != "--help" else None
+        joined.append(word if value is None else f"{word}={value}")
+    return joined
 
 
 def _words(text: str) -> List[str]:
@@ -121,7 +134,7 @@ def _is_lock(baseline: str) -> bool:
     if baseline.endswith(".lock"):
         return True
     try:
-        with open(baseline, encoding="utf-8", errors="replace") as file:
+        with open(baseline, encoding="utf-8-sig", errors="replace") as file:
             return file.readline(200).startswith("# attnprobe baseline ")
     except OSError:
         return False
@@ -175,7 +188,7 @@ def _headline(report: str) -> str:
 def _comment(report: str, changes: str) -> str:
     """What a person wants to know below a pull request: the count, what is not as expected, what changed, and where the page is."""
     # A report against a lock says the same in a few lines; its tables come first.
-    told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected).*?(?=^### |^\*yes\*: |^No failure|\Z)", report, re.S | re.M)]
+    told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected|Does not work).*?(?=^### |^\*yes\*: |^No failure|\Z)", report, re.S | re.M)]
     parts = [MARKER, f"**{_headline(report)}**", *told, changes.strip()]
     run = _run_address(os.environ)
     if run:
@@ -220,7 +233,7 @@ def _check(options: argparse.Namespace) -> int:
         broken = [result for result in report if result.environment_broken]
         unmet = [result for result in report if not result.met and not result.environment_broken]
         for result in unmet:
-            print(f"{file}: expected {result.expect}: {result}")
+            print(f"{file}: {f'expected {result.expect}: ' if result.expect_given else ''}{result}")
         if broken:
             print(f"{file}: read, and not asked about: {broken[0].why}")
         failed += bool(unmet)

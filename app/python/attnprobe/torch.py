@@ -13,6 +13,13 @@ from ._why import Why
 
 _BACKENDS = {0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable"}
 _CUDNN = 3
+#: of each SDPBackend, cuDNN's first: torch.backends.cuda.…()
+_SWITCHES = {
+    "CUDNN_ATTENTION": "cudnn_sdp_enabled",
+    "FLASH_ATTENTION": "flash_sdp_enabled",
+    "EFFICIENT_ATTENTION": "mem_efficient_sdp_enabled",
+    "MATH": "math_sdp_enabled",
+}
 
 
 def why(
@@ -99,11 +106,12 @@ def describe(
         # With warn_only PyTorch's gate lets it pass.
         "deterministic": torch.are_deterministic_algorithms_enabled()
         and not torch.is_deterministic_algorithms_warn_only_enabled(),
-        "cudnn_sdp_enabled": _is_enabled(torch, "cudnn_sdp_enabled", True),
+        **{name: _is_enabled(torch, name, True) for name in _SWITCHES.values()},
         "attn_mask": None if attn_mask is None else _dense(attn_mask),
     }
-    if _names_cudnn(torch):
-        call["backend"] = "CUDNN_ATTENTION"
+    if _puts_cudnn_first(torch):
+        enabled = [word for word, name in _SWITCHES.items() if call[name]]
+        call.update(backend=enabled, set_priority=True)
     if any(tensor.is_nested for tensor in (query, key, value)):
         call.update(_nested(query, key, value))
     else:
@@ -174,19 +182,16 @@ def _is_enabled(torch: Any, name: str, otherwise: bool) -> bool:
     return bool(enabled()) if enabled is not None else otherwise
 
 
-def _names_cudnn(torch: Any) -> bool:
-    """Whether the call stands in sdpa_kernel(CUDNN_ATTENTION), or in one that puts it first."""
+def _puts_cudnn_first(torch: Any) -> bool:
+    """Whether PyTorch's order of backends, as sdpa_kernel(…, set_priority=True) sets it, begins with cuDNN."""
     if not _is_enabled(torch, "cudnn_sdp_enabled", False):
         return False
-    others = ("flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled")
-    if not any(_is_enabled(torch, name, True) for name in others):
-        return True
     order = getattr(torch._C, "_get_sdp_priority_order", None)
     return order is not None and list(order())[:1] == [_CUDNN]
 
 
 def _backend_by_rule(takes: str, statuses: List[str]) -> str:
-    if takes == "yes":
+    if takes in ("yes", "wrong"):
         return "cudnn"
     return "none" if "exception" in statuses[:1] else "other"
 
@@ -206,7 +211,7 @@ def _chosen(torch: Any, query: Any, key: Any, value: Any, attn_mask: Any, dropou
 
 def _notes(notes: Tuple[str, ...], by: str, is_there: bool, backend: str, takes: str) -> Tuple[str, ...]:
     added = []
-    if by == "torch" and (backend == "cudnn") != (takes == "yes"):
+    if by == "torch" and (backend == "cudnn") != (takes in ("yes", "wrong")):
         added.append("PyTorch and attnprobe's rules of it disagree; PyTorch is right: please report it")
     if is_there and by == "rule":
         added.append("this PyTorch would not say which backend it takes")

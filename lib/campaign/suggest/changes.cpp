@@ -199,6 +199,11 @@ class Changes {
         [](AttentionSpec& s) { s.stats_layout.reset(); });
   }
 
+  void add_fixed_order() {
+    add(is_bprop(spec_) && !spec_.deterministic, "deterministic", ChangeCost::none, "in the deterministic form",
+        [](AttentionSpec& s) { s.deterministic = true; });
+  }
+
   void add_options() {
     const ChangeCost option = ChangeCost::option;
     add(spec_.max_logit || spec_.sum_exp, "max_logit", option, "statistics instead of row maxima and sums",
@@ -252,8 +257,9 @@ class Changes {
 
 }  // namespace
 
-std::vector<Change> changes_of(const AttentionSpec& spec) {
+std::vector<Change> changes_of(const AttentionSpec& spec, bool must_not_vary) {
   Changes changes(spec);
+  if (must_not_vary) changes.add_fixed_order();
   changes.add_forms();
   changes.add_layouts();
   changes.add_padding();

@@ -28,7 +28,8 @@ struct Change {
 };
 
 /// Single changes that apply to a config, the cheapest first; two of different kinds can be made together.
-std::vector<Change> changes_of(const attention::AttentionSpec& spec);
+/// `must_not_vary`: also the deterministic form, which nobody wants otherwise.
+std::vector<Change> changes_of(const attention::AttentionSpec& spec, bool must_not_vary = false);
 
 /// Their kinds, for --help and messages.
 std::vector<std::string> change_kinds();

@@ -11,6 +11,7 @@
 #include "attention/flop.hpp"
 #include "base/side_by_side.hpp"
 #include "campaign/matrix.hpp"
+#include "diagnose/reasons.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -74,7 +75,7 @@ class Suggester {
       : result_(result),
         options_(options),
         suggest_(suggest),
-        changes_(changes_of(result.config.spec)),
+        changes_(changes_of(result.config.spec, options.constraints.deterministic)),
         asked_for_(to_json(result.config.spec)),
         work_(attention_flop(result.config.spec)),
         memory_(elements_of(result.config.spec)) {
@@ -226,6 +227,10 @@ void advise(Result& result, const CampaignOptions& options, const SuggestOptions
   if ((options.stop != nullptr && *options.stop) || !asks_again(result)) return;
   Suggester(result, options, suggest).run();
   if (!result.root_cause) return;
+  // A change that usually helps was tried here: it is among the ways out, or it does not help.
+  const auto* known = diagnose::find_reason({result.root_cause->status, result.root_cause->reason});
+  if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
+    result.root_cause->in_general.clear();
   // What helps stands with the reason, before what other GPUs say.
   std::vector<std::string> texts;
   texts.reserve(result.ways_out.size());

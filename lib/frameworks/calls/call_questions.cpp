@@ -6,7 +6,16 @@
 
 namespace attnprobe::frameworks {
 
-CallQuestions questions_of(const std::vector<FrameworkCall>& calls, const std::string& framework) {
+std::string release_named(const std::vector<std::string>& words, Caller caller, const std::string& option) {
+  std::vector<std::string> releases;
+  for (const auto& chosen : rules::choose_gates(words, option))
+    if (chosen.gate->framework == name_of(caller))
+      releases.push_back(!chosen.asked.empty() ? chosen.asked : chosen.release->version);
+  return releases.size() == 1 ? releases.front() : "";
+}
+
+CallQuestions questions_of(const std::vector<FrameworkCall>& calls, Caller caller) {
+  const std::string framework(name_of(caller));
   CallQuestions asked;
   asked.framework = framework;
   bool has_one_release = true;

@@ -15,7 +15,10 @@ struct CallQuestions {
   std::vector<std::string> notes;  ///< what of the calls is not asked, each naming its call
 };
 
-/// `framework`: "torch" or "jax", which is the option's name, too, in the command that asks again.
-CallQuestions questions_of(const std::vector<FrameworkCall>& calls, const std::string& framework);
+/// The release of the caller's framework that words of --framework name (rules::choose_gates), whose graphs its calls build; "" where
+/// they name none, or several. Throws as choose_gates() does.
+std::string release_named(const std::vector<std::string>& words, Caller caller, const std::string& option);
+
+CallQuestions questions_of(const std::vector<FrameworkCall>& calls, Caller caller);
 
 }  // namespace attnprobe::frameworks

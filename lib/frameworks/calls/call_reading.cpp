@@ -1,13 +1,14 @@
 #include "frameworks/calls/call_reading.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "diagnose/text_facts.hpp"
 #include "frameworks/calls/python_call.hpp"
@@ -19,30 +20,27 @@ namespace {
 
 constexpr size_t most_axes = 8;
 
-using ReadCall = FrameworkCall (*)(const JsonView& place);
-
 // What is read of a framework's calls, and how.
 struct CallForm {
-  const char* option;                   // "--torch"
-  const char* mark;                     // "attnprobe-torch"
-  const char* function;                 // "scaled_dot_product_attention"
+  Caller caller;
+  std::string option;                   // "--torch"
+  std::string mark;                     // "attnprobe-torch"
+  std::string function;                 // "scaled_dot_product_attention"
   std::vector<std::string> positional;  // its parameters in their order
-  ReadCall read;
+  FrameworkCall (*read)(const JsonView& place, const std::string& asked_release);
 };
 
-const CallForm& torch_form() {
-  static const CallForm form{"--torch",
-                             "attnprobe-torch",
-                             "scaled_dot_product_attention",
-                             {"query", "key", "value", "attn_mask", "dropout_p", "is_causal"},
-                             read_torch_call};
-  return form;
-}
-
-const CallForm& jax_form() {
-  static const CallForm form{
-      "--jax", "attnprobe-jax", "dot_product_attention", {"query", "key", "value", "bias", "mask"}, read_jax_call};
-  return form;
+const CallForm& form_of(Caller caller) {
+  static const CallForm torch{Caller::torch,
+                              "--torch",
+                              "attnprobe-torch",
+                              "scaled_dot_product_attention",
+                              {"query", "key", "value", "attn_mask", "dropout_p", "is_causal"},
+                              read_torch_call};
+  static const CallForm jax{
+      Caller::jax,  "--jax", "attnprobe-jax", "dot_product_attention", {"query", "key", "value", "bias", "mask"},
+      read_jax_call};
+  return caller == Caller::torch ? torch : jax;
 }
 
 void add_call(std::vector<FrameworkCall>& calls, FrameworkCall call) {
@@ -54,16 +52,65 @@ void add_call(std::vector<FrameworkCall>& calls, FrameworkCall call) {
     calls.push_back(std::move(call));
 }
 
-FrameworkCall read_one(const JsonView& place, ReadCall read) {
-  FrameworkCall call = read(place);
-  call.origin = {place.source().name, place.pointer()};
-  call.given = place.json();
-  return call;
+bool says_dtype(const Json& tensor) {
+  return tensor.is_object() && tensor.contains("dtype") && !tensor["dtype"].is_null();
 }
 
+// The inputs without a type, where the call has none for them either.
+std::vector<std::string> untyped_inputs(const Json& call) {
+  std::vector<std::string> names;
+  if (!call.is_object() || says_dtype(call)) return names;
+  for (const char* name : {"query", "key", "value"})
+    if (call.contains(name) && !says_dtype(call[name])) names.emplace_back(name);
+  return names;
+}
+
+// Reads calls one after the other, and fills in the type that they lack.
+class CallReader {
+ public:
+  CallReader(const CallReading& reading, const CallForm& form) : reading_(reading), form_(form) {}
+
+  FrameworkCall read(const JsonView& place) {
+    Json given = place.json();
+    const auto untyped = untyped_inputs(given);
+    if (!untyped.empty()) given["dtype"] = missing_type(given);
+    FrameworkCall call = form_.read(place.with(given), reading_.release);
+    if (!untyped.empty() && !reading_.dtype)
+      call.notes.push_back(
+          fmt::format("{} without a dtype: {} is assumed; dtype, in the call or beside it, names another",
+                      fmt::join(untyped, ", "), given["dtype"].get<std::string>()));
+    own_type_ = call.graphs.front().dtype;
+    is_dtype_used_ = is_dtype_used_ || !untyped.empty() || own_type_ == reading_.dtype;
+    call.origin = {place.source().name, place.pointer()};
+    call.given = std::move(given);
+    return call;
+  }
+
+  // An option that no call has a use for is a mistake.
+  void check_dtype_was_used() const {
+    if (!reading_.dtype || is_dtype_used_ || !own_type_) return;
+    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" fills in what a call lacks, and the call has {} already",
+                                              reading_.dtype_place, name_of(*reading_.dtype), name_of(*own_type_)));
+  }
+
+ private:
+  // That of another input, as they have one.
+  Json missing_type(const Json& call) const {
+    if (reading_.dtype) return name_of(*reading_.dtype);
+    for (const char* name : {"query", "key", "value"})
+      if (call.contains(name) && says_dtype(call[name])) return call[name]["dtype"];
+    return name_of(DataType::bf16);
+  }
+
+  const CallReading& reading_;
+  const CallForm& form_;
+  bool is_dtype_used_ = false;
+  std::optional<DataType> own_type_;
+};
+
 // Lines that a program printed among others.
-std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const CallForm& form) {
-  const std::string mark = form.mark;
+std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const std::string& mark,
+                                          CallReader& reader) {
   std::vector<FrameworkCall> calls;
   int64_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
@@ -75,7 +122,7 @@ std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::stri
     if (at == std::string_view::npos) continue;
     const JsonSource source{fmt::format("{}:{}", file_name, number), ": ", false};
     const Json json = parse_json(trim(line.substr(at + mark.size())), source, {.comments = false});
-    FrameworkCall call = read_one(JsonView(json, source), form.read);
+    FrameworkCall call = reader.read(JsonView(json, source));
     call.origin = {file_name, std::to_string(number)};
     add_call(calls, std::move(call));
   }
@@ -84,14 +131,15 @@ std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::stri
 
 // Whether rules of that release, or of one before it, are known.
 bool is_read(const std::string& framework) try {
-  return !rules::choose_gates({framework}, "the text").empty();
+  return rules::choose_gates({framework}, "the text").front().is_known();
 } catch (const Error&) {
   return false;
 }
 
 // Calls in the source of a program, which a report of a problem may hold. The release is the one that the text names.
-std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form) {
-  const std::string framework(std::string_view(form.option).substr(2));  // "torch"
+std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form,
+                                           CallReader& reader) {
+  const std::string framework(name_of(form.caller));
   diagnose::TextFacts facts;
   diagnose::add_facts(facts, text);
   std::vector<std::string> releases;
@@ -99,7 +147,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
     if (one.starts_with(framework + "==")) releases.push_back(one.substr(framework.size() + 2));
   std::vector<FrameworkCall> calls;
   std::string problem;
-  for (SourceCall& found : calls_in_source(text)) {
+  for (SourceCall& found : source_calls(text)) {
     if (found.framework != framework) continue;
     if (releases.size() == 1 && is_read(framework + "==" + releases.front()))
       found.call[framework] = releases.front();
@@ -108,7 +156,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
           fmt::format("by the rules of the newest release, since those of {} were not read", releases.front()));
     const JsonSource source{fmt::format("{}:{}", file_name, found.line), ": ", false};
     try {
-      FrameworkCall call = read_one(JsonView(found.call, source), form.read);
+      FrameworkCall call = reader.read(JsonView(found.call, source));
       call.origin = {file_name, std::to_string(found.line)};
       for (const auto& guess : found.guesses) call.notes.push_back("as its source was read: " + guess);
       add_call(calls, std::move(call));
@@ -136,44 +184,38 @@ std::vector<FrameworkCall> with_names(std::vector<FrameworkCall> calls) {
   return calls;
 }
 
-std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& source, const CallForm& form) {
-  const std::string mark = form.mark;
-  const ReadCall read = form.read;
+std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& source, const CallForm& form,
+                                    CallReader& reader) {
   const std::string_view content = trim(text);
   std::vector<FrameworkCall> calls;
   // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
   const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
-  if (!is_json || content.find(mark + " {") != std::string_view::npos) {
-    calls = calls_in_lines(text, source.name, form);
-    if (calls.empty()) calls = calls_of_source(text, source.name, form);
+  if (is_python_call(content, form.function)) {
+    const Json json = read_python_call(content, source.name, form.positional);
+    calls.push_back(reader.read(JsonView(json, source)));
+  } else if (!is_json || content.find(form.mark + " {") != std::string_view::npos) {
+    calls = calls_in_lines(text, source.name, form.mark, reader);
+    if (calls.empty()) calls = calls_of_source(text, source.name, form, reader);
   } else {
     const Json json = parse_json(text, source);
     const JsonView whole(json, source);
     if (json.is_array())
-      for (const JsonView& place : whole.elements()) add_call(calls, read_one(place, read));
+      for (const JsonView& place : whole.elements()) add_call(calls, reader.read(place));
     else
-      add_call(calls, read_one(whole, read));
+      add_call(calls, reader.read(whole));
     if (calls.empty()) whole.fail("no call in it");
   }
+  reader.check_dtype_was_used();
   return with_names(std::move(calls));
 }
 
-std::vector<FrameworkCall> load_calls(const std::string& given, const CallForm& form) {
-  const std::string_view word = trim(given);
-  const JsonSource option{form.option, ": ", false};
-  if (word.starts_with('{') || word.starts_with('[')) return calls_in(word, option, form);
-  if (is_python_call(word, form.function))
-    return calls_in(read_python_call(word, form.option, form.positional).dump(), option, form);
-  if (word.find('(') != std::string_view::npos)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: \"{}\" is not a call of {}; allowed: the call with its tensors' sizes, as in "
-                    "{}(q[2, 8, 1024, 64], k[2, 8, 1024, 64], v[2, 8, 1024, 64], dtype=bfloat16), JSON, or a file",
-                    form.option, cut(given), form.function, form.function));
-  return calls_in(input_text(given), {input_name(given)}, form);
-}
-
 }  // namespace
+
+bool is_before(const std::string& release, const std::string& other) {
+  const std::string plain = release.substr(0, release.find_first_not_of(".0123456789"));
+  const auto numbers = rules::release_numbers(plain);
+  return numbers && *numbers < *rules::release_numbers(other);
+}
 
 DataType call_type_in(const JsonView& place) {
   constexpr std::string_view module = "torch.";
@@ -197,6 +239,7 @@ CallTensor tensor_in(const JsonView& place) {
     tensor.shape = extents(place);
     return tensor;
   }
+  if (place.json().is_string()) place.fail_unless_it_is("a tensor with its sizes, as in q[2, 8, 1024, 64]");
   JsonObject object(place);
   tensor.shape = extents(object.take("shape"));
   if (const auto dtype = object.find_set("dtype")) tensor.dtype = call_type_in(*dtype);
@@ -214,14 +257,8 @@ CallTensor tensor_in(const JsonView& place) {
 
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape) {
   std::vector<int64_t> strides(shape.size(), 1);
-  for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = strides[i + 1] * shape[i + 1];
+  for (size_t i = shape.size() - 1; i-- > 0;) strides[i] = saturated_product(strides[i + 1], shape[i + 1]);
   return strides;
-}
-
-DataType type_of_input(const CallTensor& tensor, const std::optional<DataType>& otherwise, const JsonView& place) {
-  if (tensor.dtype) return *tensor.dtype;
-  if (!otherwise) place.fail("\"dtype\" is missing, of the tensor or of the call");
-  return *otherwise;
 }
 
 void add_passes(FrameworkCall& call, const attention::AttentionSpec& forward, bool trains) {
@@ -239,23 +276,33 @@ void check_graphs(const FrameworkCall& call, const JsonView& place) {
   }
 }
 
-std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, torch_form());
+std::vector<FrameworkCall> parse_calls(const CallReading& reading, std::string_view text,
+                                       const std::string& file_name) {
+  const CallForm& form = form_of(reading.caller);
+  CallReader reader(reading, form);
+  return calls_in(text, {file_name}, form, reader);
 }
-std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name) {
-  return calls_in(text, {file_name}, jax_form());
+
+std::vector<FrameworkCall> calls_in_source(const CallReading& reading, std::string_view text,
+                                           const std::string& file_name) {
+  const CallForm& form = form_of(reading.caller);
+  CallReader reader(reading, form);
+  return with_names(calls_of_source(text, file_name, form, reader));
 }
-std::vector<FrameworkCall> torch_calls_in_source(std::string_view text, const std::string& file_name) {
-  return with_names(calls_of_source(text, file_name, torch_form()));
-}
-std::vector<FrameworkCall> jax_calls_in_source(std::string_view text, const std::string& file_name) {
-  return with_names(calls_of_source(text, file_name, jax_form()));
-}
-std::vector<FrameworkCall> load_torch_calls(const std::string& given) {
-  return load_calls(given, torch_form());
-}
-std::vector<FrameworkCall> load_jax_calls(const std::string& given) {
-  return load_calls(given, jax_form());
+
+std::vector<FrameworkCall> load_calls(const CallReading& reading, const std::string& given) {
+  const CallForm& form = form_of(reading.caller);
+  CallReader reader(reading, form);
+  const std::string_view word = trim(given);
+  if (word.starts_with('{') || word.starts_with('[') || is_python_call(word, form.function))
+    return calls_in(word, {form.option, ": ", false}, form, reader);
+  if (word.find('(') != std::string_view::npos)
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("{}: \"{}\" is not a call of {}; allowed: the call with its tensors' sizes, as in "
+                    "{}(q[2, 8, 1024, 64], k[2, 8, 1024, 64], v[2, 8, 1024, 64], dtype=bfloat16), JSON, or a file",
+                    form.option, cut(given), form.function, form.function));
+  return calls_in(input_text(given), {input_name(given)}, form, reader);
 }
 
 }  // namespace attnprobe::frameworks

@@ -12,15 +12,19 @@
 
 namespace attnprobe::frameworks {
 
-/// One call; its name is "" where it has none of its own.
-FrameworkCall read_torch_call(const JsonView& place);
-FrameworkCall read_jax_call(const JsonView& place);
+/// One call; its name is "" where it has none of its own. Precondition: the call has a "dtype", or each of its inputs.
+/// `asked_release`: whose graphs are built; "": the call's own, else the newest.
+FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_release);
+FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_release);
+
+/// Whether a release ("2.11.0+cu130"; "" is the newest) is before another.
+bool is_before(const std::string& release, const std::string& other);
 
 /// A tensor of a call.
 struct CallTensor {
   std::vector<int64_t> shape;
   std::optional<std::vector<int64_t>> strides;  ///< in elements; none: contiguous
-  std::optional<DataType> dtype;
+  std::optional<DataType> dtype;                ///< its own
   bool requires_grad = false;
   std::string device;  ///< "cuda:0"; "" where it was not said
 };
@@ -30,9 +34,6 @@ CallTensor tensor_in(const JsonView& place);
 
 /// Strides of a contiguous tensor.
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
-
-/// The type of Q, K or V: its own, else the call's "dtype". Throws where neither is said.
-DataType type_of_input(const CallTensor& tensor, const std::optional<DataType>& otherwise, const JsonView& place);
 
 /// A name such as torch.bfloat16, float16, bool.
 DataType call_type_in(const JsonView& place);

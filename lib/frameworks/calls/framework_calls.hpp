@@ -5,11 +5,14 @@
 // (tests/fixtures/logs/frameworks); tests/frameworks/framework_calls_test.cpp builds those very graphs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention/config.hpp"
+#include "base/data_type.hpp"
+#include "base/enum_names.hpp"
 #include "base/json.hpp"
 
 namespace attnprobe::frameworks {
@@ -26,20 +29,38 @@ struct FrameworkCall {
   std::vector<std::string> notes;  ///< what of the call no graph says
 };
 
-/// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines such as
-/// "attnprobe-torch {…}", else with source that calls the function. Equal calls are one. Throws Error(usage) naming file, JSON pointer or line, value and what is
-/// allowed.
-std::vector<FrameworkCall> parse_torch_calls(std::string_view text, const std::string& file_name);
-std::vector<FrameworkCall> parse_jax_calls(std::string_view text, const std::string& file_name);
+/// Whose function is called.
+enum class Caller { torch, jax };
 
-/// Those that the source of a program makes in it (python_source.hpp); the text may be a whole report of a problem. Throws likewise
-/// where there is none.
-std::vector<FrameworkCall> torch_calls_in_source(std::string_view text, const std::string& file_name);
-std::vector<FrameworkCall> jax_calls_in_source(std::string_view text, const std::string& file_name);
+/// How calls are read.
+struct CallReading {
+  Caller caller = Caller::torch;
+  std::string release = {};  ///< of the framework, whose graphs are built; "": that of the call, else the newest
+  std::optional<DataType> dtype = {};   ///< of inputs without one; none: bf16, and a note says so
+  std::string dtype_place = "--dtype";  ///< begins the error where every call has another type already
+};
 
-/// The same of an option's value: the call itself (python_call.hpp), JSON, or a file, which may be compressed (gzip, xz); "-" is
-/// standard input.
-std::vector<FrameworkCall> load_torch_calls(const std::string& given);
-std::vector<FrameworkCall> load_jax_calls(const std::string& given);
+/// The calls in `text`: a call as source has it (python_call.hpp), JSON (one object or an array; comments allowed), any text with lines
+/// such as "attnprobe-torch {…}", else source that calls the function. Equal calls are one. Throws Error(usage) naming file, JSON pointer
+/// or line, value and what is allowed.
+std::vector<FrameworkCall> parse_calls(const CallReading& reading, std::string_view text, const std::string& file_name);
+
+/// The calls that the source of a program makes (python_source.hpp); the text may be a whole report of a problem. Throws likewise where
+/// there is none.
+std::vector<FrameworkCall> calls_in_source(const CallReading& reading, std::string_view text,
+                                           const std::string& file_name);
+
+/// The same of an option's value: as parse_calls(), or a file, which may be compressed (gzip, xz); "-" is standard input.
+std::vector<FrameworkCall> load_calls(const CallReading& reading, const std::string& given);
 
 }  // namespace attnprobe::frameworks
+
+namespace attnprobe {
+template <>
+struct EnumNames<frameworks::Caller> {
+  static constexpr std::array<std::pair<frameworks::Caller, std::string_view>, 2> table{{
+      {frameworks::Caller::torch, "torch"},
+      {frameworks::Caller::jax, "jax"},
+  }};
+};
+}  // namespace attnprobe

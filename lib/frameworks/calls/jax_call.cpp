@@ -62,9 +62,9 @@ bool lengths_in(JsonObject& object, const char* key, const AttentionSpec& spec, 
   return true;
 }
 
-bool has_gradient_of_masks(const std::string& release) {
-  const auto numbers = rules::release_numbers(release);
-  return numbers && *numbers < *rules::release_numbers("0.11.1");
+// Of the bias and what a mask becomes, which are added up.
+DataType promoted(DataType a, DataType b) {
+  return a == b ? a : DataType::f32;
 }
 
 struct LocalWindow {
@@ -85,13 +85,14 @@ std::optional<LocalWindow> window_in(JsonObject& object) {
 
 }  // namespace
 
-FrameworkCall read_jax_call(const JsonView& place) {
+FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_release) {
   JsonObject object(place);
   FrameworkCall call;
   if (const auto name = object.find_set("name")) call.name = name->text();
-  if (const auto release = object.find_set("jax")) call.release = release->text();
-  std::optional<DataType> dtype;
-  if (const auto given = object.find_set("dtype")) dtype = call_type_in(*given);
+  if (const auto own = object.find_set("jax")) call.release = own->text();
+  const std::string& release = asked_release.empty() ? call.release : asked_release;
+  const auto given_dtype = object.find_set("dtype");
+  const DataType dtype = given_dtype ? call_type_in(*given_dtype) : DataType::bf16;
   const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
   const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
   const auto q_shape = jax_shape(q, q_place), k_shape = jax_shape(k, k_place), v_shape = jax_shape(v, v_place);
@@ -100,8 +101,8 @@ FrameworkCall read_jax_call(const JsonView& place) {
     k_place.fail(fmt::format("batch {} and head dimension {}; allowed: the query's, {} and {}", k_shape.batch,
                              k_shape.head_dim, q_shape.batch, q_shape.head_dim));
   if (v.shape != k.shape) v_place.fail("its shape is not the key's, which JAX insists on");
-  const DataType q_type = type_of_input(q, dtype, q_place);
-  if (type_of_input(k, dtype, k_place) != q_type || type_of_input(v, dtype, v_place) != q_type)
+  const DataType q_type = q.dtype.value_or(dtype);
+  if (k.dtype.value_or(dtype) != q_type || v.dtype.value_or(dtype) != q_type)
     place.fail("query, key and value have several types; allowed: one");
 
   AttentionSpec spec;
@@ -131,6 +132,7 @@ FrameworkCall read_jax_call(const JsonView& place) {
   bool trains = trains_inputs;
   if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
   std::optional<std::array<int64_t, 4>> added;
+  std::optional<DataType> added_type;
   bool has_bias = false;
   for (const char* key : {"bias", "mask"}) {
     const auto given = object.find_set(key);
@@ -141,13 +143,23 @@ FrameworkCall read_jax_call(const JsonView& place) {
       given->fail("a mask of another type than bool, which JAX insists on");
     has_bias = has_bias || !is_mask;
     const auto shape = scores_shape(tensor, *given);
+    if (!is_mask) {
+      call.keys["bias_requires_grad"] = tensor.requires_grad;
+      call.keys["bias_batch"] = shape[0];
+      call.keys["bias_heads"] = shape[1];
+    }
     added = added ? broadcast(*added, shape) : shape;
+    const DataType type = is_mask ? q_type : tensor.dtype.value_or(q_type);
+    added_type = added_type ? promoted(*added_type, type) : type;
     trains = trains || tensor.requires_grad;
   }
   if (added) {
     call.keys["mask_rows"] = (*added)[2];
     call.keys["mask_columns"] = (*added)[3];
+    call.keys["mask_dtype"] = name_of(*added_type);
     spec.bias = bias_of_scores(*added, spec);
+    // XLA told cuDNN no type of its own before JAX 0.8.1, so that cuDNN reads any bias as one of Q's type.
+    if (spec.bias && *added_type != q_type && !is_before(release, "0.8.1")) spec.bias->dtype = added_type;
     if (!spec.bias)
       call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
   }
@@ -160,7 +172,7 @@ FrameworkCall read_jax_call(const JsonView& place) {
     AttentionSpec& backward = call.graphs.back();
     backward.mask.padding_after_stats = spec.mask.padding;
     // A boolean mask alone has no gradient that anybody could ask for; JAX before 0.11.1 computes it all the same.
-    if (backward.bias) backward.bias->grad = has_bias || has_gradient_of_masks(call.release);
+    if (backward.bias) backward.bias->grad = has_bias || is_before(release, "0.11.1");
   }
   check_graphs(call, place);
   return call;

@@ -5,64 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "frameworks/calls/python_arithmetic.hpp"
 #include "frameworks/calls/python_tensors.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
-
-bool is_number(const PythonValue& value) {
-  return value.is_number();
-}
-
-PythonValue arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b) {
-  if (is_tensor_value(a) || is_tensor_value(b)) return broadcast_values(a, b);
-  if (a.is_array() && b.is_array() && sign == "+") {
-    PythonValue joined = a;
-    joined.insert(joined.end(), b.begin(), b.end());
-    return joined;
-  }
-  if ((a.is_array() || b.is_array()) && sign == "*") {
-    const PythonValue& list = a.is_array() ? a : b;
-    const PythonValue& count = a.is_array() ? b : a;
-    constexpr int64_t most = 64;
-    if (!count.is_number_integer() || count.get<int64_t>() > most) return unknown_value();
-    PythonValue repeated = Json::array();
-    for (int64_t i = 0; i < count.get<int64_t>(); ++i) repeated.insert(repeated.end(), list.begin(), list.end());
-    return repeated;
-  }
-  if (!is_number(a) || !is_number(b)) return unknown_value();
-  if (a.is_number_integer() && b.is_number_integer() && sign != "/") {
-    const auto x = a.get<int64_t>(), y = b.get<int64_t>();
-    int64_t result = 0;
-    if (sign == "+" && !__builtin_add_overflow(x, y, &result)) return result;
-    if (sign == "-" && !__builtin_sub_overflow(x, y, &result)) return result;
-    if (sign == "*" && !__builtin_mul_overflow(x, y, &result)) return result;
-    if (sign == "//" && y > 0) return x / y;
-    if (sign == "%" && y > 0) return x % y;
-    if (sign == "**" && y >= 0 && y < 40) {
-      result = 1;
-      for (int64_t i = 0; i < y; ++i)
-        if (__builtin_mul_overflow(result, x, &result)) return unknown_value();
-      return result;
-    }
-    if (sign == "<<" && x >= 0 && x < 1024 && y >= 0 && y < 40) return x << y;
-    if (sign != "**") return unknown_value();
-  }
-  const auto x = a.get<double>(), y = b.get<double>();
-  if (sign == "+") return x + y;
-  if (sign == "-") return x - y;
-  if (sign == "*") return x * y;
-  if (sign == "/" && y != 0) return x / y;
-  if (sign == "**") return std::pow(x, y);
-  return unknown_value();
-}
 
 bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
@@ -76,7 +29,7 @@ constexpr std::array<std::pair<std::string_view, int>, 24> operators{
 
 class Evaluator {
  public:
-  Evaluator(std::string_view text, const PythonScope& scope) : text_(text), scope_(&scope), names_(scope.names) {}
+  Evaluator(std::string_view text, PythonScope& scope) : text_(text), scope_(&scope), names_(scope.names) {}
 
   PythonValue whole() {
     PythonValue value = read_list_or_value();
@@ -97,9 +50,28 @@ class Evaluator {
     throw Error(ErrorKind::usage, fmt::format("column {}: \"{}\": {}", at_ + 1,
                                               cut(std::string(text_.substr(std::min(at_, text_.size()), 24))), why));
   }
-  void deeper() {
-    constexpr size_t deepest = 32;
-    if (++depth_ > deepest) fail("it is nested too deeply");
+  // In each function that may reach itself.
+  struct Deeper {
+    explicit Deeper(Evaluator& in) : depth(in.depth_) {
+      constexpr size_t deepest = 64;
+      if (depth == deepest) in.fail("it is nested too deeply");
+      ++depth;
+    }
+    ~Deeper() { --depth; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    size_t& depth;
+  };
+
+  // What is read or computed, unless it is too large to go on with.
+  PythonValue counted(PythonValue value) {
+    const uint64_t size = size_of_value(value);
+    if (size > scope_->values_left) {
+      scope_->values_left = 0;
+      fail(fmt::format("more than {} values are computed", with_commas(most_values_of_a_source)));
+    }
+    scope_->values_left -= size;
+    return size > largest_value ? unknown_value() : std::move(value);
   }
 
   void blanks() {
@@ -150,7 +122,7 @@ class Evaluator {
   }
 
   PythonValue read_value() {
-    deeper();
+    const Deeper deeper(*this);
     if (take_word("lambda")) fail("a value is missing");
     PythonValue value = read_binary(0);
     if (take_word("if")) {
@@ -159,7 +131,6 @@ class Evaluator {
       const PythonValue otherwise = read_value();
       if (when == Json(false) || when.is_null()) value = otherwise;
     }
-    --depth_;
     return value;
   }
 
@@ -177,13 +148,14 @@ class Evaluator {
   }
 
   PythonValue read_binary(int least) {
+    const Deeper deeper(*this);
     PythonValue left = read_unary();
     while (const auto next = next_operator()) {
       const auto [sign, level] = *next;
       if (level < least || level == 0) break;
       at_ += sign.size();
       const PythonValue right = read_binary(sign == "**" ? level : level + 1);
-      left = joined(std::string(sign), level, left, right);
+      left = counted(joined(std::string(sign), level, left, right));
     }
     return left;
   }
@@ -209,7 +181,7 @@ class Evaluator {
     }
     if (take('-')) {
       const PythonValue value = read_binary(11);
-      if (value.is_number_integer()) return -value.get<int64_t>();
+      if (value.is_number_integer()) return arithmetic("-", 0, value);
       if (value.is_number()) return -value.get<double>();
       return is_tensor_value(value) ? value : unknown_value();
     }
@@ -219,17 +191,17 @@ class Evaluator {
   }
 
   PythonValue read_postfix() {
-    PythonValue value = read_atom();
+    PythonValue value = counted(read_atom());
     while (true) {
       blanks();
       if (take('.')) {
-        value = read_attribute(value);
+        value = counted(read_attribute(value));
       } else if (at_ < text_.size() && text_[at_] == '(') {
         ++at_;
-        value = call(value, read_arguments(')'));
+        value = counted(call(value, read_arguments(')')));
       } else if (at_ < text_.size() && text_[at_] == '[') {
         ++at_;
-        value = subscripted(value);
+        value = counted(subscripted(value));
       } else {
         return value;
       }
@@ -316,9 +288,10 @@ class Evaluator {
   }
 
   PythonArguments read_arguments(char end) {
-    deeper();
+    constexpr size_t most = 256;
     PythonArguments given;
     while (!take(end)) {
+      if (given.named.size() >= most) fail(fmt::format("more than {} arguments with a name", most));
       if (at_ >= text_.size()) fail(fmt::format("',' or '{}' is missing", end));
       if (take('*')) {
         const bool is_named = take('*');
@@ -339,7 +312,6 @@ class Evaluator {
       }
       if (!take(',') && !next_is(end)) fail(fmt::format("',' or '{}' is missing", end));
     }
-    --depth_;
     return given;
   }
 
@@ -361,10 +333,8 @@ class Evaluator {
     while (at_ < text_.size() && !take_word("in")) ++at_;
     const PythonValue list = read_binary(0);
     while (at_ < text_.size() && text_[at_] != end) ++at_;
-    if (!list.is_array()) return unknown_value();
-    PythonValue many = Json::array();
-    for (size_t i = 0; i < list.size(); ++i) many.push_back(value);
-    return many;
+    return list.is_array() ? counted(repeated_list(Json::array({value}), static_cast<int64_t>(list.size())))
+                           : unknown_value();
   }
 
   PythonValue read_atom() {
@@ -410,8 +380,10 @@ class Evaluator {
   // {"dtype": torch.half}, which is given on with **.
   PythonValue dictionary() {
     ++at_;
+    constexpr size_t most = 256;
     PythonValue named = Json::object();
     while (!take('}')) {
+      if (named.size() >= most) fail(fmt::format("more than {} keys", most));
       if (at_ >= text_.size()) fail("'}' is missing");
       const PythonValue key = read_value();
       expect(':');
@@ -447,19 +419,23 @@ class Evaluator {
   }
 
   std::string_view text_;
-  const PythonScope* scope_;
+  PythonScope* scope_;
   const std::map<std::string, PythonValue>& names_;
   size_t at_ = 0, depth_ = 0;
 };
 
 }  // namespace
 
-PythonValue evaluate(std::string_view expression, const PythonScope& scope) {
+PythonValue evaluate(std::string_view expression, PythonScope& scope) {
   return Evaluator(expression, scope).whole();
 }
 
-PythonArguments evaluate_arguments(std::string_view call, const PythonScope& scope) {
+PythonArguments evaluate_arguments(std::string_view call, PythonScope& scope) {
   return Evaluator(call, scope).arguments();
+}
+
+void count_value(const PythonValue& value, PythonScope& scope) {
+  scope.values_left -= std::min(scope.values_left, size_of_value(value));
 }
 
 }  // namespace attnprobe::frameworks

@@ -69,7 +69,7 @@ int depth_of(std::string_view line) {
 bool may_matter(std::string_view line) {
   static const RE2 source(
       "^[A-Za-z_][\\w., *()\\[\\]]{0,120}(?::\\s*[\\w.\\[\\], ]{1,60})?\\s*=[^=]|dot_product_attention\\(|sdpa?_kernel\\(|"
-      "^(?:for|with|def) |^[A-Za-z_]\\w*\\(|set_default_dtype\\(|autocast\\(");
+      "^(?:for|with|def) |^[A-Za-z_]\\w*\\(|set_default_dtype\\(|autocast\\(|enable_\\w+_sdp\\(");
   return RE2::PartialMatch(piece(line), source);
 }
 
@@ -86,9 +86,12 @@ std::vector<Statement> statements_of(std::string_view text) {
     const std::string_view content = trim(line);
     if (depth > 0) {
       auto& last = statements.back();
-      last.text += " " + std::string(content);
-      depth += depth_of(content);
-      if (++held > most_lines_of_one || last.text.size() > longest_statement) depth = 0;
+      if (++held <= most_lines_of_one && last.text.size() + content.size() < longest_statement) {
+        last.text.append(" ").append(content);
+        depth += depth_of(content);
+      } else {
+        depth = 0;
+      }
       continue;
     }
     if (content.empty() || content.size() > longest_statement || !may_matter(content)) continue;
@@ -142,14 +145,23 @@ struct Function {
 
 class SourceReader {
  public:
-  explicit SourceReader(std::string_view text) : text_(text), statements_(statements_of(text)) {}
+  explicit SourceReader(std::string_view text)
+      : statements_(statements_of(text)), names_jax_(text.find("jax") != std::string_view::npos) {
+    static const RE2 jax_gradient("jax\\.(?:value_and_)?(?:grad|vjp)\\(|\\bgrad\\("),
+        backward("\\.backward\\(|autograd\\.grad\\(");
+    takes_jax_gradient_ = RE2::PartialMatch(piece(text), jax_gradient);
+    calls_backward_ = RE2::PartialMatch(piece(text), backward);
+  }
 
   std::vector<SourceCall> read() {
     scope_.on_call = [this](const std::string& path, const PythonArguments& given) { return called(path, given); };
     for (int pass = 0; pass < times_read; ++pass) {
       calls_.clear();
       backends_.clear();
+      switches_ = Json::object();
+      scope_.values_left = most_values_of_a_source;
       for (const Statement& statement : statements_) try {
+          if (scope_.values_left == 0) break;
           follow(statement);
         } catch (const Error&) {  // no Python, or none that is known
         }
@@ -191,8 +203,10 @@ class SourceReader {
     static const RE2 plain("[A-Za-z_]\\w*");
     if (!RE2::FullMatch(piece(name), plain)) return;
     if (is_known(value) || scope_.names.count(name) == 0) {
-      if (is_known(value) || (value.is_object() && value.contains("path")) || value.contains("named"))
+      if (is_known(value) || (value.is_object() && value.contains("path")) || value.contains("named")) {
+        count_value(value, scope_);
         scope_.names[name] = value;
+      }
     }
   }
 
@@ -239,11 +253,22 @@ class SourceReader {
       add_autocast(text);
       return;
     }
-    std::string only;
-    size_t count = 0;
-    for (const std::string name : {"CUDNN_ATTENTION", "FLASH_ATTENTION", "EFFICIENT_ATTENTION", "MATH"})
-      if (text.find(name) != std::string_view::npos && ++count == 1) only = name;
-    if (count == 1 && only == "CUDNN_ATTENTION") backends_.emplace_back(at_->indent, only);
+    const Json context = backends_in(text);
+    if (!context.empty()) backends_.emplace_back(at_->indent, context);
+  }
+
+  // What the JSON of a call says of it: sdpa_kernel([SDPBackend.MATH, …], set_priority=True), sdp_kernel(enable_math=False, …).
+  static Json backends_in(std::string_view text) {
+    static const RE2 word("\\b(CUDNN_ATTENTION|FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b"),
+        priority("set_priority\\s*=\\s*True"), flag("enable_(cudnn|flash|mem_efficient|math)\\s*=\\s*(True|False)");
+    Json context = Json::object();
+    StringPiece rest = piece(text);
+    for (std::string name; RE2::FindAndConsume(&rest, word, &name);) context["backend"].push_back(name);
+    if (context.contains("backend") && RE2::PartialMatch(piece(text), priority)) context["set_priority"] = true;
+    rest = piece(text);
+    for (std::string name, value; RE2::FindAndConsume(&rest, flag, &name, &value);)
+      context[name + "_sdp_enabled"] = value == "True";
+    return context;
   }
 
   void add_autocast(std::string_view text) {
@@ -255,8 +280,10 @@ class SourceReader {
     const std::string name = path.substr(path.rfind('.') + 1);
     if (name == "set_default_dtype" && !given.values.empty() && given.values[0].contains("path"))
       scope_.default_dtype = given.values[0]["path"].get<std::string>();
+    if (name.starts_with("enable_") && name.ends_with("_sdp") && !given.values.empty() && given.values[0].is_boolean())
+      switches_[name.substr(7) + "_enabled"] = given.values[0];
     if (name == "scaled_dot_product_attention") return add_call("torch", given);
-    if (name == "dot_product_attention" && text_.find("jax") != std::string_view::npos) return add_call("jax", given);
+    if (name == "dot_product_attention" && names_jax_) return add_call("jax", given);
     if (const auto function = functions_.find(path); function != functions_.end()) {
       for (size_t i = 0; i < given.values.size() && i < function->second.parameters.size(); ++i)
         set(function->second.parameters[i], given.values[i]);
@@ -274,6 +301,7 @@ class SourceReader {
             "is_causal", "scale", "implementation", "local_window_size", "query_seq_lengths", "key_value_seq_lengths"};
     const auto& positional = is_torch ? of_torch : of_jax;
     const auto& more = is_torch ? more_of_torch : more_of_jax;
+    if (calls_.size() == most_calls) return unknown_value();
     SourceCall call;
     call.framework = framework;
     call.line = at_->line;
@@ -290,7 +318,11 @@ class SourceReader {
     const bool is_new = std::none_of(calls_.begin(), calls_.end(), [&](const SourceCall& one) {
       return one.framework == framework && one.call == call.call;
     });
-    if (is_new && calls_.size() < most_calls) calls_.push_back(std::move(call));
+    if (is_new) {
+      for (const auto& [loop, count] : firsts_)
+        call.guesses.push_back(fmt::format("{} is the first of {} values", loop, count));
+      calls_.push_back(std::move(call));
+    }
     return result;
   }
 
@@ -321,35 +353,33 @@ class SourceReader {
       for (const char* name : {"query", "key", "value"}) call.call[name]["dtype"] = autocast_;
       call.guesses.push_back(fmt::format("in {}, as autocast makes it", autocast_));
     }
-    if (is_torch && !backends_.empty()) call.call["backend"] = backends_.back().second;
-    static const RE2 jax_gradient("jax\\.(?:value_and_)?(?:grad|vjp)\\(|\\bgrad\\("),
-        backward("\\.backward\\(|autograd\\.grad\\(");
-    if (!is_torch && RE2::PartialMatch(piece(text_), jax_gradient)) call.call["grad"] = true;
-    const bool trains = is_torch && RE2::PartialMatch(piece(text_), backward);
+    if (is_torch) call.call.update(switches_);
+    if (is_torch && !backends_.empty()) call.call.update(backends_.back().second);
+    if (!is_torch && takes_jax_gradient_) call.call["grad"] = true;
+    const bool trains = is_torch && calls_backward_;
     const bool asks = std::any_of(call.call.begin(), call.call.end(),
                                   [](const Json& one) { return one.is_object() && one.value("requires_grad", false); });
     if (trains && !asks) {
       call.call["query"]["requires_grad"] = true;
       call.guesses.emplace_back("with a gradient, since the source calls backward()");
     }
-    for (const auto& [name, count] : firsts_)
-      call.guesses.push_back(fmt::format("{} is the first of {} values", name, count));
   }
 
-  std::string_view text_;
   std::vector<Statement> statements_;
+  bool names_jax_ = false, takes_jax_gradient_ = false, calls_backward_ = false;
   const Statement* at_ = nullptr;
   PythonScope scope_;
   std::map<std::string, Function> functions_;
-  std::map<std::string, size_t> firsts_;                  // what a loop goes over, and how much of it there is
-  std::vector<std::pair<size_t, std::string>> backends_;  // by the indent of their with
+  std::map<std::string, size_t> firsts_;           // what a loop goes over, and how much of it there is
+  std::vector<std::pair<size_t, Json>> backends_;  // by the indent of their with
+  Json switches_ = Json::object();                 // torch.backends.cuda.enable_flash_sdp(False)
   std::string autocast_;
   std::vector<SourceCall> calls_;
 };
 
 }  // namespace
 
-std::vector<SourceCall> calls_in_source(std::string_view text) {
+std::vector<SourceCall> source_calls(std::string_view text) {
   if (text.find("dot_product_attention") == std::string_view::npos) return {};
   return SourceReader(text).read();
 }

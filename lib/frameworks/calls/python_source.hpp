@@ -20,6 +20,6 @@ struct SourceCall {
 
 /// The calls whose Q, K and V are known, in the order of the text; equal ones once. Lines that are not Python are passed over, and what a
 /// line computes is only followed as far as sizes and types need it: nothing is executed. At most 16 calls, of the first 20,000 lines.
-std::vector<SourceCall> calls_in_source(std::string_view text);
+std::vector<SourceCall> source_calls(std::string_view text);
 
 }  // namespace attnprobe::frameworks

@@ -138,7 +138,7 @@ std::optional<PythonValue> viewed(const PythonValue& tensor, const Json& values)
   if (!shape) return std::nullopt;
   const auto old = tensor["shape"].get<Sizes>();
   const auto product = [](const Sizes& sizes) {
-    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
+    return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, saturated_product);
   };
   const auto open = std::find(shape->begin(), shape->end(), -1);
   if (open != shape->end()) {
@@ -165,8 +165,8 @@ std::optional<PythonValue> parts(const PythonValue& tensor, const std::string& n
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
   } else {
     const int64_t asked = argument(0, name == "chunk" ? "chunks" : "split_size", 0);
-    if (asked <= 0) return std::nullopt;
-    count = name == "chunk" ? asked : (extent + asked - 1) / asked;
+    if (asked <= 0 || extent <= 0) return std::nullopt;
+    count = name == "chunk" ? asked : (extent - 1) / asked + 1;
     if (extent % count != 0) return std::nullopt;
     shape[axis] = extent / count;
   }
@@ -210,7 +210,11 @@ std::optional<PythonValue> number_function(const std::string& name, const Json& 
   }
   if (values.empty() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_number(); }))
     return std::nullopt;
-  if (name == "int") return static_cast<int64_t>(values[0].get<double>());
+  if (name == "int") {
+    constexpr double beyond = 9.2e18;
+    const auto real = values[0].get<double>();
+    return std::abs(real) < beyond ? std::optional<PythonValue>(static_cast<int64_t>(real)) : std::nullopt;
+  }
   if (name == "sqrt") return std::sqrt(values[0].get<double>());
   if (name == "rsqrt") return 1 / std::sqrt(values[0].get<double>());
   if (name == "max") return *std::max_element(values.begin(), values.end());
@@ -222,7 +226,10 @@ std::optional<PythonValue> number_function(const std::string& name, const Json& 
   const int64_t step = values.size() > 2 ? whole(values[2]).value_or(1) : 1;
   Json list = Json::array();
   if (step <= 0) return std::nullopt;
-  for (int64_t i = begin; i < end && static_cast<int64_t>(list.size()) < most; i += step) list.push_back(i);
+  for (int64_t i = begin; i < end && static_cast<int64_t>(list.size()) < most;) {
+    list.push_back(i);
+    if (__builtin_add_overflow(i, step, &i)) break;
+  }
   return list;
 }
 
@@ -318,7 +325,7 @@ std::optional<PythonValue> call_method(const PythonValue& tensor, const std::str
       const size_t at = axis_in(*whole(axis), shape.size());
       if (at >= shape.size()) return std::nullopt;
       Sizes longer = shape;
-      longer[at] *= *whole(values[0]);
+      longer[at] = saturated_product(longer[at], *whole(values[0]));
       return reshaped(tensor, longer);
     }
     auto to = sizes_among(values);
@@ -326,7 +333,7 @@ std::optional<PythonValue> call_method(const PythonValue& tensor, const std::str
     for (size_t i = 0; i < shape.size(); ++i) {
       int64_t& size = (*to)[to->size() - shape.size() + i];
       if (name == "repeat")
-        size *= shape[i];
+        size = saturated_product(size, shape[i]);
       else if (size == -1)
         size = shape[i];
     }

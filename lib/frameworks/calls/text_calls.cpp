@@ -90,10 +90,10 @@ std::vector<report::TextCall> answer_calls(std::string_view text) {
   diagnose::add_facts(facts, text);
   bool target_is_named = false;
   const gpu::Target& target = target_for(facts, target_is_named);
-  for (const std::string framework : {"torch", "jax"}) try {
-      const auto calls = framework == "torch" ? torch_calls_in_source(text, "text") : jax_calls_in_source(text, "text");
-      for (const FrameworkCall& call : calls) {
-        const CallQuestions asked = questions_of({call}, framework);
+  for (const Caller caller : {Caller::torch, Caller::jax}) try {
+      const std::string framework(name_of(caller));
+      for (const FrameworkCall& call : calls_in_source({caller}, text, "text")) {
+        const CallQuestions asked = questions_of({call}, caller);
         const rules::ChosenGate gate = gate_for(framework, asked.framework);
         campaign::CampaignOptions options;
         options.frameworks = {gate};

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "attention/fields.hpp"
+#include "base/number.hpp"
 #include "frameworks/calls/call_reading.hpp"
 #include "importers/cudnn_frontend/import_frontend_layout.hpp"
 #include "rules/framework_gates.hpp"
@@ -47,10 +49,24 @@ std::string order_of(const TorchInput& input) {
   return axes;
 }
 
+// A new tensor of that shape, in the order of another one. Layouts have names as long as the head dimension comes last.
+TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& shape) {
+  const std::string order = order_of(of);
+  if (attention::strides_of(order, shape)) return {order, {}};
+  Strides strides{};
+  int64_t step = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    const size_t axis = std::string_view("bhsd").find(order[i]);
+    strides[axis] = step;
+    step = saturated_product(step, std::array{shape.batch, shape.heads, shape.seqlen, shape.head_dim}[axis]);
+  }
+  return {"", strides};
+}
+
 // A new tensor like this one: its very strides where it is dense, else its order.
 TensorLayout dense_like(const TorchInput& input, const TensorLayout& layout) {
   const bool is_named = !layout.strides && attention::without_interleave(layout.axes) == layout.axes;
-  return is_named ? layout : TensorLayout{order_of(input), {}};
+  return is_named ? layout : dense_in_order(input, input.shape);
 }
 
 // As Tensor.expand() sees it: 0 for an axis that is repeated.
@@ -77,21 +93,53 @@ bool can_expand(const CallTensor& mask, const std::array<int64_t, 4>& to) {
   return true;
 }
 
+// The strides of what an elementwise operation makes of a tensor: dense, its axes in the same order in memory. An axis that is repeated
+// (stride 0) stays where it is. As TensorIterator sorts them.
+std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+  std::vector<size_t> order(shape.size());  // innermost first
+  std::iota(order.rbegin(), order.rend(), size_t{0});
+  const auto belongs_further_in = [&](size_t axis, size_t than) -> std::optional<bool> {
+    if (strides[axis] == 0 || strides[than] == 0) return std::nullopt;
+    if (strides[axis] != strides[than]) return strides[axis] < strides[than];
+    return shape[axis] < shape[than] ? std::optional(true) : std::nullopt;
+  };
+  for (size_t i = 1; i < order.size(); ++i)
+    for (size_t at = i, inner = i; inner-- > 0;) {
+      const auto swaps = belongs_further_in(order[at], order[inner]);
+      if (!swaps) continue;
+      if (!*swaps) break;
+      std::swap(order[at], order[inner]);
+      at = inner;
+    }
+  std::vector<int64_t> dense(shape.size());
+  int64_t next = 1;
+  for (const size_t axis : order) {
+    dense[axis] = next;
+    next *= shape[axis];
+  }
+  return dense;
+}
+
 // What is added to the scores: a boolean mask is written as one of Q's type first.
-std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSpec& spec) {
+std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSpec& spec, const std::string& release) {
   const bool has_heads = mask.shape.size() == 4 && mask.shape[1] != 1;
   const std::array<int64_t, 4> to{spec.batch, has_heads ? spec.heads_q : 1, spec.seqlen_q, spec.seqlen_kv};
   if (!can_expand(mask, to)) return std::nullopt;
   const bool is_boolean = mask.dtype == DataType::boolean;
-  const auto own = is_boolean || !mask.strides ? contiguous_strides(mask.shape) : *mask.strides;
+  std::vector<int64_t> own = mask.strides.value_or(contiguous_strides(mask.shape));
+  if (is_boolean) own = dense_strides(mask.shape, own);
   const Strides strides = expanded_strides(mask, own, to);
   attention::Bias bias;
   bias.shape = has_heads ? "bhss" : "b1ss";
   if (strides != Strides{to[1] * to[2] * to[3], to[2] * to[3], to[3], 1}) bias.strides = strides;
+  // Before 2.14 cuDNN is not told the mask's own type, and reads any mask as one of Q's type.
+  if (mask.dtype == DataType::f32 && spec.dtype != DataType::f32 && !is_before(release, "2.14.0"))
+    bias.dtype = mask.dtype;
   return bias;
 }
 
-void describe_mask(Json& keys, const CallTensor& mask) {
+void describe_mask(Json& keys, const CallTensor& mask, DataType q_type) {
+  keys["mask_dtype"] = name_of(mask.dtype.value_or(q_type));
   const size_t rank = mask.shape.size();
   keys["mask_rank"] = rank;
   if (rank == 4) {
@@ -104,6 +152,41 @@ void describe_mask(Json& keys, const CallTensor& mask) {
   keys["mask_columns"] = mask.shape[rank - 1];
   keys["mask_last_stride"] = mask.strides.value_or(contiguous_strides(mask.shape)).back();
   keys["mask_requires_grad"] = mask.requires_grad;
+}
+
+struct Backend {
+  const char* word;     // of torch.nn.attention.SDPBackend
+  const char* enabled;  // torch.backends.cuda.…(), and a key of the gate
+};
+constexpr std::array<Backend, 4> backends{{{"CUDNN_ATTENTION", "cudnn_sdp_enabled"},
+                                           {"FLASH_ATTENTION", "flash_sdp_enabled"},
+                                           {"EFFICIENT_ATTENTION", "mem_efficient_sdp_enabled"},
+                                           {"MATH", "math_sdp_enabled"}}};
+
+// Which backends are enabled: the process's own switches, and what sdpa_kernel() around the call names. Without set_priority a list is a
+// set, whatever comes first in it.
+void read_backends(JsonObject& object, Json& keys) {
+  std::vector<std::string> named;
+  if (const auto given = object.find_set("backend")) {
+    std::vector<std::string> allowed;
+    for (const Backend& one : backends) allowed.emplace_back(one.word);
+    for (const JsonView& one : given->json().is_array() ? given->elements() : std::vector<JsonView>{*given})
+      named.push_back(one.word(allowed));
+    if (named.empty()) given->fail_unless_one_of(allowed);
+  }
+  const auto set_priority = object.find_set("set_priority");
+  const bool is_order = set_priority && set_priority->boolean();
+  bool only_cudnn = true;
+  for (const Backend& one : backends) {
+    const auto given = object.find_set(one.enabled);
+    bool enabled = !given || given->boolean();
+    if (!named.empty()) enabled = std::find(named.begin(), named.end(), one.word) != named.end();
+    keys[one.enabled] = enabled;
+    only_cudnn = only_cudnn && enabled == (&one == &backends.front());
+  }
+  if (only_cudnn || (is_order && !named.empty() && named.front() == backends.front().word))
+    keys[rules::names_cudnn] = true;
+  keys["backend_set"] = named.size() > 1 && !is_order;
 }
 
 void set_shape(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, const TorchInput& v) {
@@ -135,7 +218,7 @@ void set_layouts(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, 
   spec.q = layouts[0];
   spec.k = layouts[1];
   spec.v = layouts[2];
-  spec.o = TensorLayout{order_of(q), {}};
+  spec.o = dense_in_order(q, {q.shape.batch, q.shape.heads, q.shape.seqlen, v.shape.head_dim});
   spec.dq = dense_like(q, spec.q);
   spec.dk = dense_like(k, spec.k);
   spec.dv = dense_like(v, spec.v);
@@ -143,13 +226,14 @@ void set_layouts(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, 
 
 }  // namespace
 
-FrameworkCall read_torch_call(const JsonView& place) {
+FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_release) {
   JsonObject object(place);
   FrameworkCall call;
   if (const auto name = object.find_set("name")) call.name = name->text();
-  if (const auto release = object.find_set("torch")) call.release = release->text();
-  std::optional<DataType> dtype;
-  if (const auto given = object.find_set("dtype")) dtype = call_type_in(*given);
+  if (const auto own = object.find_set("torch")) call.release = own->text();
+  const std::string& release = asked_release.empty() ? call.release : asked_release;
+  const auto given_dtype = object.find_set("dtype");
+  const DataType dtype = given_dtype ? call_type_in(*given_dtype) : DataType::bf16;
   const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
   const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
   if (k.shape.size() != q.shape.size() || v.shape.size() != q.shape.size())
@@ -165,9 +249,8 @@ FrameworkCall read_torch_call(const JsonView& place) {
 
   AttentionSpec spec;
   spec.source = fmt::format("PyTorch's scaled_dot_product_attention, {}", place.source().name);
-  spec.dtype = type_of_input(q, dtype, q_place);
-  const bool one_dtype =
-      type_of_input(k, dtype, k_place) == spec.dtype && type_of_input(v, dtype, v_place) == spec.dtype;
+  spec.dtype = q.dtype.value_or(dtype);
+  const bool one_dtype = k.dtype.value_or(dtype) == spec.dtype && v.dtype.value_or(dtype) == spec.dtype;
   set_shape(spec, q_input, k_input, v_input);
   set_layouts(spec, q_input, k_input, v_input);
   if (const auto nested = object.find_set("nested_lengths")) {
@@ -196,9 +279,9 @@ FrameworkCall read_torch_call(const JsonView& place) {
   if (const auto given = object.find_set("attn_mask")) {
     if (is_causal) given->fail("PyTorch takes attn_mask or is_causal=True, not both");
     const CallTensor mask = tensor_in(*given);
-    describe_mask(call.keys, mask);
+    describe_mask(call.keys, mask, spec.dtype);
     mask_requires_grad = mask.requires_grad;
-    spec.bias = bias_of(mask, spec);
+    spec.bias = bias_of(mask, spec, release);
     if (!spec.bias) call.notes.emplace_back("attn_mask cannot be expanded to the scores: the graphs are without it");
   }
   const bool grads = q.requires_grad || k.requires_grad || v.requires_grad || mask_requires_grad;
@@ -212,11 +295,7 @@ FrameworkCall read_torch_call(const JsonView& place) {
   call.keys["tensor_rank"] = q.shape.size();
   call.keys["on_cuda"] = q.device.empty() || q.device.starts_with("cuda");
   if (const auto given = object.find_set("deterministic")) call.keys["deterministic_algorithms"] = given->boolean();
-  if (const auto given = object.find_set("cudnn_sdp_enabled")) call.keys["cudnn_sdp_enabled"] = given->boolean();
-  if (const auto given = object.find_set("backend")) {
-    given->word({"CUDNN_ATTENTION"});
-    call.keys[rules::names_cudnn] = true;
-  }
+  read_backends(object, call.keys);
   object.finish();
   add_passes(call, spec, trains);
   check_graphs(call, place);

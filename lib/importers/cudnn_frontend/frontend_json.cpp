@@ -120,6 +120,20 @@ std::map<std::string, std::string> FrontendDocument::ports(const FrontendPlace& 
   return keys;
 }
 
+namespace {
+
+// {"value": …} of a scalar; a list of what a tensor in memory holds, as cudnn-frontend's reproducer has it.
+void read_value(const FrontendPlace& place, FrontendTensor& t) {
+  if (!place.json().is_array()) {
+    t.value = place.at("value").number();
+    return;
+  }
+  for (size_t i = 0; i < place.json().size(); ++i) t.host_values.push_back(place.at(i).number());
+  if (t.by_value && t.host_values.size() == 1) t.value = t.host_values.front();
+}
+
+}  // namespace
+
 FrontendTensor FrontendDocument::tensor(const std::string& key) const {
   const FrontendPlace json = root_.at("tensors").at(key);
   FrontendTensor t;
@@ -134,7 +148,7 @@ FrontendTensor FrontendDocument::tensor(const std::string& key) const {
     json.at("stride").wrong(fmt::format("{} integers, one for each of \"dim\"", t.dims.size()));
   t.is_virtual = json.boolean_or("is_virtual", false);
   t.by_value = json.boolean_or("is_pass_by_value", false);
-  if (json.has("pass_by_value")) t.value = json.at("pass_by_value").at("value").number();
+  if (json.has("pass_by_value")) read_value(json.at("pass_by_value"), t);
   if (json.has("reordering_type")) t.reordering = json.at("reordering_type").one_of<graph::Reordering>();
   t.ragged = json.has("ragged_offset_uid") || json.has("ragged_offset_name");
   if (json.has("ragged_offset_uid")) t.ragged_uid = json.at("ragged_offset_uid").integer();

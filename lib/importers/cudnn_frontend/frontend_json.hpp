@@ -47,6 +47,7 @@ struct FrontendTensor {
   build::Dims dims, strides;          ///< both may be empty
   bool is_virtual = false, by_value = false;
   std::optional<double> value;
+  std::vector<double> host_values;  ///< of a tensor in memory, where a reproducer's JSON holds them
   graph::Reordering reordering = graph::Reordering::NONE;
   bool ragged = false;
   int64_t ragged_multiplier = 1;

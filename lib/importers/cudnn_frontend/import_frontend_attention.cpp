@@ -226,6 +226,22 @@ void FrontendAttentionReader::read_mask() {
   }
   if (!mask.padding && !spec_.paged && (inputs_.count("SEQ_LEN_Q") != 0 || inputs_.count("SEQ_LEN_KV") != 0))
     note("sequence lengths are given without a padding mask; the config has none");
+  if (!mask.padding) return;
+  mask.seqlens_q = lengths("SEQ_LEN_Q", spec_.seqlen_q);
+  mask.seqlens_kv = lengths("SEQ_LEN_KV", spec_.seqlen_kv);
+}
+
+std::vector<int64_t> FrontendAttentionReader::lengths(const std::string& port, int64_t most) {
+  const auto tensor = input(port);
+  if (!tensor || tensor->host_values.empty()) return {};
+  const auto& values = tensor->host_values;
+  const bool fits = std::ssize(values) == spec_.batch && std::all_of(values.begin(), values.end(), [&](double value) {
+                      return value >= 0 && value <= static_cast<double>(most) && value == std::floor(value);
+                    });
+  if (fits) return {values.begin(), values.end()};
+  note(fmt::format("the values of {} are no lengths of {} batch entries from 0 to {}; they are left out", port,
+                   spec_.batch, most));
+  return {};
 }
 
 void FrontendAttentionReader::read_score_features() {

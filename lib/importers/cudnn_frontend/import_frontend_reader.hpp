@@ -60,6 +60,8 @@ class FrontendAttentionReader {
 
   void read_scale();
   void read_mask();
+  /// The lengths that the port's tensor holds; empty where the JSON has none, or none that fit.
+  std::vector<int64_t> lengths(const std::string& port, int64_t most);
   void read_score_features();
   void read_bias(const FrontendTensor& t);
   void read_dropout();

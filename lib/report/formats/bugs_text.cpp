@@ -67,30 +67,36 @@ std::string_view words_of(Agreement agreement) {
 
 }  // namespace
 
-std::string bugs_text(const std::vector<const rules::KnownBugRule*>& bugs, const TextStyle& style) {
+std::string bugs_text(const std::vector<ConcerningBug>& bugs, const TextStyle& style) {
   std::string out;
-  for (const auto* bug : bugs) {
+  for (const auto& [bug, reached_by] : bugs) {
     out += fmt::format("{}: cuDNN {}{}\n", bug->entry.id, rules::versions_text(bug->when),
                        bug->entry.fixed_in.empty() ? "" : fmt::format(", fixed in {}", bug->entry.fixed_in));
     out += wrapped(bug->entry.what, 4, style.width);
     if (!bug->entry.advice.empty()) out += wrapped("what to do: " + bug->entry.advice, 4, style.width);
     if (const std::string seen = seen_text(bug->entry.id); !seen.empty())
       out += wrapped("measured: " + seen, 4, style.width);
+    for (const auto& reach : reached_by)
+      out += wrapped(fmt::format("reached by: {}{}", reach.framework, reach.by_name ? ", if you select cuDNN" : ""), 4,
+                     style.width);
     if (!bug->experiment.empty()) out += wrapped("shown by: attnprobe " + bug->experiment, 4, 100'000);
   }
   out += fmt::format("\n{} known bugs\n", bugs.size());
   return printable(out);
 }
 
-Json bugs_json(const std::vector<const rules::KnownBugRule*>& bugs) {
+Json bugs_json(const std::vector<ConcerningBug>& bugs) {
   Json list = Json::array();
-  for (const auto* bug : bugs) {
+  for (const auto& [bug, reached_by] : bugs) {
     Json one = bug->entry;
     one["cudnn"] = rules::versions_text(bug->when);
     one["when"] = bug->when;
     one["experiment"] = bug->experiment;
     one["sightings"] = Json::array();
     for (const auto* sighting : sightings_of(bug->entry.id)) one["sightings"].push_back(*sighting);
+    one["reached_by"] = Json::array();
+    for (const auto& reach : reached_by)
+      one["reached_by"].push_back({{"framework", reach.framework}, {"by_name", reach.by_name}});
     list.push_back(std::move(one));
   }
   return {{"schema", "attnprobe/bugs/1"}, {"tool", tool_version()}, {"bugs", std::move(list)}};

@@ -129,7 +129,7 @@ class Payload {
                             {"notes", all_texts(framework.notes)}});
     return {{"v", outcome_word(answer)},
             {"but", all_of(answer.but)},
-            {"met", answer.met},
+            {"met", !is_missed(answer)},
             {"expect", answer.expect},
             {"n", answer.viable},
             {"c", answer.candidates},

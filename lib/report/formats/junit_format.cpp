@@ -32,10 +32,14 @@ bool is_failure_of_run(const CellAnswer& answer) {
   return answer.verdict == "error" || answer.verdict == "crashed" || answer.verdict == "timeout";
 }
 
-// Everything that a person wants of a cell that is not as expected.
+std::string expectation(const CellAnswer& answer) {
+  return answer.expect.empty() ? "" : ", expected " + answer.expect;
+}
+
+// Everything that a person wants of a cell that does not work, or not as expected.
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
-  std::string text = fmt::format("{}: verdict {}, expected {}\n", outcome_word(answer), answer.verdict, answer.expect);
+  std::string text = fmt::format("{}: verdict {}{}\n", outcome_word(answer), answer.verdict, expectation(answer));
   for (const auto& line : framework_lines(answer)) text += line + "\n";
   for (const CellObstacle& obstacle : answer.but) text += fmt::format("but {} ({})\n", obstacle.text, obstacle.source);
   if (!answer.status.empty() || !answer.reason.empty())
@@ -55,10 +59,10 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   return text + "reproduce: " + reproduce_command(table, cell) + "\n";
 }
 
-// Why a cell is not as expected, with cuDNN's words; "" where it is.
+// Why a cell does not work, or not as expected, with cuDNN's words; else "".
 std::string unmet_text(const CellAnswer& answer) {
   if (answer.met) return "";
-  return fmt::format("{}, expected {}{}{}", outcome_word(answer), answer.expect, answer.reason.empty() ? "" : ": ",
+  return fmt::format("{}{}{}{}", outcome_word(answer), expectation(answer), answer.reason.empty() ? "" : ": ",
                      answer.reason);
 }
 

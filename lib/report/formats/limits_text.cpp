@@ -51,8 +51,17 @@ bool is_label_taken(const Limits& limits, const limits::Run& run) {
   return limits::is_taken(limits.of_label[static_cast<size_t>(run.label)]);
 }
 
+// How many numbers of a run were asked in each row of a line; all of them: "".
+std::string asked_text(const Limits& limits, const Line& line, const limits::Run& run) {
+  int64_t fewest = count_of(run);
+  const int64_t all = fewest;
+  for (const size_t row : line.rows) fewest = std::min(fewest, asked_of(limits.rows[row], run));
+  return fewest == all ? "" : fmt::format(" ({} of {} asked)", fewest, all);
+}
+
 // Few numbers are named one by one, and powers of two as what they are; else runs.
-std::vector<std::string> parts_of(const std::vector<limits::Run>& runs, const attention::Range& range) {
+std::vector<std::string> parts_of(const Limits& limits, const Line& line, const std::vector<limits::Run>& runs,
+                                  const attention::Range& range) {
   constexpr size_t few = 16;
   std::set<int64_t> numbers;
   for (const auto& run : runs)
@@ -64,10 +73,10 @@ std::vector<std::string> parts_of(const std::vector<limits::Run>& runs, const at
                           *numbers.begin() << (numbers.size() - 1) == *numbers.rbegin();
   if (are_powers) return {fmt::format("powers of 2 from {} to {}", *numbers.begin(), *numbers.rbegin())};
   std::vector<std::string> parts;
-  if (runs.size() > 2 && numbers.size() <= 8)
+  if (runs.size() > 2 && numbers.size() <= few)
     for (const int64_t n : numbers) parts.push_back(std::to_string(n));
   else
-    for (const auto& run : runs) parts.push_back(run_text(run, range.step));
+    for (const auto& run : runs) parts.push_back(run_text(run, range.step) + asked_text(limits, line, run));
   return parts;
 }
 
@@ -79,7 +88,7 @@ std::string runs_text(const Question& question, const Limits& limits, const Line
   for (const auto& run : row.runs)
     if (limits.labels[static_cast<size_t>(run.label)] == label) runs.push_back(run);
   std::vector<std::string> parts;
-  if (!runs.empty()) parts = parts_of(runs, *question.axis.range);
+  if (!runs.empty()) parts = parts_of(limits, line, runs, *question.axis.range);
   std::set<size_t> numbers;
   for (size_t i = 0; i < row.points.size(); ++i)
     if (row.points[i].word == label) {
@@ -131,11 +140,15 @@ std::string what_is_asked(const Question& question) {
 }
 
 std::string asked_text(const Limits& limits) {
-  if (limits.asked >= limits.cells) return fmt::format("Asked all {} cells.", limits.cells);
+  if (limits.asked >= limits.cells) return fmt::format("Asked all {} values.", limits.cells);
+  const int64_t widest = limits::widest_unasked(limits);
+  if (widest == 0)
+    return fmt::format("Asked {} of {} values; the others contradict another field of the config.", limits.asked,
+                       limits.cells);
   return fmt::format(
-      "Asked {} of {} cells; the rest follows from their neighbours, and random ones of it were tried. No more than {} "
-      "numbers of a run in a row were left out: a band with another answer that is no wider could lie there unseen.",
-      limits.asked, limits.cells, limits::widest_unasked(limits));
+      "Asked {} of {} values. The others were not asked: their answers are inferred from their neighbours, with random spot "
+      "checks. The longest gap is {} values.",
+      limits.asked, limits.cells, widest);
 }
 
 std::string irregular_text(const Question& question, const Limits& limits) {
@@ -174,6 +187,8 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   for (const auto& run : row.runs) {
     Json json = {{"answer", limits.labels[static_cast<size_t>(run.label)]}, {"first", run.first}, {"last", run.last}};
     json["step"] = run.step;
+    json["count"] = count_of(run);
+    json["asked"] = asked_of(row, run);
     if (run.except != 0) json["except_multiples_of"] = run.except;
     runs.push_back(std::move(json));
   }

@@ -15,7 +15,7 @@ std::string cell_text(const CellAnswer* answer) {
   const bool is_answer = word == "yes" || word == "but" || word == "no";
   const std::string text = is_answer ? word : "**" + markdown_text(word) + "**";
   const std::string mark = answer->notes.empty() || answer->word != "yes" ? "" : " ⚠";
-  return text + mark + (answer->met ? "" : " ❗");
+  return text + mark + (is_missed(*answer) ? " ❗" : "");
 }
 
 // By place, for tables.
@@ -54,23 +54,25 @@ std::string why_of(const CellAnswer& answer) {
   return answer.category.empty() ? reason : answer.category + ": " + reason;
 }
 
-std::string unmet_table(const CellTable& table) {
+// Of the cells that miss what their config expects; or of those that are a no, or worse, where nothing is expected.
+std::string unmet_table(const CellTable& table, bool of_expected) {
   constexpr size_t most = 200;
   std::string text;
   size_t count = 0;
   for (const Cell& cell : table.cells) {
     const CellAnswer& answer = table.answer(cell);
-    if (answer.met) continue;
+    if (answer.met || answer.expect.empty() == of_expected) continue;
     if (++count > most) continue;
-    text += fmt::format("| {} | {} | {} | {}, expected {} | {} | {} |\n", markdown_text(table.config(cell)),
+    text += fmt::format("| {} | {} | {} | {}{} | {} | {} |\n", markdown_text(table.config(cell)),
                         markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), outcome_word(answer),
-                        answer.expect, markdown_text(why_of(answer)), markdown_text(helps_text(answer)));
+                        of_expected ? ", expected " + answer.expect : "", markdown_text(why_of(answer)),
+                        markdown_text(helps_text(answer)));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
-      "\n### Not as expected ({})\n\n| config | GPU | cuDNN | answer | why | "
+      "\n### {} ({})\n\n| config | GPU | cuDNN | answer | why | "
       "what helps |\n| --- | --- | --- | --- | --- | --- |\n",
-      count);
+      of_expected ? "Not as expected" : "Does not work", count);
   return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
 }
 
@@ -202,15 +204,16 @@ std::string legend_of(const CellTable& table) {
       "\n*yes*: a program gets it; *but*: cuDNN takes it and something stands in the way; *no*: cuDNN refuses it";
   if (any([](const CellAnswer& answer) { return answer.word == "yes" && !answer.notes.empty(); }))
     text += "; ⚠ a known bug or a version's rule concerns it";
-  if (any([](const CellAnswer& answer) { return !answer.met; })) text += "; ❗ not as expected";
+  if (any(is_missed)) text += "; ❗ not as expected";
   if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first cuDNN here that says yes, by GPU";
   return text + ".\n";
 }
 
 std::string markdown(const CellTable& table) {
   const auto answers = by_place(table);
-  std::string text = fmt::format("## attnprobe: {}\n\n{}\n", cells_summary(table), markdown_code(table.axes.command));
-  text += unmet_table(table);
+  std::string text = fmt::format("## attnprobe: {}\n", cells_summary(table));
+  if (!table.axes.command.empty()) text += "\n" + markdown_code(table.axes.command) + "\n";
+  text += unmet_table(table, true) + unmet_table(table, false);
   text += legend_of(table);
   const std::string folded =
       refusals_table(table) + obstacles_table(table) + notes_table(table) + frameworks_table(table);

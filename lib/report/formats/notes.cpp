@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "rules/framework_rules.hpp"
 #include "rules/frontend_engines.hpp"
 
 namespace attnprobe::report {
@@ -83,6 +84,7 @@ std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style)
   std::string releases;
   if (!answer.from.empty()) releases += "; since " + answer.from;
   if (!answer.until.empty()) releases += "; until " + answer.until;
+  if (rules::is_of_package(answer)) releases += "; programs compiled for this cuDNN get past it";
   return fmt::format("{}{}\"{}\" ({}{})", answer.status, answer.status.empty() ? "" : ": ", answer.message,
                      source_text(answer.source, style), releases);
 }
@@ -143,7 +145,8 @@ std::string warning_text(const Results& results, const TextStyle& style) {
     }
     if (!style.details) continue;
     for (const auto& obstacle : result->but)
-      if (obstacle.kind != campaign::ObstacleKind::known_bug) add(sources, obstacle.source, result->target.id);
+      if (obstacle.kind != campaign::ObstacleKind::known_bug && !obstacle.source.empty())
+        add(sources, obstacle.source, result->target.id);
   }
   std::string out;
   write(out, sources, "source", "1;36", results.size(), style);
@@ -162,7 +165,7 @@ std::vector<rules::FrontendEngine> frontend_engines_beside(const Result& result)
 std::string requirement_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> needs, engines;
   std::string engines_of;
-  std::map<std::string, std::vector<Paragraph>> refusals;  // by cudnn-frontend's version
+  std::map<std::string, std::vector<Paragraph>> refusals;  // by whose they are
   for (const Result* result : results) {
     for (const auto& engine : frontend_engines_beside(*result)) {
       engines_of = FrontendVersion::parse(engine.frontend).value_or(FrontendVersion()).short_text();
@@ -173,7 +176,9 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     for (const auto& requirement : result->requirements)
       add(needs, fmt::format("{} ({})", requirement.text, source_text(requirement.source, style)), result->target.id);
     if (!result->frontend || !result->frontend->refuses) continue;
-    add(refusals[result->frontend->version], refusal(*result->frontend, style), result->target.id);
+    const std::string whose =
+        rules::is_of_package(*result->frontend) ? "the Python package of cudnn-frontend " : "cudnn-frontend ";
+    add(refusals[whose + result->frontend->version], refusal(*result->frontend, style), result->target.id);
   }
   std::string out;
   auto list = [&](const std::string& title, const std::vector<Paragraph>& paragraphs) {
@@ -186,8 +191,8 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
     }
   };
   list("version rules say", needs);
-  for (const auto& [version, of_version] : refusals)
-    list(fmt::format("cudnn-frontend {} refuses it itself, before it asks cuDNN", version), of_version);
+  for (const auto& [whose, of_release] : refusals)
+    list(fmt::format("{} refuses it itself, before it asks cuDNN", whose), of_release);
   list(fmt::format(
            "cudnn-frontend {} from Python has an engine of its own, by its rules (C++ programs such as PyTorch,\n"
            "    Transformer Engine and XLA do not get it)",

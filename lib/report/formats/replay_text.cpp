@@ -18,8 +18,9 @@ using replay::LoggedGraph;
 using replay::ReplayedGraph;
 
 std::string where_text(const LoggedGraph& logged) {
-  std::string text = logged.first_line > 0 ? fmt::format("line {}", logged.first_line) : "";
+  std::string text = logged.file;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (logged.first_line > 0) add(fmt::format("line {}", logged.first_line));
   if (logged.cudnn_version.is_known()) add("cuDNN " + logged.cudnn_version.text());
   if (!logged.device.empty() || logged.sm != 0)
     add(logged.device.empty() ? fmt::format("sm_{}", logged.sm) : fmt::format("{} (sm_{})", logged.device, logged.sm));
@@ -66,6 +67,7 @@ Json logged_json(const ReplayedGraph& graph) {
                {"hash", logged.imported ? Json(logged.hash) : Json()},
                {"problem", logged.problem.empty() ? Json() : Json(logged.problem)},
                {"notes", graph.notes},
+               {"file", logged.file.empty() ? Json() : Json(logged.file)},
                {"line", logged.first_line},
                {"finalized", logged.finalized},
                {"from_tree", logged.from_tree},

@@ -191,7 +191,8 @@ const std::vector<ResultMember>& result_members() {
        }},
       {"by_rule", true,
        [] {
-         return described(type("boolean"), "the version rules say this; cuDNN was not asked, since it is before 9.8");
+         return described(type("boolean"),
+                          "the version rules say this; cuDNN was not asked, since it is before 9.8 or not here");
        },
        [](const Result& r, Json& j) {
          if (r.by_rule) j["by_rule"] = true;
@@ -200,6 +201,9 @@ const std::vector<ResultMember>& result_members() {
        [](const Result& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
       {"expect", false, one_of<attention::ExpectedVerdict>,
        [](const Result& r, Json& j) { j["expect"] = name_of(expected(r)); }},
+      {"expect_given", false,
+       [] { return described(type("boolean"), "whether the config says what is expected; else supported is"); },
+       [](const Result& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
       {"met", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["met"] = met_expectation(r); }},
       {"root_cause", false, [] { return or_null(reference("root_cause")); },
        [](const Result& r, Json& j) { put(j["root_cause"], r.root_cause); }},

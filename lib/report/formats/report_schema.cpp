@@ -86,6 +86,7 @@ Json replay() {
                              {"hash", or_null(type("string"))},
                              {"problem", described(or_null(type("string")), "why it could not be rebuilt")},
                              {"notes", array_of(type("string"))},
+                             {"file", described(or_null(type("string")), "of several: the one that shows it first")},
                              {"line", count()},
                              {"finalized", described(count(), "how often it was made")},
                              {"cudnn", or_null(type("string"))},
@@ -125,18 +126,19 @@ Json root_cause() {
 }
 
 Json framework_schema() {
-  Json json =
-      with(of_struct<rules::GateAnswer>(),
-           {{"title", "\"PyTorch 2.15.0\""},
-            {"takes",
-             "whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call "
-             "cannot say what the config says"},
-            {"instead", "what runs then, where that is known"},
-            {"refused_since", "no earlier release took it; empty where the oldest that was read refuses it too"},
-            {"taken_from", "the first later release that takes it; empty for none"},
-            {"by_name", "how a program names cuDNN"},
-            {"cudnn", "that the release pins; empty where it pins none, or none was read"},
-            {"notes", "what was assumed of the call, and what follows the gate"}});
+  Json json = with(
+      of_struct<rules::GateAnswer>(),
+      {{"title", "\"PyTorch 2.15.0\""},
+       {"takes",
+        "whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call "
+        "cannot say what the config says; wrong: cuDNN computes something else than the call means; unknown: no rules of this "
+        "release are known"},
+       {"instead", "what runs then, where that is known"},
+       {"refused_since", "no earlier release took it; empty where the oldest that was read refuses it too"},
+       {"taken_from", "the first later release that takes it; empty for none"},
+       {"by_name", "how a program names cuDNN"},
+       {"cudnn", "that the release pins; empty where it pins none, or none was read"},
+       {"notes", "what was assumed of the call, and what follows the gate"}});
   with(json["properties"]["refusals"]["items"],
        {{"since", "the release that brought the rule; empty: older than all read"}});
   return json;

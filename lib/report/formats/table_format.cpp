@@ -6,6 +6,7 @@
 
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "campaign/by_rule.hpp"
 #include "cudnn/library_info.hpp"
 #include "diagnose/reasons.hpp"
 #include "gpu/comparisons.hpp"
@@ -131,7 +132,8 @@ std::string check_cell(const EngineConfigFindings& config) {
 
 std::string plan_cell(const EngineConfigFindings& config) {
   if (!config.plan) return "-";
-  if (probe::needs_driver(config)) return "needs the GPU's driver";
+  if (outcome_of(*config.plan) == probe::PlanOutcome::needs_driver) return "needs the GPU's driver";
+  if (outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler) return "needs NVRTC";
   if (!probe::is_built(config)) return short_status(config.plan->status);
   return fmt::format("{} in {:.0f} ms", config.plan->loaded ? "built" : "compiled", config.plan->build_ms);
 }
@@ -206,7 +208,7 @@ void add_cause(std::string& out, const Result& result, const Results& alike, con
     out += bullet(wrapped(advice.substr(0, command), 8, style.width));
     if (command != std::string::npos) out += "          " + advice.substr(command + 1) + "\n";
   }
-  if (!cause.in_general.empty()) out += "    in general\n" + wrapped(cause.in_general, 6, style.width);
+  if (!cause.in_general.empty()) out += "    in general (untested)\n" + wrapped(cause.in_general, 6, style.width);
   if (result.crash && !result.crash->output.empty())
     out += "    last words of the worker process\n" + wrapped(result.crash->output, 6, style.width);
   out += "\n";
@@ -290,27 +292,49 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
   out += "\n";
 }
 
-std::string footer(const Results& results) {
+// The words of the results, with how often each was given. Training is one answer: the worse of its two passes.
+std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& results) {
   std::vector<std::pair<std::string_view, size_t>> counts{
       {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
-  size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
+  const auto place_of = [&](std::string_view word) {
+    const auto its = [&](const auto& count) { return count.first == word; };
+    const auto known = std::find_if(counts.begin(), counts.end(), its);
+    if (known == counts.end()) counts.emplace_back(word, 0);
+    return static_cast<size_t>(known - counts.begin());
+  };
+  std::map<std::vector<std::string>, size_t> trainings;
   for (const Result* result : results) {
-    const auto is_its = [&](const auto& count) { return count.first == answer_word(*result); };
-    const auto known = std::find_if(counts.begin(), counts.end(), is_its);
-    ++(known != counts.end() ? *known : counts.emplace_back(answer_word(*result), 0)).second;
+    const size_t place = place_of(answer_word(*result));
+    if (result->config.training.empty()) {
+      ++counts[place].second;
+      continue;
+    }
+    const attention::Origin& origin = result->config.origin;
+    size_t& worst =
+        trainings[{origin.file, origin.pointer, result->config.training, result->target.id, result->cudnn_path}];
+    worst = std::max(worst, place);
+  }
+  for (const auto& [training, worst] : trainings) ++counts[worst].second;
+  return counts;
+}
+
+std::string footer(const Results& results) {
+  size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
+  bool has_training = false;
+  for (const Result* result : results) {
+    has_training = has_training || !result->config.training.empty();
     expected += result->config.spec.expect.is_given ? 1 : 0;
     unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
     simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
     planned += result->findings.plans_built ? 1 : 0;
   }
   std::string text;
-  for (const auto& [word, count] : counts)
+  for (const auto& [word, count] : counts_of(results))
     if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  if (has_training) text += "; training is one answer, the worse of its two passes";
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
-    return text + fmt::format(
-                      ". By rule: cuDNN {} cannot be asked about a GPU that is not there; 9.8 is the first that can.\n",
-                      results.front()->cudnn_version.text());
+    return text + fmt::format(". By rule: {}.\n", campaign::why_by_rule(results.front()->cudnn_version));
   // Each group was asked of one cuDNN; there is no version where none could be loaded.
   if (const Result* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())

@@ -207,15 +207,30 @@ std::string text_of(const BaselineLock& lock) {
   return text;
 }
 
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
+
+}  // namespace
+
 bool is_lock(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
-  std::string begin(mark.size(), '\0');
-  return in.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == mark;
+  std::string begin(byte_order_mark.size() + mark.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  begin.resize(static_cast<size_t>(in.gcount()));
+  return without_byte_order_mark(begin).starts_with(mark);
 }
 
 BaselineLock read_lock(const fs::path& file) {
   const std::string name = input_name(file), text = input_text(file);
-  std::vector<std::string> lines = split(text, '\n');
+  // An editor of Windows, or git there, may have put in a byte order mark and carriage returns.
+  std::vector<std::string> lines = split(std::string(without_byte_order_mark(text)), '\n');
+  for (auto& line : lines)
+    if (line.ends_with('\r')) line.pop_back();
   if (lines.back().empty()) lines.pop_back();  // where the text ends
   if (lines.empty() || lines[0] != first_line)
     throw Error(ErrorKind::usage,

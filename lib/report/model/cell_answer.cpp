@@ -54,7 +54,7 @@ CellEngine engine_of(const JsonView& config) {
       findings.reasons.push_back({reason.text_or("status", ""), reason.text_or("reason", "")});
     const probe::PlanOutcome outcome = outcome_of(findings);
     // One that nobody could build here is as good as one that nobody asked for.
-    if (outcome != probe::PlanOutcome::needs_driver)
+    if (outcome != probe::PlanOutcome::needs_driver && outcome != probe::PlanOutcome::needs_compiler)
       engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
     if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
   }
@@ -141,7 +141,7 @@ bool is_working(const CellEngine& engine) {
 CellAnswer answer_of(const JsonView& result) {
   CellAnswer answer;
   answer.verdict = result.text_or("verdict", "");
-  answer.expect = result.text_or("expect", "");
+  if (result.boolean_or("expect_given", true)) answer.expect = result.text_or("expect", "");
   answer.met = result.boolean_or("met", false);
   answer.environment_broken = result.boolean_or("environment_broken", false);
   answer.word = word_of(result, answer);

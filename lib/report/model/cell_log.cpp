@@ -109,6 +109,12 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
     refuse(file_, fmt::format("--resume: {}{}; name another --out, or --overwrite to begin anew",
                               header_.made_of ? "it was begun as another matrix: " : "", other));
   header_ = now;
+  // A line that is no JSON is no answer.
+  std::vector<CellPlace> damaged;
+  for_each([&](const CellPlace& place, const std::string& cell) {
+    if (!parse_json_leniently(cell).is_object()) damaged.push_back(place);
+  });
+  forget(damaged);
   // Here alone: who only reads leaves a line alone that another process is about to end.
   std::error_code failed;
   errno = 0;

@@ -227,6 +227,10 @@ const std::string& outcome_word(const CellAnswer& answer) {
   return answer.word == "no" && answer.verdict != "unsupported" ? answer.verdict : answer.word;
 }
 
+bool is_missed(const CellAnswer& answer) {
+  return !answer.met && !answer.expect.empty();
+}
+
 std::string obstacles_text(const CellAnswer& answer) {
   std::string text;
   for (const CellObstacle& obstacle : answer.but) text += (text.empty() ? "" : "; ") + obstacle.text;
@@ -262,16 +266,18 @@ std::string cells_summary(const CellTable& table) {
         std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == word; });
     return same != counts.end() ? same->second : counts.emplace_back(word, 0).second;
   };
-  int64_t unmet = 0;
+  int64_t expected = 0, missed = 0;
   for (const Cell& cell : table.cells) {
     ++count_of(outcome_word(table.answer(cell)));
-    unmet += table.answer(cell).met ? 0 : 1;
+    expected += table.answer(cell).expect.empty() ? 0 : 1;
+    missed += is_missed(table.answer(cell)) ? 1 : 0;
   }
-  std::string text = fmt::format("{} cells:", table.cells.size());
+  std::string text = fmt::format("{} cell{}:", table.cells.size(), table.cells.size() == 1 ? "" : "s");
   for (const auto& [word, count] : counts)
     if (count != 0) text += fmt::format(" {} {},", count, word);
   text.pop_back();
-  return text + (unmet == 0 ? "; all as expected" : fmt::format("; {} not as expected", unmet));
+  if (expected == 0) return text;
+  return text + (missed == 0 ? "; all as expected" : fmt::format("; {} not as expected", missed));
 }
 
 }  // namespace attnprobe::report

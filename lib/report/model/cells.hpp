@@ -77,6 +77,9 @@ ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, 
 /// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
 const std::string& outcome_word(const CellAnswer& answer);
 
+/// Whether the config says what is expected, and this is not it.
+bool is_missed(const CellAnswer& answer);
+
 /// What stands in the way, in a line; "" for nothing.
 std::string obstacles_text(const CellAnswer& answer);
 

@@ -31,13 +31,11 @@ bool has_one_version(const CellTable& table, const std::string& version) {
 
 // The words of a cell that say why, or what works.
 std::string account(const CellAnswer& answer) {
+  std::string text = outcome_word(answer);
   if (answer.verdict == "supported") {
-    std::string text = fmt::format("supported, {} engine config{}", answer.viable, answer.viable == 1 ? "" : "s");
-    if (!answer.frontend.empty()) text += fmt::format("; cudnn-frontend refuses it: {}", answer.frontend);
-    for (const auto& note : answer.notes) text += "; known: " + note_text(note);
-    return text;
+    if (const std::string obstacles = obstacles_text(answer); !obstacles.empty()) text += ", " + obstacles;
+    return text + fmt::format("; {} engine config{}", answer.viable, answer.viable == 1 ? " works" : "s work");
   }
-  std::string text = answer.verdict;
   if (!answer.category.empty()) text += " (" + answer.category + ")";
   if (!answer.reason.empty())
     text += ": " + answer.reason;
@@ -71,18 +69,26 @@ bool is_lost(const CellAnswer& answer) {
   return answer.verdict == "crashed" || answer.verdict == "timeout" || answer.verdict == "error";
 }
 
-std::optional<ChangeKind> verdict_change(const CellAnswer& before, const CellAnswer& after) {
-  if (before.verdict == after.verdict) return std::nullopt;
+std::optional<ChangeKind> answer_change(const CellAnswer& before, const CellAnswer& after) {
+  const std::string &was = outcome_word(before), &is = outcome_word(after);
+  if (was == is) return std::nullopt;
   if (after.verdict == "wrong_result") return ChangeKind::wrong;
   if (is_lost(after)) return is_lost(before) ? std::nullopt : std::optional(ChangeKind::lost);
   if (before.verdict == "wrong_result" && after.verdict == "supported") return ChangeKind::right;
   if (is_lost(before)) return ChangeKind::recovered;
-  if (after.verdict == "supported") return ChangeKind::newly_supported;
-  if (before.verdict == "supported") return ChangeKind::newly_unsupported;
+  if (is == "yes") return ChangeKind::now_yes;
+  if (is == "but") return was == "yes" ? ChangeKind::yes_to_but : ChangeKind::no_to_but;
+  if (before.verdict == "supported") return ChangeKind::now_no;
   return ChangeKind::reason_changed;
 }
 
-// Of cells that are supported both times and as fast.
+std::set<std::string> obstacle_kinds(const std::vector<CellObstacle>& obstacles) {
+  std::set<std::string> kinds;
+  for (const CellObstacle& obstacle : obstacles) kinds.insert(obstacle.kind);
+  return kinds;
+}
+
+// Of cells that work both times and as fast.
 std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswer& after) {
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
   if (old_first == nullptr || new_first == nullptr) return std::nullopt;
@@ -110,13 +116,17 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
   Change change;
   change.before = account(before);
   change.after = account(after);
-  if (const auto kind = verdict_change(before, after)) {
+  if (const auto kind = answer_change(before, after)) {
     change.kind = *kind;
     return change;
   }
   if (after.verdict != "supported") {
     if (sentence_of(before.reason) == sentence_of(after.reason) && before.category == after.category)
       return std::nullopt;
+    change.kind = ChangeKind::reason_changed;
+    return change;
+  }
+  if (obstacle_kinds(before.but) != obstacle_kinds(after.but)) {
     change.kind = ChangeKind::reason_changed;
     return change;
   }
@@ -185,18 +195,14 @@ std::string few(const std::vector<std::string>& words) {
   return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "), words.size() - most);
 }
 
-// Of all changes, where they have one: then it need not stand at each.
+// Of all cells in both, where they have one: then it need not stand at each change.
 std::string common_version(const Diff& diff) {
-  std::string version;
-  for (const Change& change : diff.changes) {
-    if (!version.empty() && version != change.cudnn) return "";
-    version = change.cudnn;
-  }
-  return version;
+  return diff.cudnns.size() == 1 ? diff.cudnns.front() : "";
 }
 
 std::string counts_text(const Diff& diff) {
-  std::string text = fmt::format("{} cells in both", diff.compared);
+  std::string text = fmt::format("cuDNN {}: {} cell{} in both", fmt::join(diff.cudnns, ", "), diff.compared,
+                                 diff.compared == 1 ? "" : "s");
   if (diff.of_many_versions)
     text += ", each cuDNN version compared with itself (--old-cudnn and --new-cudnn compare two)";
   if (diff.changes.empty()) return text + ", nothing changed";
@@ -229,6 +235,8 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
       ++diff.compared;
       if (before.cudnn(*old_cell->second) != version)
         version = fmt::format("{} -> {}", before.cudnn(*old_cell->second), version);
+      if (std::find(diff.cudnns.begin(), diff.cudnns.end(), version) == diff.cudnns.end())
+        diff.cudnns.push_back(version);
       change = change_of(before.answer(*old_cell->second), after.answer(cell), options.tolerance);
       old_cells.erase(old_cell);
     }
@@ -247,20 +255,19 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
 }
 
 bool is_regression(ChangeKind kind) {
-  return kind == ChangeKind::newly_unsupported || kind == ChangeKind::wrong || kind == ChangeKind::lost ||
-         kind == ChangeKind::slower;
+  return kind == ChangeKind::now_no || kind == ChangeKind::yes_to_but || kind == ChangeKind::wrong ||
+         kind == ChangeKind::lost || kind == ChangeKind::slower;
 }
 
 std::string diff_text(const Diff& diff, const TextStyle& style) {
   const std::string version = common_version(diff);
-  std::string out = version.empty() ? "" : "cuDNN " + version + ": ";
-  out += counts_text(diff) + "\n";
+  std::string out = counts_text(diff) + "\n";
   for (const auto& [kind, changes] : by_kind(diff)) {
     const std::string head = fmt::format("{} ({})", words(kind), changes.size());
     out += "\n" + (style.colour ? coloured(head, "1") : head) + "\n";
     for (const auto& group : grouped(changes)) {
       out += wrapped(fmt::format("{} on {}{}{}", few(group.configs), few(group.targets),
-                                 version.empty() ? ", cuDNN " + group.first->cudnn : "",
+                                 group.first->cudnn == version ? "" : ", cuDNN " + group.first->cudnn,
                                  group.configs.size() > 1 ? fmt::format(" ({} cells)", group.cells) : ""),
                      2, style.width);
       if (!group.first->before.empty()) out += wrapped("was: " + group.first->before, 6, style.width);
@@ -288,7 +295,8 @@ std::string diff_markdown(const Diff& diff) {
 Json diff_json(const Diff& diff) {
   Json json = {{"schema", "attnprobe/diff/1"},
                {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},
-               {"compared", diff.compared}};
+               {"compared", diff.compared},
+               {"cudnns", diff.cudnns}};
   json["counts"] = Json::object();
   for (const auto& [kind, changes] : by_kind(diff)) json["counts"][std::string(name_of(kind))] = changes.size();
   json["changes"] = Json::array();

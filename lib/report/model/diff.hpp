@@ -13,19 +13,21 @@
 namespace attnprobe::report {
 
 enum class ChangeKind {
-  newly_unsupported,  ///< supported before
-  newly_supported,
+  now_no,  ///< yes or but before
+  yes_to_but,
+  no_to_but,
+  now_yes,    ///< no or but before
   wrong,      ///< computed right before, or was not run
   right,      ///< computed wrong before
   lost,       ///< crashes, hangs or fails now
   recovered,  ///< did before
   slower,     ///< the fastest right engine config, by more than the tolerance
   faster,
-  graph_changed,   ///< supported both times, as operation graphs of another form
+  graph_changed,   ///< works both times, as operation graphs of another form
   engine_changed,  ///< another engine config comes first
   fewer_engines,   ///< engine configs that work, where the first is the same
   more_engines,
-  reason_changed,  ///< refused both times, with other words
+  reason_changed,  ///< a no in other words both times, or a but with other obstacles
   removed,         ///< only in the old report
   added,           ///< only in the new one
 };
@@ -33,7 +35,7 @@ enum class ChangeKind {
 struct Change {
   ChangeKind kind = ChangeKind::added;
   std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" where they differ
-  std::string before, after;          ///< verdict with its reason, engine config or time
+  std::string before, after;          ///< answer with its reason, engine config or time
 };
 
 struct DiffOptions {
@@ -42,9 +44,10 @@ struct DiffOptions {
 };
 
 struct Diff {
-  size_t compared = 0;            ///< cells in both
-  bool of_many_versions = false;  ///< of several cuDNN versions, each compared with itself
-  std::vector<Change> changes;    ///< by kind, then in the new report's order
+  size_t compared = 0;              ///< cells in both
+  bool of_many_versions = false;    ///< of several cuDNN versions, each compared with itself
+  std::vector<std::string> cudnns;  ///< of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
+  std::vector<Change> changes;      ///< by kind, then in the new report's order
 };
 
 /// The engine config that an asker would get; nullptr where none works.
@@ -59,7 +62,7 @@ bool is_regression(ChangeKind kind);
 
 std::string diff_text(const Diff& diff, const TextStyle& style);
 std::string diff_markdown(const Diff& diff);
-/// Schema "attnprobe/diff/1": {"compared", "counts", "changes":
+/// Schema "attnprobe/diff/1": {"compared", "cudnns", "counts", "changes":
 /// [{"kind", "config", "target", "cudnn", "before", "after"}]}.
 Json diff_json(const Diff& diff);
 
@@ -68,9 +71,11 @@ Json diff_json(const Diff& diff);
 namespace attnprobe {
 template <>
 struct EnumNames<report::ChangeKind> {
-  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 15> table{{
-      {report::ChangeKind::newly_unsupported, "newly_unsupported"},
-      {report::ChangeKind::newly_supported, "newly_supported"},
+  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 17> table{{
+      {report::ChangeKind::now_no, "now_no"},
+      {report::ChangeKind::yes_to_but, "yes_to_but"},
+      {report::ChangeKind::no_to_but, "no_to_but"},
+      {report::ChangeKind::now_yes, "now_yes"},
       {report::ChangeKind::wrong, "wrong"},
       {report::ChangeKind::right, "right"},
       {report::ChangeKind::lost, "lost"},

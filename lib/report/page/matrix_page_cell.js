@@ -69,14 +69,15 @@ function dialogHeader(title, content, dialog) {
 
 /** The answer as a word, what was expected, and how many engine configs are behind it. */
 function verdictLine(answer) {
-  const expected = answer.expect ? ` (expected: ${answer.expect})` : '';
+  const expected = answer.expect ?
+      element(
+          'span', {class: isMet(answer) ? 'muted' : 'unexpected'},
+          `${isMet(answer) ? 'As expected' : 'Not as expected'} (expected: ${answer.expect})`) :
+      null;
   const engines =
       `${answer.n} of ${counted(answer.c, 'candidate engine config')} ${answer.n === 1 ? 'works' : 'work'}`;
   return element(
-      'p', {class: 'verdict-line'}, element('span', {class: `badge ${classesOf(answer)}`}, wordsOf(answer.v)),
-      element(
-          'span', {class: isMet(answer) ? 'muted' : 'unexpected'},
-          `${isMet(answer) ? 'As expected' : 'Not as expected'}${expected}`),
+      'p', {class: 'verdict-line'}, element('span', {class: `badge ${classesOf(answer)}`}, wordsOf(answer.v)), expected,
       isTaken(answer) ? element('span', {class: 'muted'}, engines) : null);
 }
 

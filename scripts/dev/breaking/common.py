@@ -47,18 +47,18 @@ class Settings:
 
     def start(self, arguments, **more):
         """attnprobe, in a process group of its own, under a limit of processor time (a busy machine is no hang)."""
-        process = subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, stdin=subprocess.DEVNULL,
-                                   start_new_session=True, **more)
+        process = subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, start_new_session=True,
+                                   **{"stdin": subprocess.DEVNULL, **more})
         try:
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (self.cpu_seconds, self.cpu_seconds + 5))
         except ProcessLookupError:
             pass  # it was quicker
         return process
 
-    def run(self, arguments, environment=None):
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    def run(self, arguments, environment=None, stdin=None):
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, open(stdin or os.devnull, "rb") as given:
             begin = time.monotonic()
-            process = self.start(arguments, stdout=out, stderr=errors, env={**os.environ, **(environment or {})})
+            process = self.start(arguments, stdin=given, stdout=out, stderr=errors, env={**os.environ, **(environment or {})})
             timed_out = False
             while True:
                 pid, status, usage = os.wait4(process.pid, os.WNOHANG)
@@ -95,8 +95,9 @@ def shown(text, length=200):
     return text if len(text) <= length else text[:length] + "..."
 
 
-def complaint(ended, named=(), is_text=True):
-    """What is wrong with how a run ended, or None. `named`: words of which an error has to have one, such as the file."""
+def complaint(ended, named=(), is_text=True, tells=False):
+    """What is wrong with how a run ended, or None. `named`: words of which an error has to have one, such as the file. `tells`: exit
+    code 3 is what the command found."""
     if ended.timed_out:
         return f"it did not end within {ended.seconds:.0f} s"
     if ended.code < 0:
@@ -109,7 +110,7 @@ def complaint(ended, named=(), is_text=True):
             return f"it says {shown(ended.errors)}"
     if ended.memory > MOST_MEMORY:
         return f"it took {ended.memory >> 10} MiB"
-    if ended.code in (2, 3) and "error:" not in ended.errors:
+    if ended.code in (2, 3) and "error:" not in ended.errors and not (tells and ended.out):
         return f"exit code {ended.code} without an error: {shown(ended.errors)}"
     if "error:" in ended.errors and named and not any(str(word) in ended.errors for word in named):
         return f"an error that does not name its file: {shown(ended.errors)}"

@@ -5,6 +5,7 @@ import json
 import lzma
 import pathlib
 import random
+import re
 import shutil
 
 from . import common
@@ -150,11 +151,58 @@ def read(*patterns):
     return [path.read_bytes() for pattern in patterns for path in sorted(common.ROOT.glob(pattern))]
 
 
-class Kind:
-    """`sample` gives good files; each command reads a mutant, {}; it may write below {out}; {good} are good reports."""
+def pasted_texts():
+    texts = json.loads((FIXTURES / "texts/texts.json").read_bytes())["texts"]
+    return [text["text"].encode() for text in texts] + [path.read_bytes() for path in sorted(FIXTURES.glob("*.txt"))]
 
-    def __init__(self, ending, sample, *commands):
-        self.ending, self.sample, self.commands = ending, sample, [command.split() for command in commands]
+
+def programs():
+    tests = (common.ROOT / "tests/frameworks/python_source_test.cpp").read_text()
+    lines = re.findall(r"(?:torch|jax) '(scaled_dot_product_attention\(.*?\))'", (common.ROOT / "docs/pytorch.md").read_text())
+    return [text.encode() for text in re.findall(r'R"\((.*?)\)"', tests, re.S) + lines]
+
+
+def requests():
+    calls = re.findall(r'\{"jsonrpc".*\}', (common.ROOT / "docs/service.md").read_text())
+    some = [{"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate([
+        ("probe", {"config": {"heads": 12, "seqlen": 512, "head_dim": 64}, "target": ["l40s", "h100"], "cudnn": NOWHERE, "mode": "A,B", "jobs": 2}),
+        ("suggest", {"torch": {"query": {"shape": [2, 8, 512, 96]}, "key": [2, 8, 512, 96], "value": [2, 8, 512, 96], "dtype": "half"},
+                     "target": "no-such-gpu", "keep": "dtype", "most": 3}),
+        ("limits", {"field": "head_dim=8:64:8", "vary": "pass", "config": {"heads": 4, "seqlen": 64}, "cudnn": NOWHERE}),
+        ("bugs", {"cudnn": "9.10.2", "framework": "torch==2.11"}), ("explain", {"text": "cuDNN dropout probability resolution"}),
+        ("schema", {"of": "config"}), ("cancel", {"id": 1}), ("version", None)])]
+    return [json.dumps(some).encode(), "\n".join([*calls, *map(json.dumps, some)]).encode(), json.dumps(some[0]).encode()]
+
+
+def lock_files():
+    lines = ["# attnprobe baseline 1: config gpu cudnn answer first-engine why", "# asked with: --framework torch==2.11"]
+    for config in ("bert", '"a b"', "gpt2_medium"):
+        lines += [f"{config} l40s 9.19.0 yes 10", f"{config} t4 9.19.0 no - gpu", f"{config} h100 9.20.0 but 9 framework+known_bug"]
+    return ["\n".join(lines).encode() + b"\n"]
+
+
+METADATA = b"""Metadata-Version: 2.4
+Name: torch
+Version: 2.11.0
+Requires-Dist: filelock
+Requires-Dist: nvidia-cudnn-cu12==9.10.2.21; platform_system == "Linux"
+Requires-Dist: nvidia-cudnn-frontend[cutedsl] (<2,>=1.9) ; extra == 'x'
+
+PyTorch
+"""
+RECORD = b"""nvidia/cudnn/lib/libcudnn.so.9,sha256=abc,125136
+nvidia/cudnn/lib/libcudnn_graph.so.9,sha256=def,
+"nvidia/cudnn/lib/a,b",sha256=def,5
+nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD,,
+"""
+
+
+class Kind:
+    """`sample` gives good files; each command reads a mutant, {}, or gets it on standard input, "<"; it may write below {out};
+    {good} are good reports. A mutant that is `within` a folder has that name there; the folder is {}."""
+
+    def __init__(self, ending, sample, *commands, within=""):
+        self.ending, self.sample, self.commands, self.within = ending, sample, [command.split() for command in commands], within
 
 
 DRAW = f"--cudnn {NOWHERE} --dump-graph json"
@@ -176,6 +224,12 @@ KINDS = {
                f"--te {{}} --target l40s {DRAW}"),
     "cache": Kind(".sqlite", None, "cache stats --cache {}",
                   f"matrix configs/gpt2.json --target l40s --cache {{}} --cudnn {NOWHERE} --out {{out}}", "cache clear --cache {}"),
+    "text": Kind(".txt", pasted_texts, "explain {}", "explain --format json {}", "explain - <"),
+    "program": Kind(".py", programs, "explain {}", "--torch {} --target no-such-gpu", "--jax {} --target no-such-gpu"),
+    "requests": Kind(".jsonl", requests, "serve --stdio <"),
+    "lock": Kind(".lock", lock_files, f"matrix configs/gpt2.json --target l40s,t4 --no-cache --baseline {{}} --cudnn {NOWHERE} --out {{out}}"),
+    "metadata": Kind("", lambda: [METADATA], "doctor --python {}", within="torch-2.11.0.dist-info/METADATA"),
+    "record": Kind("", lambda: [RECORD], "doctor --python {}", within="nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD"),
     "packed": Kind(".bin", packed, "replay --list {}", "explain {}", "matrix {} --target no-such-gpu --no-cache --out {out}"),
 }
 
@@ -201,12 +255,15 @@ def run(settings, options, folder):
         data = mutation(dice, dice.choice(good[name]), dice.choice(good[name]))
         if dice.random() < 0.1:
             data = dice.choice(MUTATIONS)(dice, data or b"\n", dice.choice(good[name]))
-        file, out = folder / f"mutant-{number}{kind.ending}", folder / "out"
+        given, out = folder / f"mutant-{number}{kind.ending}", folder / "out"
+        file = given / kind.within
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
         command = dice.choice(kind.commands)
-        arguments = [word.format(file, good=folder / "good", out=out) for word in command]
-        ended = settings.run(arguments)
-        wrong = common.complaint(ended, [file.name, *OF_NO_FILE], is_text=not {"json", "dot", "show"} & {*command})
+        arguments = [word.format(given, good=folder / "good", out=out) for word in command if word != "<"]
+        ended = settings.run(arguments, stdin=file if "<" in command else None)
+        wrong = common.complaint(ended, [given.name, *OF_NO_FILE], is_text=not {"json", "dot", "show"} & {*command},
+                                 tells=command[0] == "doctor")
         if wrong:
             settings.finding(number, f"{name}, {mutation.__name__}: {wrong}", arguments,
                              [(file.name, data), ("stdout", ended.out), ("stderr", ended.errors)])
@@ -214,7 +271,8 @@ def run(settings, options, folder):
         codes[ended.code] = codes.get(ended.code, 0) + 1
         slowest = max(slowest, (ended.seconds, f"number {number}, {name}, {mutation.__name__}"))
         file.unlink()
-        shutil.rmtree(out, ignore_errors=True)
+        for made in (given, out):
+            shutil.rmtree(made, ignore_errors=True)
     return {**{f"of {name}": count for name, count in counts.items()}, **{f"code {code}": count for code, count in codes.items()},
             "slowest": slowest}
 

@@ -5,6 +5,7 @@
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
+#include "diagnose/reasons.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::changes_test {
@@ -147,6 +148,19 @@ TEST_CASE("The config that works is written", "[suggest]") {
   const Json again = run_attnprobe("--config " + file + " --target h100 --format json").json();
   CHECK(again["results"][0]["usable"] == "yes");
   CHECK(again["results"][0]["config"]["head_dim_qk"] == 104);
+}
+
+TEST_CASE("What a reason's help changes is a kind of change that is tried", "[suggest]") {
+  const auto kinds = change_kinds();
+  size_t count = 0;
+  for (const auto& reason : diagnose::known_reasons())
+    for (const auto& kind : reason.changes) {
+      INFO(reason.id << " " << kind);
+      ++count;
+      CHECK_FALSE(reason.help.empty());
+      CHECK(std::find(kinds.begin(), kinds.end(), kind) != kinds.end());
+    }
+  CHECK(count > 30);
 }
 
 }  // namespace attnprobe::test::changes_test

@@ -1,4 +1,4 @@
-#include "trace/merged_history.hpp"
+#include "replay/merged_history.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include "log/log_parse.hpp"
 #include "replay/logged_graph.hpp"
 
-namespace attnprobe::trace {
+namespace attnprobe::replay {
 namespace {
 
 constexpr size_t most_lines_kept = 20;  // of problems and of exceptions
@@ -20,7 +20,7 @@ void add_lines(std::vector<std::string>& into, const std::vector<std::string>& f
 void merge_config(probe::EngineConfigFindings& into, const probe::EngineConfigFindings& from) {
   for (const auto& mode : from.modes) {
     const auto rank = from.rank.find(mode);
-    replay::note_mode(into, mode, rank == from.rank.end() ? std::nullopt : std::optional<int64_t>(rank->second));
+    note_mode(into, mode, rank == from.rank.end() ? std::nullopt : std::optional<int64_t>(rank->second));
   }
   if (!into.check.supported) {
     into.check = from.check;
@@ -31,7 +31,7 @@ void merge_config(probe::EngineConfigFindings& into, const probe::EngineConfigFi
 
 }  // namespace
 
-void merge(replay::LoggedGraph& into, const replay::LoggedGraph& from) {
+void merge(LoggedGraph& into, const LoggedGraph& from) {
   into.finalized += from.finalized;
   if (into.kind.empty()) into.kind = from.kind;
   auto& findings = into.findings;
@@ -52,30 +52,37 @@ void merge(replay::LoggedGraph& into, const replay::LoggedGraph& from) {
       into.executed.push_back(run);
 }
 
-void MergedHistory::add(replay::LogHistory&& from, int64_t pid) {
+void MergedHistory::add(LogHistory&& from, int64_t source, const std::string& name) {
   for (auto& graph : from.graphs) {
-    graph.first_line = 0;  // of a file that will be gone
+    graph.file = name;
     const auto [place, is_new] =
         places_.try_emplace({graph.hash, graph.cudnn_version, graph.device, graph.sm}, history.graphs.size());
     if (!is_new) {
       merge(history.graphs[place->second], graph);
-      auto& seen = pids[place->second];
-      if (std::find(seen.begin(), seen.end(), pid) == seen.end()) seen.push_back(pid);
+      auto& seen = sources[place->second];
+      if (std::find(seen.begin(), seen.end(), source) == seen.end()) seen.push_back(source);
     } else if (history.graphs.size() < most_graphs) {
       history.graphs.push_back(std::move(graph));
-      pids.push_back({pid});
+      sources.push_back({source});
     } else {
       places_.erase(place);
       ++dropped;
     }
   }
+  for (auto& text : from.frontend) {
+    if (!frontend_.insert(text.json).second) continue;
+    text.file = name;
+    history.frontend.push_back(std::move(text));
+  }
   history.versions.insert(from.versions.begin(), from.versions.end());
   for (const auto& [severity, count] : from.severities) history.severities[severity] += count;
   history.lines += from.lines;
   history.broken_entries += from.broken_entries;
-  const std::string process = "process " + std::to_string(pid) + ", ";
-  add_lines(history.problems, from.problems, process);
+  history.parts += from.parts;
+  history.ends_in_entry = history.ends_in_entry || from.ends_in_entry;
+  if (!history.old_attention) history.old_attention = from.old_attention;
+  add_lines(history.problems, from.problems, name + ", ");
   add_lines(history.exceptions, from.exceptions, "");
 }
 
-}  // namespace attnprobe::trace
+}  // namespace attnprobe::replay

@@ -1,0 +1,131 @@
+// attnprobe dev hunt: random configs run with many cuDNNs; what fails unwarned is reduced and fenced.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "ask.hpp"
+#include "base/error.hpp"
+#include "base/input.hpp"
+#include "base/output_file.hpp"
+#include "base/text.hpp"
+#include "campaign/chosen_libraries.hpp"
+#include "campaign/named_targets.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "hunt/hunt_report.hpp"
+#include "option_checks.hpp"
+#include "output.hpp"
+
+namespace attnprobe::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct HuntCommand {
+  std::string target = "device:0", cudnn, out, seeds = "1:2000";
+  bool resume = false, census_only = false;
+  hunt::HuntOptions hunt;
+};
+
+// "FIRST:COUNT".
+void read_seeds(const std::string& text, hunt::HuntOptions& options) {
+  const auto parts = split(text, ':');
+  try {
+    if (parts.size() != 2) throw std::invalid_argument(text);
+    options.first_seed = std::stoull(parts[0]);
+    options.count = std::stoull(parts[1]);
+  } catch (const std::logic_error&) {
+    throw Error(ErrorKind::usage, fmt::format("--seeds: \"{}\" is not FIRST:COUNT; allowed: 1:2000", text));
+  }
+}
+
+// A line that a killed run left half written is asked again.
+std::vector<hunt::Trial> trials_in(const fs::path& file) {
+  std::vector<hunt::Trial> trials;
+  std::ifstream input(file);
+  for (std::string line; std::getline(input, line);) {
+    const Json json = Json::parse(line, nullptr, false);
+    if (!json.is_discarded()) trials.push_back(json.get<hunt::Trial>());
+  }
+  return trials;
+}
+
+// One that does not load does not keep the others from being hunted.
+std::vector<cudnn::LibraryInfo> libraries_of(const HuntCommand& command, const std::vector<gpu::Target>& targets) {
+  std::vector<cudnn::LibraryInfo> libraries;
+  std::optional<Error> failure;
+  for (const auto& word : command.cudnn.empty() ? std::vector<std::string>{""} : split(command.cudnn, ',')) try {
+      for (auto& library : campaign::choose_libraries({word}, targets, command.hunt.campaign, warn))
+        libraries.push_back(std::move(library));
+    } catch (const Error& e) {
+      warn(e.what());
+      failure = e;
+    }
+  if (libraries.empty()) throw *failure;
+  std::stable_sort(libraries.begin(), libraries.end(),
+                   [](const auto& a, const auto& b) { return a.version < b.version; });
+  return libraries;
+}
+
+int run_hunt(HuntCommand command) {
+  const fs::path folder = command.out;
+  const fs::path trials = folder / "trials.jsonl";
+  if (!command.resume && fs::exists(trials))
+    throw Error(ErrorKind::usage,
+                fmt::format("--out {}: it holds another hunt; allowed: --resume, or a new folder", command.out));
+  read_seeds(command.seeds, command.hunt);
+  auto& campaign = command.hunt.campaign;
+  const auto targets = campaign::named_targets(command.target, campaign.timeout_seconds);
+  if (targets.size() != 1 || targets.front().kind != gpu::Kind::device)
+    throw Error(ErrorKind::usage,
+                fmt::format("--target {}: a hunt runs plans on one real GPU; allowed: device:0", command.target));
+  const auto libraries = libraries_of(command, targets);
+  fs::create_directories(folder);
+  command.hunt.before = trials_in(trials);
+  std::ofstream kept(trials, std::ios::app);
+  command.hunt.on_trial = [&](const hunt::Trial& trial) { kept << json_text(Json(trial)) << "\n" << std::flush; };
+  command.hunt.on_step = [](const std::string& words) { fmt::print(stderr, "{}\n", words); };
+  command.hunt.fences = !command.census_only;
+  campaign.stop = stop_gently();
+  const auto found = hunt::hunt(targets.front(), libraries, command.hunt);
+  OutputFile((folder / "hunt.json").string()).replace(json_text(to_json(found), 2) + "\n");
+  const std::string page = page_of(found);
+  OutputFile((folder / "hunt.md").string()).replace(page);
+  print_text(page);
+  if (*campaign.stop) return interrupted;
+  return found.classes.empty() && found.unexplained.empty() ? all_met : wrong_result;
+}
+
+}  // namespace
+
+void add_hunt(CLI::App& dev, Run& run) {
+  auto options = std::make_shared<HuntCommand>();
+  auto* command = dev.add_subcommand(
+      "hunt", "Runs random configs with many cuDNNs on a real GPU; reduces and fences what fails without a warning");
+  command->add_option("--target", options->target, "the GPU; default: device:0");
+  command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma list, or all");
+  command->add_option("--seeds", options->seeds, "FIRST:COUNT of the random configs; default: 1:2000");
+  command->add_option("--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
+  command->add_flag("--resume", options->resume, "keep the trials in --out and go on");
+  command->add_flag("--census", options->census_only, "only run the random configs");
+  command->add_option("--seconds", options->hunt.seconds, "begin nothing after so long; default: no bound")
+      ->check(check_seconds);
+  command->add_option("--timeout", options->hunt.campaign.timeout_seconds, "seconds for one config")
+      ->check(check_seconds);
+  command->add_option("--jobs", options->hunt.campaign.jobs, "worker processes at a time")->check(check_jobs);
+  options->hunt.campaign.timeout_seconds = 30;
+  command->footer(
+      "Exit codes: 0 every failure is warned of, 2 bad command line, 3 no GPU or cuDNN, 5 unwarned failures.");
+  command->callback([options, &run] { run = [options] { return run_hunt(*options); }; });
+}
+
+void add_dev(CLI::App& app, Run& run) {
+  auto* dev = app.add_subcommand("dev", "For work on attnprobe and cuDNN");
+  dev->require_subcommand(1);
+  add_hunt(*dev, run);
+}
+
+}  // namespace attnprobe::app

@@ -1,0 +1,62 @@
+// One config run with one cuDNN on one GPU: what became of the plan that a program gets.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attention/spec.hpp"
+#include "base/json.hpp"
+#include "campaign/campaign.hpp"
+#include "rules/bug_sightings.hpp"
+#include "run/run_options.hpp"
+
+namespace attnprobe::hunt {
+
+/// A config and what its inputs hold.
+struct Probe {
+  uint64_t seed = 0;  ///< of random_newer_config; 0: derived from another config
+  attention::AttentionSpec spec;
+  run::DataRegime data = run::DataRegime::normal;
+};
+
+struct Trial {
+  uint64_t seed = 0;
+  std::string gpu;    ///< catalogue id, "h100"; else the device's name
+  std::string cudnn;  ///< "9.14.0"
+  run::DataRegime data = run::DataRegime::normal;
+  Json config;              ///< the fields that are given
+  std::string description;  ///< describe()
+  /// Of the first engine config that compiles. does_not_compile: none does.
+  rules::Seen seen = rules::Seen::not_run;
+  bool first_choice_compiles = true;  ///< false: the plan that ran is of a later engine config
+  std::string engine_config;          ///< "engine 2 KERNEL_CFG=7"; "" where no plan was built
+  std::string message;                ///< what went wrong; "" for right
+  std::vector<std::string> outputs;   ///< the wrong ones: "dK"
+  std::vector<std::string> bugs;      ///< ids of the known bugs that warn of it
+  std::string refused_by;  ///< cudnn-frontend's rule or the requirement that keeps programs from it; "" for none
+  std::string reproduce;   ///< the command that repeats it
+};
+ATTNPROBE_JSON(Trial, seed, gpu, cudnn, data, config, description, seen, first_choice_compiles, engine_config, message,
+               outputs, bugs, refused_by, reproduce)
+
+/// A wrong result, a crash, a hang, an error or a plan that does not compile, counting the first choice.
+bool fails(const Trial& trial);
+/// It ran to its end and was compared: right or wrong.
+bool is_compared(const Trial& trial);
+/// No entry warns of it and nothing keeps programs from it.
+bool is_unwarned(const Trial& trial);
+
+/// `count` random configs from seed `first` on that the reference can afford, each with a data regime that fits it.
+std::vector<Probe> draw_probes(uint64_t first, size_t count);
+
+/// Called after each trial, one at a time.
+using OnTrial = std::function<void(const Trial& trial)>;
+
+/// Builds the plan that a program gets, runs and verifies it. `options.cudnn` names the library; its walk, plans and data do
+/// not count. Trials are in the order of `probes`; those that options.stop cut off are left out.
+std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target,
+                              campaign::CampaignOptions options, const OnTrial& on_trial = {});
+
+}  // namespace attnprobe::hunt

@@ -1,0 +1,32 @@
+// Configs near a given one: what is changed to see whether a failure depends on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "hunt/condition_search.hpp"
+
+namespace attnprobe::hunt {
+
+/// Fields of a config (reduce::fields_of), changed in one respect.
+struct Variation {
+  std::string what;  ///< "mask causal", "without bias", "seqlen_kv 129"
+  Json fields;
+  bool is_simpler = false;  ///< a step of reducing: a field less, or a smaller size
+};
+
+/// The config with one field off, with another value, or with a feature more. Some contradict themselves.
+std::vector<Variation> variations_of(const Json& fields);
+
+/// The sizes of a config halfway to the nearest right value, to find where a failure begins and ends: `failing` and `right`
+/// are values of one size. Empty: they are neighbours.
+std::vector<Variation> halfway(const Json& fields, const std::string& size, int64_t failing, int64_t right);
+
+/// A random config moved into the condition: where a literal is false, its fields are taken from `failing`.
+Json moved_inside(Json random, const Json& failing, const std::vector<Literal>& broken);
+/// A failing config with the fields of one literal taken from `other`, or with the size next to its bound.
+std::vector<Json> moved_outside(const Json& failing, const Json& other, const Literal& literal);
+
+}  // namespace attnprobe::hunt

@@ -1,0 +1,131 @@
+// What a refused config is told, followed: the ways out work, and what helps in general gets past the reason that it is
+// given for. What versions are advised: tests/rules/version_advice_test.cpp.
+#include <algorithm>
+#include <filesystem>
+
+#include "attention/config.hpp"
+#include "attention/random_config.hpp"
+#include "campaign/suggest/ways_out.hpp"
+#include "catch.hpp"
+#include "diagnose/reasons.hpp"
+#include "gpu/catalogue.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::advice_test {
+
+using namespace attnprobe::campaign;
+
+namespace {
+
+constexpr const char* gpus = "h100,a100,b200,rtx4090";
+
+CampaignOptions quick() {
+  CampaignOptions options;
+  options.cudnn = cudnn_path();
+  options.walk.modes = {"A", "FALLBACK"};
+  options.walk.sweep_where_none = false;
+  options.walk.plans = probe::Plans::none;
+  return options;
+}
+
+bool is_refused(const Result& result) {
+  return result.usable && *result.usable != Usable::yes && result.has_spec();
+}
+
+std::vector<Result> refused(const std::vector<Question>& questions, const std::string& targets) {
+  auto results = run_campaign(questions, gpu::simulated_targets(targets), quick()).results;
+  std::erase_if(results, [](const Result& result) { return !is_refused(result); });
+  return results;
+}
+
+std::vector<Question> random_questions(uint64_t first, uint64_t count) {
+  std::vector<attention::AttentionConfig> configs;
+  for (uint64_t seed = first; seed < first + count; ++seed)
+    configs.push_back(attention::parse_configs(attention::random_config(seed).dump(), "random").at(0));
+  return questions_of(configs);
+}
+
+std::vector<Question> shipped_questions() {
+  std::vector<attention::AttentionConfig> configs;
+  for (const auto& file : std::filesystem::directory_iterator(source_dir() / "configs/features"))
+    for (auto& config : attention::parse_configs(read_text(file.path()), file.path().string()))
+      configs.push_back(std::move(config));
+  return questions_of(configs);
+}
+
+Question with_spec(const Result& of, const attention::AttentionSpec& spec) {
+  Question question = of;
+  question.config.spec = spec;
+  return question;
+}
+
+std::string words_of(const Result& result) {
+  return to_json(result.config.spec).dump() + " on " + result.target.id;
+}
+
+// A change that the help names gets past the reason, or the help is not worth telling.
+void follow_help(const std::vector<Result>& results) {
+  size_t followed = 0;
+  for (const Result& result : results) {
+    if (!result.root_cause || result.root_cause->in_general.empty()) continue;
+    const log::Reason reason{result.root_cause->status, result.root_cause->reason};
+    const auto* known = diagnose::find_reason(reason);
+    if (known == nullptr || known->changes.empty()) continue;
+    std::vector<Question> changed;
+    for (const Change& change : changes_of(result.config.spec)) {
+      if (std::find(known->changes.begin(), known->changes.end(), change.kind) == known->changes.end()) continue;
+      attention::AttentionSpec spec = result.config.spec;
+      change.make(spec);
+      if (contradictions(spec).empty()) changed.push_back(with_spec(result, spec));
+    }
+    ++followed;
+    const auto answers = run_campaign(changed, {result.target}, quick()).results;
+    const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Result& answer) {
+      const auto* other =
+          answer.root_cause ? diagnose::find_reason({answer.root_cause->status, answer.root_cause->reason}) : nullptr;
+      return answer.verdict == Verdict::supported || other != known;
+    });
+    if (!gets_past) FAIL_CHECK(known->id << ": " << words_of(result) << ": " << known->help);
+  }
+  CHECK(followed > 0);
+}
+
+void follow_ways_out(std::vector<Result>& results) {
+  SuggestOptions suggest;
+  suggest.most = 2;
+  suggest.two_at_a_time = suggest.compile = false;
+  advise(results, quick(), suggest);
+  size_t ways = 0;
+  for (const Result& result : results) {
+    for (const WayOut& way : result.ways_out) {
+      ++ways;
+      const auto again = run_campaign({with_spec(result, way.spec)}, {result.target}, quick()).results.at(0);
+      if (again.usable != Usable::yes) FAIL_CHECK(words_of(result) << ": " << text_of(way));
+    }
+    if (!result.root_cause) continue;
+    const auto* known = diagnose::find_reason({result.root_cause->status, result.root_cause->reason});
+    // Changes were tried: what they are good for stands among the ways out.
+    if (known != nullptr && !known->changes.empty()) CHECK(result.root_cause->in_general.empty());
+  }
+  CHECK(ways > results.size() / 4);
+}
+
+}  // namespace
+
+TEST_CASE("advice: what 300 random refused configs are told holds when it is followed", "[advice][random][slow]") {
+  std::vector<Result> results;
+  for (uint64_t seed = 1; results.size() < 300; seed += 100)
+    for (auto& result : refused(random_questions(seed, 100), gpus)) results.push_back(std::move(result));
+  results.resize(300);
+  follow_help(results);
+  follow_ways_out(results);
+}
+
+TEST_CASE("advice: what shipped configs are told where they are refused holds when it is followed", "[advice][slow]") {
+  auto results = refused(shipped_questions(), gpus);
+  CHECK(results.size() > 50);
+  follow_help(results);
+  follow_ways_out(results);
+}
+
+}  // namespace attnprobe::test::advice_test

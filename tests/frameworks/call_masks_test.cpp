@@ -1,0 +1,174 @@
+// Masks and biases of a call: their own types and strides in the graphs, and what the framework's release makes of them.
+#include <fmt/ranges.h>
+
+#include "attention/fields.hpp"
+#include "campaign/question.hpp"
+#include "catch.hpp"
+#include "frameworks/calls/call_questions.hpp"
+#include "frameworks/calls/framework_calls.hpp"
+#include "rules/framework_gates.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::call_masks_test {
+
+using namespace attnprobe::frameworks;
+using rules::Takes;
+
+namespace {
+
+FrameworkCall torch_call(const std::string& mask, const std::string& release) {
+  return parse_calls({Caller::torch, release},
+                     "scaled_dot_product_attention(q[2, 4, 32, 16], k[2, 4, 32, 16], v[2, 4, 32, 16], attn_mask=" +
+                         mask + ", dtype=torch.float16)",
+                     "call")
+      .at(0);
+}
+
+FrameworkCall jax_call(const std::string& rest, const std::string& release) {
+  return parse_calls({Caller::jax, release},
+                     R"({"query": [2, 32, 4, 16], "key": [2, 32, 4, 16], "value": [2, 32, 4, 16], "dtype": "bfloat16",
+                         "implementation": "cudnn", )" +
+                         rest + "}",
+                     "call")
+      .at(0);
+}
+
+rules::GateAnswer gate_of(const std::string& word, const FrameworkCall& call, int sm = 90) {
+  constexpr CudnnVersion cudnn{9, 20, 0};
+  const auto chosen = rules::choose_gates({word}, "--framework").at(0);
+  return rules::answer_of_gate(chosen, rules::describe_gate_call(*chosen.gate, call.graphs.at(0), cudnn, sm, call.keys),
+                               cudnn);
+}
+
+std::optional<DataType> bias_type(const FrameworkCall& call) {
+  return call.graphs.at(0).bias.value().dtype;
+}
+
+}  // namespace
+
+TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, and declared from then on",
+          "[frameworks]") {
+  const std::string wide = "torch.randn(2, 4, 32, 32, dtype=torch.float32)";
+  const FrameworkCall old = torch_call(wide, "2.13.0");
+  CHECK_FALSE(bias_type(old).has_value());  // what cuDNN is told: Q's type
+  const auto wrong = gate_of("torch==2.13", old);
+  CHECK(wrong.takes == Takes::wrong);
+  CHECK(
+      wrong.text ==
+      "PyTorch 2.13.0 silently computes wrong results for a mask of type f32, which cuDNN reads as if it were f16, since 2.5.0");
+  CHECK(wrong.refusals.at(0).change == "cast the mask to Q's type before the call: attn_mask.to(query.dtype)");
+  CHECK(wrong.taken_from == "2.14.0");
+  CHECK(wrong.instead.empty());
+  // Where cuDNN does not come first, nothing is wrong: another backend runs.
+  CHECK(gate_of("torch==2.13", old, 89).takes == Takes::by_name);
+
+  const FrameworkCall today = torch_call(wide, "");
+  CHECK(bias_type(today) == DataType::f32);
+  CHECK(gate_of("torch==2.15", today).takes == Takes::yes);
+  CHECK_FALSE(bias_type(torch_call("m[2, 4, 32, 32]", "")).has_value());
+  CHECK_FALSE(bias_type(torch_call("torch.randn(2, 4, 32, 32, dtype=torch.half)", "")).has_value());
+  // Of a config as well.
+  auto spec = today.graphs.at(0);
+  const auto gate = rules::choose_gates({"torch==2.11"}, "--framework").at(0);
+  CHECK(rules::answer_of_gate(gate, rules::describe_gate_call(*gate.gate, spec, {9, 19, 0}, 90, Json::object()),
+                              {9, 19, 0})
+            .takes == Takes::wrong);
+}
+
+TEST_CASE("a mask of a type that PyTorch itself refuses is an exception, whatever the backend", "[frameworks]") {
+  for (const char* type : {"bfloat16", "float64", "int32"}) {
+    INFO(type);
+    const auto answer =
+        gate_of("torch==2.11", torch_call(fmt::format("torch.ones(2, 4, 32, 32, dtype=torch.{})", type), "2.11.0"));
+    CHECK(answer.takes == Takes::refused);
+    CHECK(answer.refusals.at(0).id == "mask_dtype");
+    CHECK(answer.refusals.at(0).status == "exception");
+    CHECK(answer.instead.empty());
+  }
+}
+
+TEST_CASE("a boolean mask becomes a bias of Q's type, and the answer says so", "[frameworks]") {
+  const FrameworkCall call = torch_call("torch.ones(2, 4, 32, 32, dtype=torch.bool)", "2.13.0");
+  CHECK_FALSE(bias_type(call).has_value());
+  const auto answer = gate_of("torch==2.13", call);
+  CHECK(answer.takes == Takes::yes);
+  REQUIRE(!answer.notes.empty());
+  CHECK_THAT(fmt::format("{}", fmt::join(answer.notes, "\n")),
+             ContainsSubstring("the boolean mask becomes an additive one of Q's type before cuDNN sees it"));
+}
+
+TEST_CASE("the strides of a mask are those that cuDNN gets, a boolean one's dense in its order", "[frameworks]") {
+  const auto strides = [](const std::string& mask) { return torch_call(mask, "").graphs.at(0).bias.value().strides; };
+  using attention::Strides;
+  CHECK_FALSE(strides("torch.randn(2, 4, 32, 32, dtype=torch.half)").has_value());
+  CHECK(strides("torch.randn(2, 4, 32, 32, dtype=torch.half).transpose(-1, -2)") == Strides{4096, 1024, 1, 32});
+  CHECK(strides("torch.ones(2, 4, 32, 32, dtype=torch.bool).transpose(-1, -2)") == Strides{4096, 1024, 1, 32});
+  CHECK_FALSE(strides("torch.ones(2, 4, 32, 32, dtype=torch.bool)").has_value());
+  // A slice keeps its gaps; what is made of a boolean one has none.
+  const std::string sliced = R"({"shape": [2, 4, 32, 32], "strides": [8192, 2048, 64, 1], "dtype": "TYPE"})";
+  const auto of_json = [&](const std::string& type) {
+    std::string mask = sliced;
+    mask.replace(mask.find("TYPE"), 4, type);
+    return parse_calls(
+               {Caller::torch},
+               R"({"query": [2, 4, 32, 16], "key": [2, 4, 32, 16], "value": [2, 4, 32, 16], "dtype": "f16", "attn_mask": )" +
+                   mask + "}",
+               "call")
+        .at(0)
+        .graphs.at(0)
+        .bias.value()
+        .strides;
+  };
+  CHECK(of_json("float16") == Strides{8192, 2048, 64, 1});
+  CHECK_FALSE(of_json("bool").has_value());
+  CHECK(gate_of("torch", torch_call("torch.ones(2, 4, 32, 32, dtype=torch.bool).transpose(-1, -2)", ""))
+            .refusals.at(0)
+            .id == "last_stride");
+}
+
+TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", "[frameworks]") {
+  const std::string wide = R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float32"})";
+  CHECK(bias_type(jax_call(wide, "")) == DataType::f32);
+  CHECK(bias_type(jax_call(wide, "0.8.1")) == DataType::f32);
+  CHECK(gate_of("jax==0.11.2", jax_call(wide, "0.11.2")).takes == Takes::yes);
+  const FrameworkCall old = jax_call(wide, "0.8.0");
+  CHECK_FALSE(bias_type(old).has_value());
+  const auto wrong = gate_of("jax==0.8.0", old);
+  CHECK(wrong.takes == Takes::wrong);
+  CHECK(wrong.refusals.at(0).id == "bias_type_not_declared");
+  // A mask becomes a bias of Q's type; both together are added up in the wider type.
+  CHECK_FALSE(bias_type(jax_call(R"("mask": [1, 4, 32, 32])", "")).has_value());
+  CHECK(bias_type(jax_call(wide + R"(, "mask": [1, 4, 32, 32])", "")) == DataType::f32);
+  CHECK(bias_type(jax_call(R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float16"}, "mask": [1, 4, 32, 32])", "")) ==
+        DataType::f32);
+  CHECK(bias_type(jax_call(R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float16"})", "")) == DataType::f16);
+  CHECK_FALSE(bias_type(jax_call(R"("bias": [1, 4, 32, 32])", "")).has_value());
+}
+
+TEST_CASE("the option --framework says whose graphs a call builds", "[frameworks]") {
+  CHECK(release_named({"torch==2.13,jax"}, Caller::torch, "--framework") == "2.13.0");
+  CHECK(release_named({"jax==0.11.2"}, Caller::torch, "--framework").empty());
+  CHECK(release_named({}, Caller::torch, "--framework").empty());
+  const std::string call =
+      "--torch 'F.scaled_dot_product_attention(q[2,4,32,16], k[2,4,32,16], v[2,4,32,16], "
+      "attn_mask=torch.randn(2,4,32,32,dtype=torch.float32), dtype=torch.float16)' --target h100 --quick --framework torch==2.13";
+  const Run run = run_attnprobe(call);
+  CHECK_THAT(run.out, ContainsSubstring("PyTorch 2.13.0 silently computes wrong results for a mask of type f32"));
+  CHECK_THAT(run.out, ContainsSubstring("(sm_90, simulated): but, "));
+}
+
+TEST_CASE("PyTorch 2.5.0 and 2.5.1 differ in who gets a call with a mask below Hopper", "[frameworks]") {
+  const std::string call =
+      "--torch 'F.scaled_dot_product_attention(q[2,4,1024,64], k[2,4,1024,64], v[2,4,1024,64], attn_mask=m[2,4,1024,1024], "
+      "dtype=torch.float16)' --target rtx4090 --cudnn 9.1 --quick --framework torch==";
+  const Run older = run_attnprobe(call + "2.5.0");
+  CHECK_THAT(older.out, ContainsSubstring("PyTorch 2.5.0 asks cuDNN, second in its order"));
+  CHECK_THAT(older.out, ContainsSubstring("RTX 4090 (sm_89, simulated): yes, by rule"));
+  CHECK_THAT(older.out, !ContainsSubstring("only where it is named"));
+  const Run either = run_attnprobe(call + "2.5");
+  CHECK_THAT(either.out, ContainsSubstring("RTX 4090 (sm_89, simulated): but, by rule"));
+  CHECK_THAT(either.out, ContainsSubstring("PyTorch 2.5.1 takes cuDNN only where it is named"));
+  CHECK_THAT(either.out, ContainsSubstring("; PyTorch 2.5.0 asks cuDNN, second in its order"));
+}
+
+}  // namespace attnprobe::test::call_masks_test
