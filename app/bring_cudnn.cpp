@@ -152,6 +152,7 @@ std::optional<MissingCudnn> bring_cudnn(const WantedCudnn& wanted) {
       if (!is_here(word)) {
         const auto choices = choices_for(word, wanted.frameworks);
         std::vector<std::string> sizes;
+        sizes.reserve(choices.size());
         for (const auto& choice : choices) sizes.push_back(with_size(choice));
         fetched = chosen(policy,
                          fmt::format("{} is not on this machine. Fetch {}",

@@ -124,7 +124,7 @@ std::optional<std::string> why_not_a_library(const std::filesystem::path& path) 
 }
 
 std::filesystem::path parts_folder(const std::filesystem::path& cudnn) {
-  const std::filesystem::path folder = std::filesystem::absolute(cudnn).parent_path();
+  std::filesystem::path folder = std::filesystem::absolute(cudnn).parent_path();
   std::error_code ignored;
   if (std::filesystem::exists(folder / "libcudnn_graph.so.9", ignored)) return folder;
   const std::filesystem::path real = std::filesystem::canonical(cudnn, ignored);

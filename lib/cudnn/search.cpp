@@ -169,6 +169,7 @@ std::string versions_here() {
   for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, "")) versions.insert(release_numbers(name));
   std::vector<std::string> texts;
+  texts.reserve(versions.size());
   for (const auto& version : versions) texts.push_back(fmt::format("{}", fmt::join(version, ".")));
   return texts.empty() ? "none is" : fmt::format("there are {}", fmt::join(texts, ", "));
 }

@@ -268,7 +268,7 @@ struct Rank {
   bool is_general = false, is_sentence = false;
   int distance = 0;
   int64_t order = 0;
-  auto operator<=>(const Rank&) const = default;
+  auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): of the 0 that clang compares with
 };
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" says where it failed by the status that it hands on.

@@ -215,9 +215,11 @@ std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Targe
     });
   };
   std::vector<std::future<void>> running;
+  running.reserve(lanes.size());
   for (const auto& lane : lanes) running.push_back(std::async(std::launch::async, run_lane, std::cref(lane)));
   for (auto& lane : running) lane.get();
   std::vector<Trial> in_order;
+  in_order.reserve(trials.size());
   for (auto& [place, trial] : trials) in_order.push_back(std::move(trial));
   return in_order;
 }

@@ -49,7 +49,7 @@ std::string foreign_in(const fs::path& folder, const std::set<std::string>& file
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error)) {
-    const std::string name = it->path().lexically_relative(folder).generic_string();
+    std::string name = it->path().lexically_relative(folder).generic_string();
     const fs::file_type type = it->symlink_status(error).type();
     const auto below = files.lower_bound(name + "/");
     const bool is_own_folder =

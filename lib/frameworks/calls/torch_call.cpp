@@ -169,6 +169,7 @@ void read_backends(JsonObject& object, Json& keys) {
   std::vector<std::string> named;
   if (const auto given = object.find_set("backend")) {
     std::vector<std::string> allowed;
+    allowed.reserve(backends.size());
     for (const Backend& one : backends) allowed.emplace_back(one.word);
     for (const JsonView& one : given->json().is_array() ? given->elements() : std::vector<JsonView>{*given})
       named.push_back(one.word(allowed));
