@@ -325,7 +325,7 @@ class NewerFeatures {
     if (!has_stats_) return;
     if (!backward_ && draw_.chance(8)) config_["stats_log2"] = true;
     if (draw_.chance(8)) config_["stats_layout"] = draw_.one_of<std::string>({"bshd", "bhsd", "sbhd"});
-    if (draw_.chance(2)) config_["stats_dtype"] = draw_.one_of<std::string>({"f32", "f16", "bf16"});
+    if (draw_.chance(2) && !backward_) config_["stats_dtype"] = draw_.one_of<std::string>({"f32", "f16", "bf16"});
   }
 
   void choose_others() {

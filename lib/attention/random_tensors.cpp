@@ -95,7 +95,9 @@ class TensorVariation {
       if (draw_.chance(10)) strides[3] = 2;
       config_["stats_layout"] = {{"strides", strides}};
     }
-    if (draw_.chance(3)) config_["stats_dtype"] = draw_.one_of<std::string>({"f16", "bf16"});
+    // Of bprop they are an input, and 8 bits of them are worth no gradient.
+    if (draw_.chance(3) && config_.value("pass", "fprop") != "bprop")
+      config_["stats_dtype"] = draw_.one_of<std::string>({"f16", "bf16"});
   }
 
   void vary_types() {

@@ -12,9 +12,9 @@ bool is_measured_to_vary(const AttentionSpec& spec, const build::BuildContext& c
                          const EngineConfigFindings& config) {
   const auto kernel = config.knobs.find("KERNEL_CFG");
   const bool splits_keys = config.engine == 8 && kernel != config.knobs.end() && kernel->second == 35;
+  constexpr CudnnVersion first{9, 19, 0}, first_other{9, 20, 0};
   const CudnnVersion version = context.cudnn_version;
-  return splits_keys && spec.seqlen_q == 1 && context.sm == 90 && version >= CudnnVersion{91900} &&
-         version < CudnnVersion{92000};
+  return splits_keys && spec.seqlen_q == 1 && context.sm == 90 && version >= first && version < first_other;
 }
 
 std::string of_backward(const AttentionSpec& spec, const EngineConfigFindings* config) {

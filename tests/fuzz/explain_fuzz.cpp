@@ -1,4 +1,5 @@
 // Any text, as `explain` is given it: told in words and as JSON.
+#include "base/text.hpp"
 #include "bounded.hpp"
 #include "frameworks/calls/text_calls.hpp"
 #include "report/formats/explain_text.hpp"

@@ -78,6 +78,8 @@ void follow_help(const std::vector<Result>& results) {
       change.make(spec);
       if (contradictions(spec).empty()) changed.push_back(with_spec(result, spec));
     }
+    // Strides that are given leave no room for some changes.
+    if (changed.empty()) continue;
     ++followed;
     const auto answers = run_campaign(changed, {result.target}, quick()).results;
     const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Result& answer) {
