@@ -46,25 +46,20 @@ bool is_here(const std::string& word) {
   }
 }
 
-std::string minor_of(const std::string& version) {
-  const auto numbers = version_numbers(version);
-  return fmt::format("{}.{}", numbers[0], numbers.size() > 1 ? numbers[1] : 0);
-}
-
 std::string with_size(const std::string& word) {
   const auto* known = fetch::known_release(word);
   if (known == nullptr) return "cuDNN " + word;
   return fmt::format("cuDNN {} ({} MB)", word, known->small_mb > 0 ? known->small_mb : known->full_mb);
 }
 
-// The newest small one, and the newest that is a quarter of its size: it has no compiler inside.
+// The newest small one, and the newest of at most a third of its size: it has no compiler inside.
 std::vector<std::string> offered() {
   std::vector<std::string> words;
   const auto& all = fetch::known_releases();
   int64_t limit = std::numeric_limits<int64_t>::max();
   for (auto release = all.rbegin(); release != all.rend() && words.size() < 2; ++release) {
     if (release->small_mb == 0 || release->small_mb > limit) continue;
-    words.push_back(minor_of(release->version));
+    words.push_back(CudnnVersion::parse(release->version).value().release());
     limit = release->small_mb / 3;
   }
   return words;

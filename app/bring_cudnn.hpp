@@ -27,9 +27,9 @@ struct MissingCudnn {
   std::string tried;  ///< "cuDNN 9.20 cannot be fetched: …"
 };
 
-/// Fetches what is not here where --fetch or ATTNPROBE_FETCH=always says so, or who sits at the terminal; NVRTC likewise. None
-/// where every word is here or nobody wanted it fetched: what asks cuDNN then says what is missing. Throws Error(usage) for
-/// another word in ATTNPROBE_FETCH.
+/// Fetches what is not here where --fetch, ATTNPROBE_FETCH=always or the user at the terminal says so; NVRTC likewise. None where
+/// every word is here, or where fetching was not asked for or declined: the question itself then fails and says what is
+/// missing. Throws Error(usage) for another value of ATTNPROBE_FETCH.
 std::optional<MissingCudnn> bring_cudnn(const WantedCudnn& wanted);
 
 /// The same where no rule can answer instead: throws Error(environment) for what could not be had.

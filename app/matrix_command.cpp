@@ -264,7 +264,7 @@ int matrix(MatrixOptions options) {
   if (!options.no_cache && kept.empty()) {
     spdlog::warn("no answers are kept: {}", no_cache_file);
   } else if (!options.no_cache) {
-    // A file that somebody named is to be the right one; the usual one costs time alone where it fails.
+    // A cache that was named must work. Without the usual one, answers only take longer.
     cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
     options.campaign.cache = cache.get();
   }

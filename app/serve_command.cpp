@@ -55,7 +55,7 @@ class Server {
     end_threads();
   }
 
-  // Can be read once nobody takes answers any more.
+  // Becomes readable when the client has stopped reading answers.
   int wake() const { return wake_.get(); }
 
   void take(const std::string& text) try {

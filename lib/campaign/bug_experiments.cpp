@@ -58,20 +58,22 @@ int badness(Seen seen) {
   return seen == Seen::not_run ? 1 : 1 + static_cast<int>(seen);
 }
 
-std::string words_of(const probe::EngineConfigFindings& config) {
-  if (config.run) return config.run->message;
-  if (config.plan && !config.plan->reasons.empty()) return config.plan->reasons.front().reason;
-  return config.plan ? config.plan->status : "";
+}  // namespace
+
+rules::Seen seen_of(const probe::EngineConfigFindings& config) {
+  return config.run ? seen_of(*config.run) : seen_of(*config.plan);
 }
 
-}  // namespace
+std::string words_of(const probe::EngineConfigFindings& config) {
+  if (config.run) return config.run->message;
+  return config.plan->reasons.empty() ? config.plan->status : config.plan->reasons.front().reason;
+}
 
 rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,
                                const std::string& date) {
-  const gpu::Target* twin = gpu::twin(result.target);
   rules::BugSighting sighting;
   sighting.bug = bug;
-  sighting.gpu = twin != nullptr ? twin->id : result.target.name;
+  sighting.gpu = gpu::id_or_name(result.target);
   sighting.simulated = result.target.kind == gpu::Kind::simulated;
   sighting.cudnn = result.cudnn_version.is_known() ? result.cudnn_version.text() : "";
   sighting.driver = sighting.simulated ? "" : driver;
@@ -88,7 +90,7 @@ rules::BugSighting sighting_of(const std::string& bug, const Result& result, con
   bool any = false;
   for (const auto& config : result.findings.engine_configs) {
     if (config.modes.empty() || !config.plan) continue;
-    const Seen seen = config.run ? seen_of(*config.run) : seen_of(*config.plan);
+    const Seen seen = seen_of(config);
     if (any && badness(seen) <= badness(sighting.seen)) continue;
     any = true;
     sighting.seen = seen;

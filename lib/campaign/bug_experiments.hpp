@@ -8,6 +8,11 @@
 
 namespace attnprobe::campaign {
 
+/// What became of an engine config: of its run, else of its plan, and the words for it; "" for a run that is right. Precondition:
+/// a plan was built or tried.
+rules::Seen seen_of(const probe::EngineConfigFindings& config);
+std::string words_of(const probe::EngineConfigFindings& config);
+
 /// What the result of a bug's experiment shows: the worst that became of a plan that the heuristics propose. `driver` and
 /// `date` as in the sighting. Of a simulated GPU nothing runs: a plan that compiles is Seen::not_run there.
 rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,

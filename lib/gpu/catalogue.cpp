@@ -150,6 +150,11 @@ const Target* twin(const Target& target) {
   return nullptr;
 }
 
+std::string id_or_name(const Target& target) {
+  const Target* same = twin(target);
+  return same != nullptr ? same->id : target.name;
+}
+
 std::map<std::string, int> matmul_rates(const std::string& name, int sm) {
   const auto is_geforce = [](const std::string& board) { return board.find("GeForce") != std::string::npos; };
   const auto reported = [](const Target& t) { return t.properties.value("deviceName", t.name); };

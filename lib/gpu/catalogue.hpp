@@ -15,6 +15,9 @@ const Target* find(const std::string& id);
 /// device, by the name that CUDA reports. nullptr if there is none.
 const Target* twin(const Target& target);
 
+/// What results call a GPU: the id of its twin, "h100", or the name that CUDA reports where there is none.
+std::string id_or_name(const Target& target);
+
 /// The matmul rates (Target::matmul_rates) of a GPU by the name that CUDA reports and its compute capability: of the
 /// catalogue's entry of that name, else of one with the same chip. GeForce boards accumulate in f32 at half the rate of
 /// tensor cores that other boards with the same chip have, and attention does accumulate in f32. Empty where the

@@ -44,8 +44,7 @@ class Hunter {
  public:
   Hunter(const gpu::Target& target, const std::vector<cudnn::LibraryInfo>& libraries, const HuntOptions& options)
       : target_(target), libraries_(libraries), options_(options), deadline_(options.seconds, options.campaign.stop) {
-    const gpu::Target* twin = gpu::twin(target);
-    hunt_.gpu = twin != nullptr ? twin->id : target.name;
+    hunt_.gpu = gpu::id_or_name(target);
     hunt_.sm = target.sm;
   }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "attention/random_config.hpp"
+#include "campaign/bug_experiments.hpp"
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
 #include "reduce/reduce.hpp"
@@ -15,8 +16,6 @@
 namespace attnprobe::hunt {
 namespace {
 
-using probe::PlanOutcome;
-using probe::RunStatus;
 using rules::Seen;
 using run::DataRegime;
 
@@ -60,53 +59,11 @@ std::optional<Probe> drawn(uint64_t seed) {
   return Probe{seed, std::move(*spec), data};
 }
 
-Seen seen_of(RunStatus status) {
-  switch (status) {
-    case RunStatus::ok:
-      return Seen::right;
-    case RunStatus::wrong_result:
-      return Seen::wrong_result;
-    case RunStatus::cuda_error:
-    case RunStatus::cudnn_error:
-      return Seen::error;
-    case RunStatus::crashed:
-      return Seen::crashed;
-    case RunStatus::timeout:
-      return Seen::hung;
-    case RunStatus::not_verified:
-    case RunStatus::out_of_memory:
-    case RunStatus::not_run:
-      break;
-  }
-  return Seen::not_run;
-}
-
-Seen seen_of(PlanOutcome outcome) {
-  switch (outcome) {
-    case PlanOutcome::built:
-    case PlanOutcome::needs_driver:
-    case PlanOutcome::needs_compiler:
-      return Seen::not_run;
-    case PlanOutcome::crashed:
-      return Seen::crashed;
-    case PlanOutcome::timeout:
-      return Seen::hung;
-    case PlanOutcome::refused:
-    case PlanOutcome::error:
-      break;
-  }
-  return Seen::does_not_compile;
-}
-
 void take_plan(Trial& trial, const probe::EngineConfigFindings& config) {
   trial.engine_config = probe::config_name(config.engine, config.knobs);
-  if (!config.run) {
-    trial.seen = seen_of(outcome_of(*config.plan));
-    trial.message = config.plan->reasons.empty() ? config.plan->status : config.plan->reasons.front().reason;
-    return;
-  }
-  trial.seen = seen_of(config.run->status);
-  trial.message = config.run->message;
+  trial.seen = campaign::seen_of(config);
+  trial.message = campaign::words_of(config);
+  if (!config.run) return;
   for (const auto& output : config.run->outputs)
     if (!output.right) trial.outputs.push_back(output.tensor);
 }
@@ -123,10 +80,9 @@ void take_plans(Trial& trial, const probe::WalkFindings& findings) {
 }
 
 Trial trial_of(const Probe& probe, const campaign::Result& result) {
-  const gpu::Target* twin = gpu::twin(result.target);
   Trial trial;
   trial.seed = probe.seed;
-  trial.gpu = twin != nullptr ? twin->id : result.target.name;
+  trial.gpu = gpu::id_or_name(result.target);
   trial.cudnn = result.cudnn_version.is_known() ? result.cudnn_version.text() : "";
   trial.data = probe.data;
   trial.config = reduce::fields_of(probe.spec);

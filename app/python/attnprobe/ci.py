@@ -33,7 +33,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     _add_matrix(commands.add_parser("matrix", help="a matrix, its report, what changed since a baseline"))
     _add_check(commands.add_parser("check", help="reads config files, and asks cuDNN about each config"))
     options = parser.parse_args(_with_values(list(sys.argv[1:] if arguments is None else arguments)))
-    os.environ.setdefault("ATTNPROBE_FETCH", "always")  # a job has nobody to ask for a cuDNN that is missing
+    os.environ.setdefault("ATTNPROBE_FETCH", "always")  # nobody answers a prompt in a job
     try:
         return _matrix(options) if options.command == "matrix" else _check(options)
     except Error as problem:
