@@ -141,7 +141,9 @@ class Action(Job):
                       GITHUB_ACTION_PATH=str(support.ROOT), GITHUB_OUTPUT=str(self.folder / "outputs"),
                       GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"))
         # What pip would install is this tree, which needs no installing.
-        step = self.step().replace("export ATTNPROBE_PACKAGE=${PACKAGE:-$package}", "export")
+        package = "ATTNPROBE_PACKAGE=${PACKAGE:-attnprobe} "
+        self.assertIn(package, self.step())
+        step = self.step().replace(package, "")
         run = self.run_("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, **values)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("report=attnprobe-report/attnprobe", self.read("outputs"))
