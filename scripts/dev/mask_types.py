@@ -3,6 +3,8 @@
 For scripts/dev/compare-pytorch --masks. A call is right, wrong (no error, other numbers) or raises; attnprobe's answer to --torch or
 --jax has to say which.
 """
+import collections
+import concurrent.futures
 import json
 import subprocess
 
@@ -140,20 +142,24 @@ def compare(program, cudnn, with_jax):
     import torch
 
     torch.manual_seed(0)
-    counts, differences = {}, []
+    asked = []
+    # The attnprobes start while the GPU runs the next calls: a start is most of their time.
+    with concurrent.futures.ThreadPoolExecutor(8) as asker:
 
-    def add(name, option, happened, call):
-        loaded = [line.split()[-1] for line in open("/proc/self/maps") if "/libcudnn.so." in line]
-        told = ask(program, option, call, cudnn or min(loaded, default=""))
-        counts[name, happened, told] = counts.get((name, happened, told), 0) + 1
-        if told != happened:
-            differences.append(f"{option} '{json.dumps(call)}': {happened}, attnprobe says {told}")
+        def add(name, option, happened, call):
+            loaded = [line.split()[-1] for line in open("/proc/self/maps") if "/libcudnn.so." in line]
+            asked.append((name, option, happened, call, asker.submit(ask, program, option, call, cudnn or min(loaded, default=""))))
 
-    for case in torch_cases(torch):
-        add(f"PyTorch, Q {str(case[0])[6:]}, mask {str(case[1])[6:]}", "--torch", *run_torch(torch, *case))
-    if with_jax:
-        for case in jax_cases():
-            add(f"JAX, Q {case[0]}, bias {case[1]}{', mask' if case[2] else ''}", "--jax", *run_jax(*case))
+        for case in torch_cases(torch):
+            add(f"PyTorch, Q {str(case[0])[6:]}, mask {str(case[1])[6:]}", "--torch", *run_torch(torch, *case))
+        if with_jax:
+            for case in jax_cases():
+                add(f"JAX, Q {case[0]}, bias {case[1]}{', mask' if case[2] else ''}", "--jax", *run_jax(*case))
+    counts, differences = collections.Counter(), []
+    for name, option, happened, call, answer in asked:
+        counts[name, happened, answer.result()] += 1
+        if answer.result() != happened:
+            differences.append(f"{option} '{json.dumps(call)}': {happened}, attnprobe says {answer.result()}")
     for (name, happened, told), count in counts.items():
         print(f"{name}: {count} {happened}, attnprobe: {told}")
     print(*differences, f"{sum(counts.values())} calls, {len(differences)} differences", sep="\n")
