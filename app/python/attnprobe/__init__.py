@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
     from . import jax, torch
     from ._api import bugs, explain, libraries, limits, matrix, probe, schema, suggest, targets, version
+    from ._behaviour import Usable
     from ._errors import Cancelled, EnvironmentProblem, Error, UsageError
     from ._explanation import BugInText, Explanation, LoggedGraph, OwnWords, Refusal, TextCall
     from ._limits import Edge, Limits, LimitsLine, LimitsRow, Run, Time, Value
-    from ._model import (
-        Check, Cudnn, EngineConfig, Framework, Frontend, GateRefusal, Graph, KnownBug, Library, Mode, Obstacle,
-        Plan, Reason, Requirement, Result, RootCause, Since, Source, Target, Usable, WayOut,
+    from ._records import (
+        Check, Cudnn, EngineConfig, Framework, Frontend, GateRefusal, Graph, KnownBug, Mode, Obstacle,
+        Plan, Reason, Requirement, Result, RootCause, Since, Source, Target, WayOut,
     )
-    from ._report import Report
+    from ._report import Library, Report
     from ._suggest import Bug, Sighting, Suggestion, Suggestions
     from ._watch import Executed, Seen, SeenGraph, watch
     from ._why import Why
@@ -33,12 +34,13 @@ if TYPE_CHECKING:
 # Where a name comes from; nothing is imported before it is asked for.
 _WORDS = {
     "_api": "bugs explain libraries limits matrix probe schema suggest targets version",
+    "_behaviour": "Usable",
     "_errors": "Cancelled EnvironmentProblem Error UsageError",
     "_explanation": "BugInText Explanation LoggedGraph OwnWords Refusal TextCall",
     "_limits": "Edge Limits LimitsLine LimitsRow Run Time Value",
-    "_model": "Check Cudnn EngineConfig Framework Frontend GateRefusal Graph KnownBug Library Mode Obstacle Plan "
-    "Reason Requirement Result RootCause Since Source Target Usable WayOut",
-    "_report": "Report",
+    "_records": "Check Cudnn EngineConfig Framework Frontend GateRefusal Graph KnownBug Mode Obstacle Plan "
+    "Reason Requirement Result RootCause Since Source Target WayOut",
+    "_report": "Library Report",
     "_suggest": "Bug Sighting Suggestion Suggestions",
     "_watch": "Executed Seen SeenGraph watch",
     "_why": "Why",

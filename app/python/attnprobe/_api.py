@@ -10,8 +10,8 @@ from ._configs import ConfigLike, PathLike, TargetLike, document_of, matrix_docu
 from ._errors import UsageError
 from ._explanation import Explanation
 from ._limits import Limits
-from ._model import Library, Target
-from ._report import Report, merged
+from ._records import Target
+from ._report import Library, Report, merged
 from ._suggest import Bug, Suggestions
 
 Words = Union[None, str, Sequence[str]]

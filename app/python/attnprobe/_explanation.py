@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple
 
 from ._document import Document
-from ._model import Frontend, KnownBug, Reason, Requirement, RootCause
+from ._records import Frontend, KnownBug, Reason, Requirement, RootCause
 
 
 @dataclass(frozen=True)

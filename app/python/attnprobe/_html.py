@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Iterable, List, Union
 if TYPE_CHECKING:
     from ._explanation import Explanation
     from ._limits import Limits
-    from ._model import Result
+    from ._records import Result
     from ._report import Report
     from ._suggest import Suggestion
     from ._why import Why

@@ -7,8 +7,22 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._behaviour import Usable
 from ._document import Document, Several
-from ._model import Result, Usable
+from ._records import Result
+
+
+@dataclass(frozen=True)
+class Library(Document):
+    """A cuDNN on this machine."""
+
+    path: str = ""
+    version: Optional[str] = None
+    #: the place where it was found: the loader's path, pip, the CUDA toolkit, …
+    found_by: str = ""
+
+    def __str__(self) -> str:
+        return f"cuDNN {self.version or 'of unknown version'}: {self.path}" + (f" ({self.found_by})" if self.found_by else "")
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
+from ._behaviour import Usable
 from ._document import Document, Several
-from ._model import Cudnn, KnownBug, Obstacle, RootCause, Target, Usable, WayOut
+from ._records import Cudnn, KnownBug, Obstacle, RootCause, Target, WayOut
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from . import _cudnn_log, _service
 from ._document import Document
 from ._errors import EnvironmentProblem, UsageError
 from ._explanation import Explanation, LoggedGraph, Refusal
-from ._model import EngineConfig, Mode, RootCause
+from ._records import EngineConfig, Mode, RootCause
 
 _MOST_MEGABYTES = 256
 _is_watching = False

@@ -8,7 +8,8 @@ from typing import Any, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 from . import _api
 from ._errors import UsageError
 from ._loaded import loaded_library, loaded_version
-from ._model import Framework, Result, Target, Usable
+from ._behaviour import Usable
+from ._records import Framework, Result, Target
 from ._report import Report
 
 _FIRST_THAT_SIMULATES = 90800

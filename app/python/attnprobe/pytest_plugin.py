@@ -18,7 +18,7 @@ import pytest
 
 from . import _api
 from ._errors import EnvironmentProblem, UsageError
-from ._model import Result
+from ._records import Result
 from ._report import Report
 
 Expectation = Union[str, Mapping[str, str]]

@@ -1,0 +1,161 @@
+"""What the records of a report can do besides holding data. The records themselves are written from the schema (_records.py)."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Tuple, cast
+
+if TYPE_CHECKING:
+    from . import _records
+
+
+class Usable(str, enum.Enum):
+    """What a person wants to know. It equals its word: ``result.usable == "yes"``."""
+
+    #: the engine config that a program would get passes every stage that was asked for
+    YES = "yes"
+    #: cuDNN takes it, and something stands in the way: ``result.but``
+    BUT = "but"
+    #: cuDNN refuses it, crashes, hangs or computes something wrong: ``result.root_cause``
+    NO = "no"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+
+class Target:
+    if TYPE_CHECKING:
+        id: str
+        name: str
+        sm: int
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.name}, sm_{self.sm})"
+
+
+class EngineConfig:
+    if TYPE_CHECKING:
+        engine: int
+        knobs: Mapping[str, int]
+        check: _records.Check
+        plan: Optional[_records.Plan]
+        run: Optional[Mapping[str, Any]]
+
+    @property
+    def works(self) -> bool:
+        """Whether it passes the support check and, where its plan was built or run, that too."""
+        built = self.plan is None or self.plan.status in ("CUDNN_STATUS_SUCCESS", "")
+        ran = self.run is None or self.run.get("status") in ("ok", None)
+        return self.check.supported and built and ran
+
+    def __str__(self) -> str:
+        return " ".join([f"engine {self.engine}", *(f"{knob}={value}" for knob, value in self.knobs.items())])
+
+
+class Framework:
+    if TYPE_CHECKING:
+        text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class WayOut:
+    if TYPE_CHECKING:
+        text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Result:
+    if TYPE_CHECKING:
+        config: Optional[Mapping[str, Any]]
+        graph: Optional[_records.Graph]
+        target: _records.Target
+        cudnn: _records.Cudnn
+        verdict: str
+        usable: Optional[Usable]
+        but: Tuple[_records.Obstacle, ...]
+        since: Optional[_records.Since]
+        by_rule: bool
+        root_cause: Optional[_records.RootCause]
+        ways_out: Tuple[_records.WayOut, ...]
+        warnings: Tuple[_records.KnownBug, ...]
+        engine_configs: Tuple[_records.EngineConfig, ...]
+
+    @property
+    def name(self) -> str:
+        """The config's name; its pattern where it has none."""
+        config = self.config or {}
+        return str(config.get("name") or config.get("pattern") or (self.graph.pattern if self.graph else None) or "graph")
+
+    @property
+    def engine_config(self) -> Optional[_records.EngineConfig]:
+        """The first engine config that works, which is what a program would get; None for none."""
+        return next((config for config in self.engine_configs if config.works), None)
+
+    @property
+    def answer(self) -> str:
+        """"yes", "but" or "no"; cuDNN's verdict where the machine or an error left it open."""
+        return str(self.usable) if self.usable is not None else self.verdict
+
+    @property
+    def why(self) -> str:
+        """What works, what stands in the way, or why nothing works, in one line."""
+        return account_of(self)
+
+    def __str__(self) -> str:
+        cudnn = f", cuDNN {self.cudnn.version}" if self.cudnn.version else ""
+        text = f"{self.name} on {self.target.id} (sm_{self.target.sm}{cudnn}): {self.answer}"
+        lines = [text + (f", {self.why}" if self.why else "")]
+        if self.root_cause is not None:
+            if self.root_cause.explanation:
+                lines.append(f"  in plain words: {self.root_cause.explanation}")
+            # Behind an advice may stand the command that asks about it, on a line of its own.
+            lines += ["  what helps (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
+        else:
+            lines += [f"  what helps (probed): {way}\n    {way.reproduce}" for way in self.ways_out]
+        lines += [f"  what helps, by rule: {bug.advice}" for bug in self.warnings if bug.advice]
+        return "\n".join(lines)
+
+    def __bool__(self) -> NoReturn:
+        """Refused: a "but" is neither, and "there is a result" is a third meaning."""
+        raise TypeError(
+            'a Result is neither true nor false; ask result.usable == "yes", '
+            'result.verdict == "supported" or result.met'
+        )
+
+    def _repr_html_(self) -> str:
+        from . import _html
+
+        return _html.result(cast("_records.Result", self))
+
+
+def account_of(result: Result) -> str:
+    """Behind the answer, as the command line has it."""
+    by_rule = "by rule, " if result.by_rule else ""
+    if result.verdict != "supported":
+        account = by_rule + _cause(result)
+    elif result.usable == Usable.BUT:
+        account = by_rule + "; ".join(obstacle.text for obstacle in result.but)
+    else:
+        account = "by rule: none speaks against it" if result.by_rule else _working(result)
+    since = result.since.text if result.since is not None else ""
+    return "; ".join(text for text in (account, since) if text)
+
+
+def _cause(result: Result) -> str:
+    cause = result.root_cause
+    if cause is None:
+        return ""
+    # Behind cuDNN's words stands the condition in its source; other words are whole sentences.
+    words = cause.reason.split(" at: ")[0] if cause.status else cause.reason
+    return f"{cause.category}: {words or cause.explanation}"
+
+
+def _working(result: Result) -> str:
+    working = [config for config in result.engine_configs if config.works]
+    if not working:
+        return ""
+    return str(working[0]) + (f", {len(working) - 1} more" if len(working) > 1 else "")

@@ -1,0 +1,320 @@
+"""The results of a report as plain, frozen data. Written by scripts/dev/python-records from `attnprobe schema report`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Mapping, Optional, Tuple
+
+from . import _behaviour
+from ._behaviour import Usable
+from ._document import Document
+
+
+@dataclass(frozen=True)
+class Source(Document):
+    """Where a rule stands."""
+
+    text: str = ""
+    url: str = ""
+
+
+@dataclass(frozen=True)
+class Reason(Document):
+    """A line of cuDNN's own traceback."""
+
+    status: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class RootCause(Document):
+    """Why the answer is no: cuDNN's words, plain ones, and what helps."""
+
+    category: str = ""
+    status: str = ""
+    reason: str = ""
+    engine: Optional[int] = None
+    mode: Optional[str] = None
+    explanation: str = ""
+    in_general: str = ""
+    advice: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Obstacle(Document):
+    """What stands in the way of something that cuDNN takes."""
+
+    kind: str = ""
+    text: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Since(Document):
+    """The first cuDNN that takes the config on this target."""
+
+    cudnn: str = ""
+    asked: bool = False
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Target(_behaviour.Target, Document):
+    """A GPU, there or not."""
+
+    id: str = ""
+    name: str = ""
+    sm: int = 0
+    kind: str = ""
+    #: of a simulated one: whether it was ever compared with a real one
+    compared: str = ""
+    architecture: str = ""
+    aliases: Tuple[str, ...] = ()
+    representative: bool = False
+
+
+@dataclass(frozen=True)
+class Cudnn(Document):
+    """The cuDNN that answered."""
+
+    version: Optional[str] = None
+    path: str = ""
+
+
+@dataclass(frozen=True)
+class Graph(Document):
+    """The operation graph that was asked about."""
+
+    hash: str = ""
+    #: null: not an attention that attnprobe knows
+    pattern: Optional[str] = None
+    ops: Tuple[str, ...] = ()
+    choice: str = ""
+    score_ops: Tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Check(Document):
+    """cuDNN's support check of an engine config."""
+
+    supported: bool = False
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class Plan(Document):
+    """The compiled plan of an engine config."""
+
+    status: str = ""
+    build_ms: Optional[float] = None
+    loaded: bool = False
+    reasons: Tuple[Reason, ...] = ()
+    kernels: Tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class EngineConfig(_behaviour.EngineConfig, Document):
+    """An engine with its knobs, and what cuDNN said of it."""
+
+    modes: Tuple[str, ...] = ()
+    rank: Mapping[str, int] = field(default_factory=dict)
+    engine: int = -1
+    knobs: Mapping[str, int] = field(default_factory=dict)
+    check: Check = Check()
+    reasons: Tuple[Reason, ...] = ()
+    workspace_bytes: Optional[int] = None
+    shared_memory_bytes: Optional[int] = None
+    numerical_notes: Tuple[str, ...] = ()
+    behavior_notes: Tuple[str, ...] = ()
+    left_out: Optional[str] = None
+    plan: Optional[Plan] = None
+    run: Optional[Mapping[str, Any]] = None
+    time: Optional[Mapping[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class Mode(Document):
+    """A heuristic mode: what it proposes, and what of it passes the support check."""
+
+    mode: str = ""
+    status: str = ""
+    candidates: int = 0
+    viable: int = 0
+    notes: Tuple[str, ...] = ()
+    reasons: Tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True)
+class Requirement(Document):
+    """What the config needs by the version rules, and this cuDNN or GPU lacks."""
+
+    id: str = ""
+    feature: str = ""
+    needs: str = ""
+    text: str = ""
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class KnownBug(Document):
+    """A bug of this cuDNN that concerns the config."""
+
+    id: str = ""
+    what: str = ""
+    advice: str = ""
+    #: empty where no fixed version is known
+    fixed_in: str = ""
+    of_compiling: bool = False
+    of_other_configs: bool = False
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class Frontend(Document):
+    """What cudnn-frontend says before it asks cuDNN."""
+
+    version: str = ""
+    refuses: bool = False
+    id: str = ""
+    status: str = ""
+    message: str = ""
+    source: Source = Source()
+    since: str = field(default="", metadata={"key": "from"})
+    until: str = ""
+
+
+@dataclass(frozen=True)
+class FrontendEngine(Document):
+    """An engine of cudnn-frontend's own that takes the config."""
+
+    frontend: str = ""
+    id: str = ""
+    what: str = ""
+    by_default: bool = False
+    #: the environment variable that offers it; empty where it is by_default
+    switch_on: str = ""
+    provided: str = ""
+    needs: str = ""
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class GateRefusal(Document):
+    """A rule by which a framework keeps a call from cuDNN."""
+
+    id: str = ""
+    what: str = ""
+    status: str = ""
+    message: str = ""
+    change: str = ""
+    since: str = ""
+    below: str = ""
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class Framework(_behaviour.Framework, Document):
+    """What a framework's gate does with the config before cuDNN sees it."""
+
+    framework: str = ""
+    #: "PyTorch 2.15.0"
+    title: str = ""
+    release: str = ""
+    #: whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call cannot say what
+    #: the config says; wrong: cuDNN computes something else than the call means; unknown: no rules of this release are
+    #: known
+    takes: str = ""
+    text: str = ""
+    #: what runs then, where that is known
+    instead: str = ""
+    #: no earlier release took it; empty where the oldest that was read refuses it too
+    refused_since: str = ""
+    #: the first later release that takes it; empty for none
+    taken_from: str = ""
+    refusals: Tuple[GateRefusal, ...] = ()
+    #: how a program names cuDNN
+    by_name: str = ""
+    #: that the release pins; empty where it pins none, or none was read
+    cudnn: str = ""
+    frontend: str = ""
+    #: what was assumed of the call, and what follows the gate
+    notes: Tuple[str, ...] = ()
+    source: Source = Source()
+
+
+@dataclass(frozen=True)
+class WayOut(_behaviour.WayOut, Document):
+    """What changed a no or a but into a yes, asked of the same cuDNN for the same GPU."""
+
+    #: one, or two made together
+    changes: Tuple[str, ...] = ()
+    kinds: Tuple[str, ...] = ()
+    text: str = ""
+    #: of the first choice
+    engine: int = -1
+    #: whether its plan was built, too
+    compiled: bool = False
+    #: times the floating point operations of what was asked
+    work: float = 0.0
+    #: times its elements of Q, K, V and O
+    memory: float = 0.0
+    #: with the changes
+    config: Mapping[str, Any] = field(default_factory=dict)
+    reproduce: str = ""
+
+
+@dataclass(frozen=True)
+class Result(_behaviour.Result, Document):
+    """One config on one target with one cuDNN."""
+
+    #: null for a graph that no config builds
+    config: Optional[Mapping[str, Any]] = None
+    graph: Optional[Graph] = None
+    target: Target = Target()
+    cudnn: Cudnn = Cudnn()
+    verdict: str = ""
+    #: what a person wants to know; null where the machine or an error left it open
+    usable: Optional[Usable] = None
+    #: what stands in the way, for usable but
+    but: Tuple[Obstacle, ...] = ()
+    #: the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), or
+    #: by the version rules; not there where it is not known
+    since: Optional[Since] = field(default=None, metadata={"key": "from"})
+    #: the version rules say this; cuDNN was not asked, since it is before 9.8 or not here
+    by_rule: bool = False
+    environment_broken: bool = False
+    expect: str = ""
+    #: whether the config says what is expected; else supported is
+    expect_given: bool = False
+    met: bool = False
+    root_cause: Optional[RootCause] = None
+    #: changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first
+    ways_out: Tuple[WayOut, ...] = ()
+    #: of a graph that another program made
+    given: Mapping[str, Any] = field(default_factory=dict)
+    crash: Mapping[str, Any] = field(default_factory=dict)
+    #: what the config needs and this cuDNN or GPU lacks by the version rules; never decides the verdict
+    requirements: Tuple[Requirement, ...] = ()
+    #: known bugs that concern the config on this cuDNN and GPU
+    warnings: Tuple[KnownBug, ...] = ()
+    #: what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have
+    frontend: Optional[Frontend] = None
+    #: where cuDNN refuses: engines of cudnn-frontend's own that serve the config by its rules. Its graphs made in
+    #: Python may get them, C++ programs (PyTorch, Transformer Engine, XLA) do not
+    frontend_engines: Tuple[FrontendEngine, ...] = ()
+    #: with --framework: what each does with the config before cuDNN sees it
+    frameworks: Tuple[Framework, ...] = ()
+    stages: Tuple[str, ...] = ()
+    failure: Optional[Mapping[str, Any]] = None
+    modes: Tuple[Mode, ...] = ()
+    engine_configs: Tuple[EngineConfig, ...] = ()
+    engines: Tuple[Mapping[str, Any], ...] = ()
+    engine_count: int = 0
+    swept: bool = False
+    #: not in a matrix, whose reports are the same each time
+    walk_ms: Optional[float] = None
+    #: where plans ran: its turn on the GPU, with data and reference
+    gpu_ms: Optional[float] = None
+    log: str = ""
+    #: the command that asks this again
+    reproduce: str = ""
