@@ -36,6 +36,10 @@ class Names(unittest.TestCase):
         with self.assertRaises(AttributeError):
             attnprobe.nothing
 
+    def test_type_checkers_see_the_same(self):
+        stub = (support.MODULE / "attnprobe" / "__init__.pyi").read_text()
+        self.assertEqual(sorted([*re.findall(r" as (\w+)", stub), "__version__"]), sorted(attnprobe.__all__))
+
     def test_nothing_is_imported_first(self):
         run = subprocess.run([sys.executable, "-c", "import sys; before = set(sys.modules); import attnprobe; print(set(sys.modules) - before)"],
                              capture_output=True, text=True, check=True, env={"PYTHONPATH": str(support.MODULE)})
@@ -77,7 +81,7 @@ class Results(unittest.TestCase):
         way = {"changes": ["K and V contiguous instead of paged"], "kinds": ["paged"], "text": "contiguous: supported here, by engine 1",
                "engine": 1, "compiled": True, "work": 1.5, "memory": 2, "config": {"heads_q": 8}, "reproduce": "attnprobe --heads 8"}
         read = attnprobe.Result.from_dict(result(usable="but", root_cause=None, ways_out=[way]))
-        self.assertIsInstance(read.ways_out[0], attnprobe.WayOut)
+        self.assertEqual(repr(read.ways_out[0]), f"<WayOut: {read.ways_out[0].text}>")
         self.assertEqual((read.ways_out[0].kinds, read.ways_out[0].work), (("paged",), 1.5))
         self.assertIn("  what helps (probed): contiguous: supported here, by engine 1\n    attnprobe --heads 8", str(read))
         self.assertEqual(attnprobe.Result.from_dict(result()).ways_out, ())

@@ -1,9 +1,11 @@
 """The module over the real library, in this process."""
 
 import os
+import re
 import signal
 import threading
 import time
+import typing
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
@@ -89,7 +91,8 @@ class Probe(unittest.TestCase):
 
 class Limits(unittest.TestCase):
     def test_runs(self):
-        limits = attnprobe.limits("head_dim=8:160:8", heads=4, seqlen=256, vary="mask=none,causal,pass=fprop,bprop", target="a100")
+        limits = attnprobe.limits({"head_dim": range(8, 161, 8)}, heads=4, seqlen=256, target="a100",
+                                  vary={"mask": ["none", "causal"], "pass": ["fprop", "bprop"]})
         self.assertEqual(len(limits.rows), 4)
         backward = limits.rows[1]
         self.assertEqual(backward.varied, {"mask": "none", "pass": "bprop"})
@@ -106,7 +109,7 @@ class Limits(unittest.TestCase):
         self.assertEqual(attnprobe.Limits.from_dict(limits.to_dict()), limits)
 
     def test_words_and_what_is_assumed(self):
-        limits = attnprobe.limits("dtype=f16,f32", {"pass": "bprop"}, target="h100")
+        limits = attnprobe.limits({"dtype": ["f16", "f32"]}, pass_="bprop", target="h100")
         self.assertEqual(limits.assumed, ("heads 8", "seqlen 1024", "head_dim 64"))
         self.assertEqual((limits.only.answer("f16"), limits.only.answer("f32")), ("yes", "no"))
         self.assertEqual(str(limits.only), "f16")
@@ -115,7 +118,17 @@ class Limits(unittest.TestCase):
         with self.assertRaisesRegex(attnprobe.UsageError, 'field: "hed_dim" is not a field .*did you mean "head_dim"'):
             attnprobe.limits("hed_dim")
         with self.assertRaisesRegex(attnprobe.UsageError, "h200: it is simulated"):
-            attnprobe.limits("head_dim=64:128:64,seqlen=64:128:64", by="time", target="h200")
+            attnprobe.limits({"head_dim": [64, 128], "seqlen": [64, 128]}, by="time", target="h200")
+
+
+class Words(unittest.TestCase):
+    def test_literals_are_the_words_that_the_service_takes(self):
+        from attnprobe import _api
+
+        for option, literal in (("plans", _api.Plans), ("engines", _api.Engines), ("mode", _api.Mode)):
+            with self.assertRaises(attnprobe.UsageError) as raised:
+                attnprobe.probe(BERT, target="h200", **{option: "nothing"})
+            self.assertEqual(set(re.findall(r"\w+", str(raised.exception).rpartition("allowed:")[2])), set(typing.get_args(literal)), option)
 
 
 class Suggest(unittest.TestCase):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _service
-from ._configs import ConfigLike, PathLike, TargetLike, document_of, matrix_document, target_of, version_of, words_of
+from ._configs import (
+    ConfigLike, FieldsLike, PathLike, TargetLike, document_of, fields_of, matrix_document, target_of, version_of, words_of,
+)
 from ._errors import UsageError
 from ._explanation import Explanation
 from ._limits import Limits
@@ -15,6 +17,11 @@ from ._report import Library, Report, merged
 from ._suggest import Bug, Suggestions
 
 Words = Union[None, str, Sequence[str]]
+Mode = Literal["A", "B", "FALLBACK"]
+Modes = Union[None, Mode, Sequence[Mode]]
+Engines = Literal["heuristic", "all", "knobs"]
+Plans = Literal["none", "first", "build", "run", "run_first", "auto"]
+By = Literal["answer", "engine", "category", "all", "time"]
 
 
 def probe(
@@ -25,9 +32,9 @@ def probe(
     framework: Words = None,
     torch: Any = None,
     jax: Any = None,
-    mode: Words = None,
-    engines: Optional[str] = None,
-    plans: Optional[str] = None,
+    mode: Modes = None,
+    engines: Optional[Engines] = None,
+    plans: Optional[Plans] = None,
     quick: Optional[bool] = None,
     timeout: Optional[float] = None,
     jobs: Optional[int] = None,
@@ -38,7 +45,7 @@ def probe(
     >>> report = attnprobe.probe(heads=12, seqlen=512, head_dim=64, target="l40s,h200")  # doctest: +SKIP
 
     config: a config (a dict), several, a document with "configs" and "defaults", or the path of a file with one of these.
-    fields: fields of a config by their names, which overrule those of ``config``; a list makes the cross product.
+    fields: fields of a config by their names (``pass_`` for "pass"), which overrule those of ``config``; a list makes the cross product.
     target: words as --target takes them ("RTX 4090", "h100,b200", "all", "device:0"), a list of them, a target document.
         By default the GPUs of this machine, else the representative ones.
     cudnn: a version that is on this machine ("9.14"), a folder, a libcudnn.so.9. By default the one that is found first.
@@ -149,25 +156,25 @@ def suggest(
 
 
 def limits(
-    field: str,
+    field: FieldsLike,
     config: Optional[ConfigLike] = None,
     *,
-    vary: Words = None,
+    vary: FieldsLike = None,
     target: Optional[TargetLike] = None,
     cudnn: Words = None,
     framework: Words = None,
-    by: Optional[str] = None,
-    mode: Words = None,
+    by: Optional[By] = None,
+    mode: Modes = None,
     timeout: Optional[float] = None,
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Limits:
     """Where support begins and ends along a field, from few questions (docs/limits.md).
 
-    >>> print(attnprobe.limits("head_dim", vary="mask=none,causal,pass", target="h100,b200"))  # doctest: +SKIP
+    >>> limits("head_dim", vary={"mask": ["none", "causal"], "pass": None}, target="h100,b200")  # doctest: +SKIP
 
-    field: "head_dim", or with the numbers to look at, "head_dim=8:512:8"; two of them, with a comma, are a map.
-    vary: fields of which each combination is a row, as --vary takes them.
+    field: "head_dim", or with the values to look at, {"head_dim": range(8, 513, 8)}; two fields are a map.
+    vary: fields of which each combination is a row: their names, or a dict of their values (None: all that a field has).
     config, fields: the rest of the config; heads, seqlen and head_dim that nobody gives are assumed (``Limits.assumed``).
     target: as in :func:`probe`, the representative GPUs by default. cudnn: versions ("9.14,9.28", a list) or "all".
     by: what makes a run, "answer", "engine", "category" or "all"; "time" runs each point of a map on a GPU of this machine.
@@ -175,9 +182,9 @@ def limits(
     given = None if config is None and not fields else document_of(config, fields)
     return Limits.from_dict(_service.call(
         "limits",
-        field=field,
+        field=fields_of(field),
         config=given,
-        vary=words_of(vary, "vary"),
+        vary=fields_of(vary),
         target=target_of(target),
         cudnn=words_of(cudnn, "cudnn"),
         framework=words_of(framework, "framework"),

@@ -18,6 +18,9 @@ ConfigLike = Union[Mapping[str, Any], Sequence[Mapping[str, Any]], PathLike]
 #: words of --target, a target document, or several of these
 TargetLike = Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]]
 
+#: a field, several, or fields with their values (None: all that there are)
+FieldsLike = Union[None, str, Sequence[str], Mapping[str, Optional[Sequence[Any]]]]
+
 # A field that sets several, and would be overruled by what they say.
 _SETS = {"heads": ("heads_q", "heads_kv"), "seqlen": ("seqlen_q", "seqlen_kv"), "head_dim": ("head_dim_qk", "head_dim_v")}
 # A string, or a comment: // to the end of the line, or /* … */.
@@ -58,6 +61,7 @@ def _no_double(pairs: List[Tuple[str, Any]], name: str) -> Dict[str, Any]:
 
 def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
     """The config document of ``probe``'s arguments. Fields overrule what the document says, as options do."""
+    fields = {"pass" if name == "pass_" else name: value for name, value in fields.items()}
     if config is None:
         if not fields:
             raise UsageError(
@@ -103,6 +107,20 @@ def words_of(value: Union[None, str, Sequence[str]], option: str) -> Union[None,
         if not isinstance(word, str):
             raise UsageError(f"{option}: {word!r} is no text; allowed: a word, or several")
     return words
+
+
+def values_of(values: Sequence[Any]) -> str:
+    """A range, or several values, as the service has them: 8:512:8, or none,causal."""
+    if isinstance(values, range) and len(values) > 1:
+        return f"{values[0]}:{values[-1]}:{values.step}"
+    return ",".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
+
+
+def fields_of(fields: FieldsLike) -> Union[None, str, List[str]]:
+    """Names of fields; with values of a mapping, or without, all that there are."""
+    if isinstance(fields, Mapping):
+        return [name if values is None else f"{name}={values_of(values)}" for name, values in fields.items()]
+    return words_of(fields, "fields")
 
 
 def target_of(target: Optional[TargetLike]) -> Any:

@@ -16,7 +16,7 @@ _Converter = Callable[[Any], Any]
 _converters: Dict[type, List[Tuple[str, str, _Converter]]] = {}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Document:
     """A JSON object. Fields that the object lacks have their default: an older library may not say everything."""
 
@@ -34,6 +34,14 @@ class Document:
                 if value is not None:
                     values[name] = convert(value)
         return cls(raw=data, **values)
+
+    def __repr__(self) -> str:
+        """In one line: what it says of itself, else its short fields that are not the default."""
+        if type(self).__str__ is not object.__str__:
+            return f"<{type(self).__name__}: {(str(self).splitlines() or [''])[0]}>"
+        told = [f"{name}={getattr(self, name)!r}" for name, _, _ in _plan(type(self))
+                if isinstance(getattr(self, name), (str, int, float)) and getattr(self, name)]
+        return f"<{type(self).__name__}: {', '.join(told)}>"
 
     def to_dict(self) -> Dict[str, Any]:
         """The JSON object, a copy that may be changed."""
@@ -53,6 +61,9 @@ class Several(Sequence[E]):
 
     def __getitem__(self, index: Union[int, slice]) -> Union[E, Tuple[E, ...]]:
         return self.results[index]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.results)} result{'' if len(self.results) == 1 else 's'}>"
 
     def __len__(self) -> int:
         return len(self.results)

@@ -9,7 +9,7 @@ from ._document import Document
 from ._records import Frontend, KnownBug, Reason, Requirement, RootCause
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Refusal(Document):
     """A sentence by which somebody refused or failed."""
 
@@ -36,7 +36,7 @@ class Refusal(Document):
     in_log: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BugInText(Document):
     """A known bug of cuDNN that fits what a text tells; that it is this one is not proved."""
 
@@ -54,7 +54,7 @@ class BugInText(Document):
         return f"{self.id} ({self.versions}): {self.what} {self.advice}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TextCall(Document):
     """A call that the source in a text makes, and what rules say of it; cuDNN was not asked."""
 
@@ -81,7 +81,7 @@ class TextCall(Document):
         return f"line {self.line}: {self.call} on {self.target}: {self.says}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OwnWords(Document):
     """What the writer of a text says of the cause, and of what works."""
 
@@ -89,7 +89,7 @@ class OwnWords(Document):
     works: Tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoggedGraph(Document):
     """An operation graph in a log of cuDNN."""
 
@@ -117,7 +117,7 @@ class LoggedGraph(Document):
         return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation(Document):
     """Who refused, why and what to do. Schema ``attnprobe/explain/1``."""
 

@@ -9,7 +9,7 @@ from ._document import Document
 from ._errors import UsageError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run(Document):
     """Numbers with one answer: first, first + step, … last. ``64 in run`` asks whether a number is one of them."""
 
@@ -40,7 +40,7 @@ class Run(Document):
         return text + (f" ({self.asked} of {self.count} asked)" if self.asked < self.count else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Edge(Document):
     """Why a run that is taken begins, ends, leaves numbers out, or is a but."""
 
@@ -61,7 +61,7 @@ class Edge(Document):
         return f"{self.value}: {self.answer}, {self.reason}" + (f" ({self.source})" if self.source else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Value(Document):
     """The answer for a value of a field of words."""
 
@@ -74,7 +74,7 @@ class Value(Document):
     engine: Optional[int] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Time(Document):
     """What the plans of a point took on a GPU: medians of cold runs in milliseconds."""
 
@@ -85,7 +85,7 @@ class Time(Document):
     fastest_engine: Optional[int] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LimitsRow(Document):
     """One config with one value of each varied field, on one target with one cuDNN."""
 
@@ -127,7 +127,7 @@ class LimitsRow(Document):
         return ", ".join(words) or "none"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LimitsLine(Document):
     """Rows that are alike, and what they differ in."""
 
@@ -141,7 +141,7 @@ class LimitsLine(Document):
     end_compiled: Optional[bool] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Limits(Document):
     """Where support begins and ends. Schema ``attnprobe/limits/1``."""
 

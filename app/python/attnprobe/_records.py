@@ -10,7 +10,7 @@ from ._behaviour import Usable
 from ._document import Document
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Source(Document):
     """Where a rule stands."""
 
@@ -18,7 +18,7 @@ class Source(Document):
     url: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Reason(Document):
     """A line of cuDNN's own traceback."""
 
@@ -26,7 +26,7 @@ class Reason(Document):
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RootCause(Document):
     """Why the answer is no: cuDNN's words, plain ones, and what helps."""
 
@@ -40,7 +40,7 @@ class RootCause(Document):
     advice: Tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Obstacle(Document):
     """What stands in the way of something that cuDNN takes."""
 
@@ -49,7 +49,7 @@ class Obstacle(Document):
     source: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Since(Document):
     """The first cuDNN that takes the config on this target."""
 
@@ -58,7 +58,7 @@ class Since(Document):
     text: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Target(_behaviour.Target, Document):
     """A GPU, there or not."""
 
@@ -73,7 +73,7 @@ class Target(_behaviour.Target, Document):
     representative: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Cudnn(Document):
     """The cuDNN that answered."""
 
@@ -81,7 +81,7 @@ class Cudnn(Document):
     path: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Graph(Document):
     """The operation graph that was asked about."""
 
@@ -93,7 +93,7 @@ class Graph(Document):
     score_ops: Tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Check(Document):
     """cuDNN's support check of an engine config."""
 
@@ -101,7 +101,7 @@ class Check(Document):
     status: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan(Document):
     """The compiled plan of an engine config."""
 
@@ -112,7 +112,7 @@ class Plan(Document):
     kernels: Tuple[Mapping[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class EngineConfig(_behaviour.EngineConfig, Document):
     """An engine with its knobs, and what cuDNN said of it."""
 
@@ -132,7 +132,7 @@ class EngineConfig(_behaviour.EngineConfig, Document):
     time: Optional[Mapping[str, Any]] = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Mode(Document):
     """A heuristic mode: what it proposes, and what of it passes the support check."""
 
@@ -144,7 +144,7 @@ class Mode(Document):
     reasons: Tuple[Reason, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Requirement(Document):
     """What the config needs by the version rules, and this cuDNN or GPU lacks."""
 
@@ -155,7 +155,7 @@ class Requirement(Document):
     source: Source = Source()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KnownBug(Document):
     """A bug of this cuDNN that concerns the config."""
 
@@ -169,7 +169,7 @@ class KnownBug(Document):
     source: Source = Source()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frontend(Document):
     """What cudnn-frontend says before it asks cuDNN."""
 
@@ -183,7 +183,7 @@ class Frontend(Document):
     until: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FrontendEngine(Document):
     """An engine of cudnn-frontend's own that takes the config."""
 
@@ -198,7 +198,7 @@ class FrontendEngine(Document):
     source: Source = Source()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GateRefusal(Document):
     """A rule by which a framework keeps a call from cuDNN."""
 
@@ -212,7 +212,7 @@ class GateRefusal(Document):
     source: Source = Source()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Framework(_behaviour.Framework, Document):
     """What a framework's gate does with the config before cuDNN sees it."""
 
@@ -242,7 +242,7 @@ class Framework(_behaviour.Framework, Document):
     source: Source = Source()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WayOut(_behaviour.WayOut, Document):
     """What changed a no or a but into a yes, asked of the same cuDNN for the same GPU."""
 
@@ -263,7 +263,7 @@ class WayOut(_behaviour.WayOut, Document):
     reproduce: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result(_behaviour.Result, Document):
     """One config on one target with one cuDNN."""
 

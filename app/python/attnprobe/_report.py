@@ -12,7 +12,7 @@ from ._document import Document, Several
 from ._records import Result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Library(Document):
     """A cuDNN on this machine."""
 
@@ -25,8 +25,8 @@ class Library(Document):
         return f"cuDNN {self.version or 'of unknown version'}: {self.path}" + (f" ({self.found_by})" if self.found_by else "")
 
 
-@dataclass(frozen=True)
-class Report(Document, Several[Result]):
+@dataclass(frozen=True, repr=False)
+class Report(Several[Result], Document):
     """The results of a probe or a matrix, configs in order and each on all targets in turn.
 
     ``raw`` has the schema ``attnprobe/report/1``: written to a file it is what ``attnprobe diff`` and ``merge`` read.

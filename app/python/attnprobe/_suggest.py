@@ -10,7 +10,7 @@ from ._document import Document, Several
 from ._records import Cudnn, KnownBug, Obstacle, RootCause, Target, WayOut
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Suggestion(Document):
     """One config on one target: its answer, and the changes after which it is a yes."""
 
@@ -60,8 +60,8 @@ class Suggestion(Document):
         return _html.suggestion(self)
 
 
-@dataclass(frozen=True)
-class Suggestions(Document, Several[Suggestion]):
+@dataclass(frozen=True, repr=False)
+class Suggestions(Several[Suggestion], Document):
     """What was suggested, configs in order and each on all targets in turn. Schema ``attnprobe/suggest/1``."""
 
     schema: str = ""
@@ -75,7 +75,7 @@ class Suggestions(Document, Several[Suggestion]):
         return "".join(one._repr_html_() for one in self.results)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sighting(Document):
     """A bug's experiment, made once."""
 
@@ -90,7 +90,7 @@ class Sighting(Document):
     date: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Bug(KnownBug):
     """A known bug of cuDNN's attention: whom it concerns, and where it was seen."""
 

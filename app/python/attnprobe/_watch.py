@@ -19,7 +19,7 @@ _MOST_MEGABYTES = 256
 _is_watching = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Executed(Document):
     """An engine config that ran."""
 
@@ -31,7 +31,7 @@ class Executed(Document):
         return " ".join([f"engine {self.engine}", *(f"{knob}={value}" for knob, value in self.knobs.items())])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SeenGraph(Document):
     """A distinct operation graph that came to cuDNN."""
 
