@@ -30,7 +30,7 @@
 namespace attnprobe::app {
 namespace {
 
-using campaign::Result;
+using answer::Answer;
 using report::Results;
 
 // The results, and what the command says beside them.
@@ -204,7 +204,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   std::vector<campaign::CampaignResult> campaigns;
   size_t before = 0;
   for (const auto& cudnn : cudnns) {
-    const auto on_result = [&](const Result& result, size_t index) {
+    const auto on_result = [&](const Answer& result, size_t index) {
       progress.add(result);
       reports.add(result, before + index);
     };

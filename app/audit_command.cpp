@@ -75,7 +75,7 @@ int run_audit(AuditOptions options) {
   for (const auto& library : asked.libraries) {
     options.campaign.cudnn = library.path;
     run_campaign(campaign::questions_of(configs), targets, options.campaign,
-                 [&](const campaign::Result& result, size_t index, size_t) {
+                 [&](const answer::Answer& result, size_t index, size_t) {
                    progress.add(result);
                    audit.add(result, before + index);
                  });

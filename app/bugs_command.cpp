@@ -47,7 +47,7 @@ void write(const BugsOptions& options, const std::string& text, const Json& json
 
 struct Experiment {
   const KnownBugRule* bug;
-  campaign::Question question;
+  answer::Question question;
   run::DataRegime data = run::DataRegime::normal;
 };
 
@@ -180,7 +180,7 @@ int run_bugs(BugsOptions options) {
     for (const auto& target : targets) {
       ask.campaign.cudnn = library.path;
       ask.campaign.walk.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::build;
-      std::map<run::DataRegime, std::vector<campaign::Question>> questions;
+      std::map<run::DataRegime, std::vector<answer::Question>> questions;
       for (auto& experiment : experiments_for(target, options.ids))
         questions[experiment.data].push_back(std::move(experiment.question));
       for (const auto& [data, of_data] : questions) {

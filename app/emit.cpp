@@ -10,7 +10,7 @@
 namespace attnprobe::app {
 namespace {
 
-const campaign::Question& only_question(const std::vector<campaign::Question>& questions) {
+const answer::Question& only_question(const std::vector<answer::Question>& questions) {
   if (questions.size() == 1) return questions.front();
   throw Error(ErrorKind::usage,
               fmt::format("--emit: {} questions are asked, and a program is one; allowed: one config, "
@@ -27,12 +27,12 @@ gpu::Target only_target(const AskOptions& options, const std::string& otherwise)
                           targets.size()));
 }
 
-const attention::AttentionSpec& spec_of(const campaign::Question& question, const std::string& form) {
+const attention::AttentionSpec& spec_of(const answer::Question& question, const std::string& form) {
   if (question.has_spec()) return question.config.spec;
   throw Error(ErrorKind::usage, fmt::format("--emit {}: no config builds this graph; allowed: cpp", form));
 }
 
-std::string program_text(emit::Form form, const AskOptions& options, const campaign::Question& question,
+std::string program_text(emit::Form form, const AskOptions& options, const answer::Question& question,
                          const std::string& otherwise) {
   const auto& spec = question.config.spec;
   emit::Question asked;
@@ -60,7 +60,7 @@ void add_emit_option(CLI::App& command, std::string& form) {
       ->group("Output");
 }
 
-int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions,
+int emit_program(const std::string& form, const AskOptions& options, const std::vector<answer::Question>& questions,
                  const std::string& otherwise) {
   write_data(options.output,
              program_text(parse_enum<emit::Form>(form).value(), options, only_question(questions), otherwise));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "answer/question.hpp"
 #include "ask.hpp"
-#include "campaign/question.hpp"
 
 namespace attnprobe::app {
 
@@ -14,7 +14,7 @@ void add_emit_option(CLI::App& command, std::string& form);
 
 /// Writes the program to --output, for this machine's GPU, else the one that `otherwise` names. Throws Error(usage)
 /// unless there is one question and one target, and where the form cannot express it.
-int emit_program(const std::string& form, const AskOptions& options, const std::vector<campaign::Question>& questions,
+int emit_program(const std::string& form, const AskOptions& options, const std::vector<answer::Question>& questions,
                  const std::string& otherwise = "h100");
 
 }  // namespace attnprobe::app

@@ -21,9 +21,7 @@ enum ExitCode {
 
 int exit_code(ErrorKind kind);
 
-/// The gravest of the results: a broken environment says nothing about the rest, a wrong result is worse than a lost
-/// one, and both are worse than an answer that differs from the expected one. Memory that one config lacks does not
-/// cover what became of the others.
+/// Of the gravest of the results.
 int exit_code(const report::Results& results);
 /// The same of a matrix.
 int exit_code(const report::CellTable& table);

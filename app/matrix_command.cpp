@@ -123,7 +123,7 @@ report::CellLog::Present present_cells(const MatrixOptions& options) {
 // What this run could not ask, and why the first of it.
 class Broken {
  public:
-  void add(const campaign::Result& result) {
+  void add(const answer::Answer& result) {
     if (!result.environment_broken) return;
     const std::lock_guard lock(mutex_);
     if (count_++ == 0 && result.root_cause) why_ = result.root_cause->explanation;
@@ -162,7 +162,7 @@ struct Gathered {
     log.emplace(folder->path / "cells.jsonl", header, present_cells(options));
     collect_finished(*log, cells);
   }
-  void add(const campaign::CellPlace& place, const campaign::Result& result) {
+  void add(const campaign::CellPlace& place, const answer::Answer& result) {
     const Json cell = report::cell_json(result);
     if (log) log->add(place, json_text(cell));
     cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
@@ -202,7 +202,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   campaign::SuggestOptions few;
   few.most = 2;
   few.compile = false;
-  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, campaign::Result&& result) {
+  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, answer::Answer&& result) {
     if (options.suggest) campaign::advise(result, beside, few);
     results.add(place, result);
     progress.add(result);

@@ -101,7 +101,7 @@ frameworks::CallQuestions framework_questions(const ProbeOptions& options) {
 }
 
 // Read once: standard input cannot be read again.
-Work plan_framework_calls(const std::vector<campaign::Question>& questions, const AskOptions& ask) {
+Work plan_framework_calls(const std::vector<answer::Question>& questions, const AskOptions& ask) {
   Work work;
   work.groups.push_back({questions, choose_targets(ask, "representative")});
   return work;
@@ -132,7 +132,7 @@ std::vector<attention::AttentionConfig> configs_to_draw(const ProbeOptions& opti
       configs.insert(configs.end(), group.configs.begin(), group.configs.end());
   }
   const auto gates = rules::choose_gates(frameworks, "--framework");
-  for (auto& config : configs) campaign::adopt_frontend(config.spec, gates);
+  for (auto& config : configs) answer::adopt_frontend(config.spec, gates);
   return configs;
 }
 

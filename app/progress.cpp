@@ -20,7 +20,7 @@ std::string time_text(double seconds) {
 
 Progress::Progress(size_t total) : total_(total), on_terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void Progress::add(const campaign::Result& result) {
+void Progress::add(const answer::Answer& result) {
   const std::lock_guard lock(mutex_);
   ++done_;
   for (const auto& config : result.findings.engine_configs) {

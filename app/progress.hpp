@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "campaign/result.hpp"
+#include "answer/answer.hpp"
 
 namespace attnprobe::app {
 
@@ -15,7 +15,7 @@ class Progress {
   explicit Progress(size_t total);
 
   /// May be called from several threads.
-  void add(const campaign::Result& result);
+  void add(const answer::Answer& result);
   /// Takes the bar away; where plans ran, says what they took of compiling and of the GPU.
   void end() const;
 

@@ -93,9 +93,9 @@ int print_configs(const ReplayOptions& options, const replay::Replay& replay,
   return code;
 }
 
-std::vector<campaign::Question> questions_of(const replay::Replay& replay,
-                                             const std::vector<const ReplayedGraph*>& graphs) {
-  std::vector<campaign::Question> questions;
+std::vector<answer::Question> questions_of(const replay::Replay& replay,
+                                           const std::vector<const ReplayedGraph*>& graphs) {
+  std::vector<answer::Question> questions;
   questions.reserve(graphs.size());
   for (const auto* graph : graphs) questions.push_back(replay::question_of(replay, *graph));
   return questions;

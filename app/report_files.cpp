@@ -37,7 +37,7 @@ ReportFiles::ReportFiles(const AskOptions& options) {
   if (!options.errata.empty()) files_.push_back({OutputFile(options.errata), errata});
 }
 
-void ReportFiles::add(const campaign::Result& result, size_t index) {
+void ReportFiles::add(const answer::Answer& result, size_t index) {
   results_[index] = &result;
   const auto begin = Clock::now();
   if (begin < next_write_) return;

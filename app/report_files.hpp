@@ -24,7 +24,7 @@ class ReportFiles {
   void expect(size_t total) { results_.resize(total); }
   /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. One that fails is told once and tried again at the
   /// end: what was found so far is worth more than the file.
-  void add(const campaign::Result& result, size_t index);
+  void add(const answer::Answer& result, size_t index);
   /// Each file once more, those that cannot be taken back last, after `before_streams`. What the first that failed threw,
   /// when all were tried.
   std::exception_ptr finish(const report::Document& document, const std::function<void()>& before_streams);

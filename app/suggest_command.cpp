@@ -20,9 +20,9 @@
 namespace attnprobe::app {
 namespace {
 
-using campaign::Result;
+using answer::Answer;
+using answer::Usable;
 using campaign::Suggested;
-using campaign::Usable;
 
 struct SuggestCommand {
   ConfigOptions configs;
@@ -60,7 +60,7 @@ int suggest(SuggestCommand command) {
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   options.campaign.stop = stop_gently();
   Progress progress(campaign::cells_of({group}));
-  const auto on_result = [&](const Result& result, size_t) { progress.add(result); };
+  const auto on_result = [&](const Answer& result, size_t) { progress.add(result); };
   campaign::InquiryOptions inquiry{options.cudnn, options.campaign, nullptr, on_result, warn};
   inquiry.suggest = command.suggest;
   const auto all = campaign::suggest(group, inquiry);

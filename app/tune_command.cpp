@@ -35,7 +35,7 @@ int tune(TuneOptions options) {
   ask.campaign.walk.sweep_where_none = false;
   ask.campaign.stop = stop_gently();
   Progress progress(campaign::cells_of({group}));
-  const auto on_result = [&](const campaign::Result& result, size_t) { progress.add(result); };
+  const auto on_result = [&](const answer::Answer& result, size_t) { progress.add(result); };
   const auto campaigns = campaign::inquire({group}, {ask.cudnn, ask.campaign, nullptr, on_result, warn});
   progress.end();
   report::Results results;

@@ -1,13 +1,13 @@
 #include "attnprobe.hpp"
 
-#include "campaign/campaign.hpp"
+#include "campaign/inquiry.hpp"
 #include "campaign/named_targets.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe {
 namespace {
 
-Answer answer_of(const campaign::Result& result) {
+Answer answer_of(const answer::Answer& result) {
   Answer answer;
   answer.config = result.config.spec.name;
   answer.target = result.target.id;
@@ -21,6 +21,9 @@ Answer answer_of(const campaign::Result& result) {
   answer.modes = result.findings.modes;
   answer.engine_configs = result.findings.engine_configs;
   for (const auto& bug : result.warnings) answer.warnings.push_back(bug.what + " " + bug.advice);
+  answer.by_rule = result.by_rule;
+  if (result.from) answer.from = text_of(*result.from);
+  for (const auto& way : result.ways_out) answer.ways_out.push_back(text_of(way));
   answer.reproduce = result.reproduce;
   return answer;
 }
@@ -34,7 +37,6 @@ std::vector<gpu::Target> find_targets(const std::string& words, const Options& o
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
                         const Options& options) {
   campaign::CampaignOptions campaign;
-  campaign.cudnn = cudnn::choose_library(options.cudnn).path;
   campaign.walk = options.walk;
   campaign.run = options.run;
   campaign.timeout_seconds = options.timeout_seconds;
@@ -43,14 +45,12 @@ std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, 
   if (!options.frameworks.empty())
     campaign.frameworks = rules::choose_gates({options.frameworks}, "Options::frameworks");
   campaign.program = worker::worker_program(options.program);
-  campaign::OnResult on_result;
+  campaign::InquiryOptions inquiry{options.cudnn, campaign, nullptr, {}, {}};
   if (options.on_answer)
-    on_result = [&](const campaign::Result& result, size_t, size_t) { options.on_answer(answer_of(result)); };
+    inquiry.on_result = [&](const answer::Answer& result, size_t) { options.on_answer(answer_of(result)); };
   std::vector<Answer> answers;
-  auto questions = campaign::questions_of(configs);
-  adopt_frontend(questions, campaign.frameworks);
-  for (const auto& result : campaign::run_campaign(questions, targets, campaign, on_result).results)
-    answers.push_back(answer_of(result));
+  for (const auto& group : campaign::inquire({{campaign::questions_of(configs), targets}}, inquiry))
+    for (const auto& result : group.results) answers.push_back(answer_of(result));
   return answers;
 }
 

@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "answer/root_cause.hpp"
+#include "answer/verdict.hpp"
 #include "attention/config.hpp"
-#include "campaign/verdict.hpp"
-#include "diagnose/root_cause.hpp"
 #include "gpu/target.hpp"
 #include "probe/findings.hpp"
 #include "probe/walk_options.hpp"
@@ -28,9 +28,9 @@
 
 namespace attnprobe {
 
-using campaign::Obstacle;
-using campaign::Usable;
-using campaign::Verdict;
+using answer::Obstacle;
+using answer::Usable;
+using answer::Verdict;
 
 /// One config on one target.
 struct Answer {
@@ -42,11 +42,14 @@ struct Answer {
   Verdict verdict = Verdict::error;  ///< cuDNN's
   bool environment_broken = false;   ///< Verdict::error because the machine lacks something, not because of cuDNN
   bool met = false;                  ///< whether it is what the config expects
-  std::optional<diagnose::RootCause> root_cause;  ///< for every verdict but supported
+  std::optional<answer::RootCause> root_cause;  ///< for every verdict but supported
   std::vector<probe::ModeFindings> modes;
   std::vector<probe::EngineConfigFindings> engine_configs;  ///< in the heuristics' order, then those found otherwise
   std::vector<std::string> warnings;                        ///< known bugs of this cuDNN that concern the config
-  std::string reproduce;                                    ///< the command that asks this again
+  bool by_rule = false;               ///< cuDNN was not asked: a version that cannot be, or is not here
+  std::string from;                   ///< "from cuDNN 9.0.0 by rule, asked back to 9.8.0"; "" where it is not known
+  std::vector<std::string> ways_out;  ///< changes after which it is a yes, each asked, the cheapest first
+  std::string reproduce;              ///< the command that asks this again
 };
 
 /// As `attnprobe` walks where no option is given.
@@ -64,7 +67,8 @@ struct Options {
   int jobs = 0;                             ///< worker processes at a time; 0: the cores of the machine
   std::string frameworks;                   ///< whose gates are asked too: "torch==2.11, jax", "all"; "": none
   const std::atomic<bool>* stop = nullptr;  ///< once true no further config is begun, and what is there is returned
-  /// Called after each answer, one at a time, from threads of ask(); may be empty. What it throws ends ask().
+  /// Called after each answer, one at a time, from threads of ask(), before ways out and other cuDNNs are asked; may be
+  /// empty. What it throws ends ask().
   std::function<void(const Answer& answer)> on_answer;
   std::string program = ATTNPROBE_INSTALLED_PROGRAM;  ///< attnprobe; where it is not there it is looked for
 };
@@ -74,8 +78,8 @@ struct Options {
 /// nearest name, and Error(environment) where the machine has no GPU.
 std::vector<gpu::Target> find_targets(const std::string& words, const Options& options = {});
 
-/// Every config on every target, configs in order and each on all targets in turn. What goes wrong in a worker is an
-/// answer. Throws Error(environment) where there is no cuDNN or no program attnprobe, Error(usage) for a framework or a
+/// Every config on every target, configs in order and each on all targets in turn, asked as `attnprobe` asks them: the
+/// same answers. What goes wrong in a worker is an answer. Throws Error(environment) where there is no cuDNN or no program attnprobe, Error(usage) for a framework or a
 /// release that is not known.
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
                         const Options& options = {});

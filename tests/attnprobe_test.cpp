@@ -21,7 +21,7 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK(answers[0].met);
   CHECK(answers[1].target == "t4");
   CHECK(answers[1].verdict == Verdict::unsupported);
-  CHECK(answers[1].root_cause->category == diagnose::Category::arch_mismatch);
+  CHECK(answers[1].root_cause->category == answer::Category::arch_mismatch);
   CHECK(answers[3].config == "b");
   std::vector<std::string> told;
   options.on_answer = [&](const attnprobe::Answer& answer) { told.push_back(answer.reproduce); };
@@ -43,7 +43,7 @@ TEST_CASE("ask() tells what a framework refuses before cuDNN", "[api][frameworks
   CHECK(answers[0].verdict == Verdict::supported);
   CHECK(answers[0].usable == Usable::but);
   REQUIRE_FALSE(answers[0].but.empty());
-  CHECK(answers[0].but[0].kind == campaign::ObstacleKind::framework);
+  CHECK(answers[0].but[0].kind == answer::ObstacleKind::framework);
   CHECK(contains(answers[0].but[0].text, "PyTorch 2.15.0 refuses dropout 0.1"));
   options.frameworks = "torch==1.0";
   CHECK(contains(ask(configs, find_targets("h100"), options)[0].but[0].text, "PyTorch 1.0: its rules are not known"));

@@ -33,13 +33,13 @@ const rules::GateRule* rule_of(const std::string& framework, const std::string& 
 }
 
 // Who stands in the way behind the gate, of what the answer weighs.
-const Obstacle* obstacle(const Result& result, ObstacleKind kind) {
+const Obstacle* obstacle(const Answer& result, ObstacleKind kind) {
   for (const auto& found : result.but)
     if (found.kind == kind) return &found;
   return nullptr;
 }
 
-bool only_frameworks_object(const Result& result) {
+bool only_frameworks_object(const Answer& result) {
   return result.verdict == Verdict::supported &&
          std::all_of(result.but.begin(), result.but.end(),
                      [](const auto& found) { return found.kind == ObstacleKind::framework; });
@@ -51,7 +51,7 @@ Audit::Audit(const std::vector<gpu::Target>& targets) {
   for (const auto& target : targets) target_order_.emplace(target.id, target_order_.size());
 }
 
-void Audit::add(const Result& result, size_t index) {
+void Audit::add(const Answer& result, size_t index) {
   if (!result.cudnn_version.is_known() || result.environment_broken) {
     ++unanswered_;
     return;
@@ -98,7 +98,7 @@ void Audit::add(const Result& result, size_t index) {
   }
 }
 
-void Audit::add_row(const AuditRow& row, const Result& result, size_t index) {
+void Audit::add_row(const AuditRow& row, const Answer& result, size_t index) {
   const auto [place, is_new] = places_.try_emplace(key_of(row), rows_.size());
   if (is_new) rows_.push_back(row);
   AuditRow& found = rows_[place->second];

@@ -65,7 +65,7 @@ class Audit {
 
   /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
   /// `index`: the cell's place among all, whenever it is told.
-  void add(const Result& result, size_t index);
+  void add(const Answer& result, size_t index);
 
   /// After the last cell: compiles the first choice of each refuses_what_works row's smallest cell, drops the rows whose
   /// does not compile, and asks the other cuDNN versions of this machine since when it is taken; every row's command asks
@@ -81,7 +81,7 @@ class Audit {
   int64_t dropped() const { return dropped_; }  ///< rows whose smallest cell did not compile
 
  private:
-  void add_row(const AuditRow& row, const Result& result, size_t index);
+  void add_row(const AuditRow& row, const Answer& result, size_t index);
   void add_values(AuditRow& row) const;
 
   std::vector<AuditRow> rows_;

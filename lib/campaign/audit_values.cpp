@@ -48,8 +48,8 @@ bool refuses(const NumberCompared& one, double value) {
 }
 
 // Whether cuDNN refuses it for a number, and not for a feature that is not there for any.
-bool is_too_large_or_small(const Result& result) {
-  using diagnose::Category;
+bool is_too_large_or_small(const Answer& result) {
+  using answer::Category;
   if (!result.root_cause) return false;
   const Category category = result.root_cause->category;
   return category == Category::head_dim || category == Category::sequence_length || category == Category::heads ||
@@ -114,7 +114,7 @@ void widen(std::optional<std::pair<double, double>>& range, double value) {
 
 }  // namespace
 
-void RuleValues::add(const rules::GateRule& rule, const Result& result, bool works) {
+void RuleValues::add(const rules::GateRule& rule, const Answer& result, bool works) {
   if (!works && !is_too_large_or_small(result)) return;
   const auto compared = comparisons_of(rule);
   if (compared.empty()) return;

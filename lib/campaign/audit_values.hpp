@@ -7,10 +7,13 @@
 #include <utility>
 #include <vector>
 
-#include "campaign/result.hpp"
+#include "answer/answer.hpp"
 #include "rules/framework_gates.hpp"
 
 namespace attnprobe::campaign {
+
+using answer::Answer;
+using answer::Verdict;
 
 /// Another number for a rule's limit: what was asked between the two, and only that, is known to be taken.
 struct ProposedLimit {
@@ -30,8 +33,8 @@ std::string text_of(const ProposedLimit& proposal);
 class RuleValues {
  public:
   /// A cell that this rule alone refuses, and whether it would work without the rule. Where it would not, it counts if cuDNN's
-  /// reason is a size (diagnose::Category of head dimensions, lengths, heads, shapes, shared memory), not a feature.
-  void add(const rules::GateRule& rule, const Result& result, bool works);
+  /// reason is a size (answer::Category of head dimensions, lengths, heads, shapes, shared memory), not a feature.
+  void add(const rules::GateRule& rule, const answer::Answer& result, bool works);
 
   /// "head_dim_qk 136 to 256 forward on rtx4090", for each key that the rule compares with a number.
   std::vector<std::string> taken() const;

@@ -69,7 +69,7 @@ std::string words_of(const probe::EngineConfigFindings& config) {
   return config.plan->reasons.empty() ? config.plan->status : config.plan->reasons.front().reason;
 }
 
-rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,
+rules::BugSighting sighting_of(const std::string& bug, const Answer& result, const std::string& driver,
                                const std::string& date) {
   rules::BugSighting sighting;
   sighting.bug = bug;
@@ -80,7 +80,7 @@ rules::BugSighting sighting_of(const std::string& bug, const Result& result, con
   sighting.date = date;
   if (result.crash && !result.environment_broken) {
     sighting.seen = result.verdict == Verdict::timeout ? Seen::hung : Seen::crashed;
-    sighting.what = fmt::format("{}, at: {}", result.crash->how, result.crash->stage);
+    sighting.what = fmt::format("{}, at: {}", result.crash->how, result.crash->stage.text);
     return sighting;
   }
   if (result.verdict == Verdict::unsupported) {

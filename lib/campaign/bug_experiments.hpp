@@ -3,10 +3,13 @@
 
 #include <string>
 
-#include "campaign/result.hpp"
+#include "answer/answer.hpp"
 #include "rules/bug_sightings.hpp"
 
 namespace attnprobe::campaign {
+
+using answer::Answer;
+using answer::Verdict;
 
 /// What became of an engine config: of its run, else of its plan, and the words for it; "" for a run that is right. Precondition:
 /// a plan was built or tried.
@@ -15,7 +18,7 @@ std::string words_of(const probe::EngineConfigFindings& config);
 
 /// What the result of a bug's experiment shows: the worst that became of a plan that the heuristics propose. `driver` and
 /// `date` as in the sighting. Of a simulated GPU nothing runs: a plan that compiles is Seen::not_run there.
-rules::BugSighting sighting_of(const std::string& bug, const Result& result, const std::string& driver,
+rules::BugSighting sighting_of(const std::string& bug, const Answer& result, const std::string& driver,
                                const std::string& date);
 
 /// A sighting beside what the entry says.

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <tuple>
 
+#include "answer/judge.hpp"
 #include "base/error.hpp"
 #include "campaign/reproduce.hpp"
-#include "probe/determinism.hpp"
-#include "rules/condition.hpp"
-#include "rules/flat_problem.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -22,71 +19,14 @@ constexpr CudnnVersion newest_of_minor[] = {
     {9, 14, 0}, {9, 15, 1}, {9, 16, 0}, {9, 17, 1}, {9, 18, 1}, {9, 19, 0}, {9, 20, 0}, {9, 21, 1},
     {9, 22, 0}, {9, 23, 2}, {9, 24, 1}, {9, 25, 1}, {9, 26, 1}, {9, 27, 0}, {9, 28, 1}};
 
-// The rule to act on: what no cuDNN has, then what the GPU lacks, then what the newest cuDNN is wanted for.
-struct Decisive {
-  const rules::Requirement* requirement = nullptr;
-  bool never = false, of_gpu = false;
-};
-
-Decisive decisive(const Result& result) {
-  const Json problem = rules::describe_problem(result.config.spec, result.cudnn_version, result.target.sm);
-  Decisive found;
-  std::tuple<bool, bool, CudnnVersion> heaviest;
-  for (const rules::Requirement& requirement : result.requirements)
-    for (const rules::RequirementRule& rule : rules::requirement_rules()) {
-      if (rule.entry.id != requirement.id) continue;
-      const bool of_gpu = !rule.sm.is_null() && !rules::holds(rule.sm, problem);
-      const std::tuple weight(rule.never, of_gpu, rule.cudnn_from);
-      if (found.requirement != nullptr && !(heaviest < weight)) continue;
-      found = {&requirement, rule.never, of_gpu};
-      heaviest = weight;
-    }
-  return found;
-}
-
-// `varying`: why it is not deterministic, as was demanded; else "".
-diagnose::RootCause cause_of(const Result& result, const std::string& varying) {
-  diagnose::RootCause cause;
-  cause.explanation =
-      fmt::format("By rule: cuDNN {} was not asked. The answer follows from the sources that are named.",
-                  result.cudnn_version.text());
-  if (!varying.empty()) {
-    cause.category = diagnose::Category::constraint;
-    cause.reason = varying;
-    cause.in_general = probe::advice_on_order(result.config.spec);
-    return cause;
-  }
-  const auto [requirement, never, of_gpu] = decisive(result);
-  cause.category = of_gpu ? diagnose::Category::arch_mismatch : diagnose::Category::version;
-  cause.reason = requirement->text;
-  if (result.from)
-    cause.in_general = fmt::format("Use cuDNN {} or newer.", result.from->version.text());
-  else if (!never)
-    cause.in_general = fmt::format("Use {}.", requirement->needs);
-  return cause;
-}
-
-Result answer(const Question& question, const gpu::Target& target, CudnnVersion version,
+Answer answer(const Question& question, const gpu::Target& target, CudnnVersion version,
               const CampaignOptions& options) {
-  Result result;
+  Answer result;
   static_cast<Question&>(result) = question;
   result.target = target;
   result.cudnn_version = version;
-  result.by_rule = true;
-  result.verdict = Verdict::supported;
-  if (question.has_spec()) {
-    result.graph = build::build_graph(question.config.spec, {version, target.sm});
-    add_version_rules(result);
-    add_frameworks(result, options.frameworks);
-  }
-  const bool must_not_vary = options.constraints.deterministic && question.has_spec() && result.requirements.empty();
-  const std::string varying =
-      must_not_vary ? probe::varying_sums(question.config.spec, {version, target.sm}, nullptr) : "";
-  if (!result.requirements.empty() || !varying.empty()) {
-    result.verdict = Verdict::unsupported;
-    result.root_cause = cause_of(result, varying);
-  }
-  weigh(result);
+  if (question.has_spec()) result.graph = build::build_graph(question.config.spec, {version, target.sm});
+  judge_by_rule(result, options.frameworks, options.constraints.deterministic);
   result.reproduce = reproduce_command(question_command(question, options), target, version.text());
   return result;
 }

@@ -22,7 +22,7 @@ std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::
 /// Why the rules answer for that version, in a sentence.
 std::string why_by_rule(CudnnVersion version);
 
-/// Every question on every target by the version rules alone (rules/requirements.hpp): Result::by_rule. `options` is what
+/// Every question on every target by the version rules alone (rules/requirements.hpp): Answer::by_rule. `options` is what
 /// the command that asks again is made of; `on_result` as for run_campaign. Throws Error(usage) for a graph that no
 /// config builds.
 CampaignResult answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,

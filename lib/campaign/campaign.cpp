@@ -10,7 +10,7 @@ namespace attnprobe::campaign {
 namespace {
 
 // Which other targets of this very run support what was asked: advice that needs no further probing.
-void name_supporting_targets(std::vector<Result>& results, size_t target_count) {
+void name_supporting_targets(std::vector<Answer>& results, size_t target_count) {
   for (size_t begin = 0; begin < results.size(); begin += target_count) {
     std::string supporting;
     for (size_t i = begin; i < begin + target_count; ++i)
@@ -42,7 +42,7 @@ CampaignResult run_campaign(const std::vector<Question>& questions, const std::v
   std::vector<char> is_finished(campaign.results.size());
   std::mutex mutex;
   size_t done = 0;
-  const auto keep = [&](const CellPlace& place, Result&& result) {
+  const auto keep = [&](const CellPlace& place, Answer&& result) {
     const size_t index = place.config * targets.size() + place.target;
     const std::lock_guard lock(mutex);
     is_finished[index] = 1;
@@ -53,7 +53,7 @@ CampaignResult run_campaign(const std::vector<Question>& questions, const std::v
   campaign.library = run_matrix(matrix, places_of(matrix), options, keep).front();
   if (!targets.empty()) name_supporting_targets(campaign.results, targets.size());
   if (done == campaign.results.size()) return campaign;
-  std::vector<Result> whole;
+  std::vector<Answer> whole;
   for (size_t i = 0; i < is_finished.size(); ++i)
     if (is_finished[i] != 0) whole.push_back(std::move(campaign.results[i]));
   campaign.results = std::move(whole);

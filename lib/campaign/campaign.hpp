@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "campaign/result.hpp"
+#include "answer/answer.hpp"
 #include "cudnn/library_info.hpp"
 #include "probe/constraints.hpp"
 #include "probe/walk_options.hpp"
@@ -18,6 +18,15 @@ class Pool;
 }
 
 namespace attnprobe::campaign {
+
+using answer::Answer;
+using answer::FirstVersion;
+using answer::Obstacle;
+using answer::ObstacleKind;
+using answer::Question;
+using answer::Usable;
+using answer::Verdict;
+using answer::WayOut;
 
 class LibraryWords;
 class WalkCache;
@@ -43,12 +52,12 @@ size_t jobs_of(const CampaignOptions& options);
 
 struct CampaignResult {
   std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
-  std::vector<Result> results;  ///< questions in order, each on every target in order; what was stopped is left out
+  std::vector<Answer> results;  ///< questions in order, each on every target in order; what was stopped is left out
 };
 
 /// Called after each result, from threads of run_campaign but one at a time. `index` is its place in the results, `done`
 /// counts from 1. The reference stays valid until run_campaign returns.
-using OnResult = std::function<void(const Result& result, size_t index, size_t done)>;
+using OnResult = std::function<void(const Answer& result, size_t index, size_t done)>;
 
 /// Never throws for what happens in a worker: a crash, a hang or a broken environment is a result. Throws what
 /// `on_result`, which may be empty, throws, with the other questions left unasked.

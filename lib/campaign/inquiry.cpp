@@ -59,9 +59,9 @@ void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe:
 }
 
 // Where few results are refused, more is tried for each.
-SuggestOptions how_to_suggest(const std::vector<Result>& results) {
+SuggestOptions how_to_suggest(const std::vector<Answer>& results) {
   constexpr std::ptrdiff_t few = 4;
-  const auto refused = std::count_if(results.begin(), results.end(), [](const Result& result) {
+  const auto refused = std::count_if(results.begin(), results.end(), [](const Answer& result) {
     return result.usable && *result.usable != Usable::yes;
   });
   SuggestOptions suggest;
@@ -103,7 +103,7 @@ std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, con
   std::vector<CampaignResult> campaigns;
   size_t before = 0;
   for (const auto& group : groups) {
-    const auto on_result = [&](const Result& result, size_t index, size_t) {
+    const auto on_result = [&](const Answer& result, size_t index, size_t) {
       if (options.on_result) options.on_result(result, before + index);
     };
     campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)

@@ -21,7 +21,7 @@ struct QuestionGroup {
 size_t cells_of(const std::vector<QuestionGroup>& groups);
 
 /// Called after each result as OnResult; `index` counts through all groups.
-using OnInquiryResult = std::function<void(const Result& result, size_t index)>;
+using OnInquiryResult = std::function<void(const Answer& result, size_t index)>;
 
 struct InquiryOptions {
   std::string cudnn;         ///< the word for cudnn::choose_library()

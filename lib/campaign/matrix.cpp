@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "answer/judge.hpp"
 #include "base/error.hpp"
 #include "base/limits.hpp"
 #include "base/side_by_side.hpp"
@@ -112,7 +113,7 @@ class Reporter {
       : on_cell_(on_cell), frameworks_(frameworks), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
   // Throws what an earlier report threw.
-  void add(const CellPlace& place, Result cell) {
+  void add(const CellPlace& place, Answer cell) {
     constexpr size_t most_waiting = 8;
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return failure_ || waiting_.size() < most_waiting; });
@@ -137,9 +138,7 @@ class Reporter {
       changed_.notify_all();
       lock.unlock();
       try {
-        add_version_rules(cell);
-        add_frameworks(cell, frameworks_);
-        weigh(cell);
+        complete(cell, frameworks_);
         if (on_cell_) on_cell_(place, std::move(cell));
         lock.lock();
       } catch (...) {
@@ -155,7 +154,7 @@ class Reporter {
   const std::vector<rules::ChosenGate>& frameworks_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::pair<CellPlace, Result>> waiting_;
+  std::deque<std::pair<CellPlace, Answer>> waiting_;
   std::exception_ptr failure_;
   std::jthread thread_;
 };
@@ -243,7 +242,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
         worker = std::make_unique<JobWorker>(matrix, first, options,
                                              TargetShare{&shares.gpus[first.target], shares.builders[first.target]});
       for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
-        Result result = worker->run.run(matrix.questions[places[i].config],
+        Answer result = worker->run.run(matrix.questions[places[i].config],
                                         i + 1 < portion->end ? &matrix.questions[places[i + 1].config] : nullptr);
         // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
         if (!stopped() || (!result.crash && !result.findings.plans_built)) reporter.add(places[i], std::move(result));

@@ -45,7 +45,7 @@ std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
                                              const std::function<void(const std::string& problem)>& on_problem);
 
 /// Called after each cell, from several threads at the same time.
-using OnCell = std::function<void(const CellPlace& place, Result&& result)>;
+using OnCell = std::function<void(const CellPlace& place, Answer&& result)>;
 
 /// Asks these cells with as many workers as options.jobs says; plans of one GPU of this machine are run by one worker at
 /// a time. `options.cudnn` does not count: the paths of `matrix` do. Gives, for each of them, what a worker told of the

@@ -32,7 +32,7 @@ Libraries libraries_here(const std::optional<cudnn::LibraryInfo>& asked, const C
   return libraries;
 }
 
-bool is_asked_about(const Result& result) {
+bool is_asked_about(const Answer& result) {
   const bool is_settled = result.verdict == Verdict::supported || result.verdict == Verdict::unsupported;
   return is_settled && result.has_spec() && result.target.kind == gpu::Kind::simulated;
 }
@@ -50,7 +50,7 @@ class Asker {
     newer_ = older_ + (is_here ? 1 : 0);
   }
 
-  void advise(Result& refused) {
+  void advise(Answer& refused) {
     for (const size_t at : worth_asking()) {
       const auto other = ask(refused, at, probe::Plans::first);
       if (!other) return;
@@ -69,7 +69,7 @@ class Asker {
     }
   }
 
-  void date(Result& taken) {
+  void date(Answer& taken) {
     if (older_ == 0 || !is_here() || taken.usable == Usable::no || !taken.requirements.empty()) return;
     const auto oldest = takes(taken, 0);
     if (!oldest) return;
@@ -95,7 +95,7 @@ class Asker {
   }
 
   // None where somebody stopped the run.
-  std::optional<Result> ask(const Result& about, size_t at, probe::Plans plans) {
+  std::optional<Answer> ask(const Answer& about, size_t at, probe::Plans plans) {
     if (options_.stop != nullptr && *options_.stop) return std::nullopt;
     options_.cudnn = libraries_[at].path;
     options_.walk.plans = plans;
@@ -105,14 +105,14 @@ class Asker {
   }
 
   // Whether that version takes it, and no rule speaks against it there.
-  std::optional<bool> takes(const Result& about, size_t at) {
+  std::optional<bool> takes(const Answer& about, size_t at) {
     const auto other = ask(about, at, probe::Plans::none);
     if (!other) return std::nullopt;
     return other->verdict == Verdict::supported && other->requirements.empty();
   }
 
   // `refusing` refuses it and `taking` takes it.
-  std::optional<FirstVersion> edge(const Result& about, size_t refusing, size_t taking) {
+  std::optional<FirstVersion> edge(const Answer& about, size_t refusing, size_t taking) {
     while (taking - refusing > 1) {
       const size_t middle = refusing + (taking - refusing) / 2;
       const auto is_taken = takes(about, middle);
@@ -138,7 +138,7 @@ void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options
   if (!campaign.library && !results.front().by_rule) return;
   Asker asker(libraries_here(campaign.library, options),
               campaign.library ? campaign.library->version : results.front().cudnn_version, options);
-  for (Result& result : results)
+  for (Answer& result : results)
     if (is_asked_about(result)) result.verdict == Verdict::supported ? asker.date(result) : asker.advise(result);
 }
 

@@ -86,7 +86,7 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
   campaign.walk = options;
   campaign.timeout_seconds = timeout_seconds;
   const auto results = run_campaign(questions_of({smallest_config()}), {target}, campaign).results;
-  const Result& result = results.front();
+  const Answer& result = results.front();
   const auto& configs = result.findings.engine_configs;
   if (const auto open = std::find_if(configs.begin(), configs.end(), probe::is_left_open); open != configs.end())
     return {what, false, open->plan->reasons.empty() ? open->plan->status : open->plan->reasons.front().reason,

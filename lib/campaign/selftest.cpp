@@ -20,11 +20,11 @@ std::vector<attention::AttentionConfig> random_configs(uint64_t first_seed, size
   return attention::parse_configs(documents.dump(), "random configs");
 }
 
-bool is_lost(const Result& result) {
+bool is_lost(const Answer& result) {
   return result.verdict == Verdict::crashed || result.verdict == Verdict::timeout;
 }
 
-std::vector<std::string> differences_of(const Result& simulated, const Result& real) {
+std::vector<std::string> differences_of(const Answer& simulated, const Answer& real) {
   if (simulated.verdict == real.verdict && is_lost(real)) return {};
   std::vector<std::string> lines;
   if (simulated.verdict != real.verdict)
@@ -53,7 +53,7 @@ SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_
   test.first_seed = first_seed;
   test.stopped = campaign.results.size() < 2 * configs.size();
   for (size_t i = 0; i + 1 < campaign.results.size(); ++i) {
-    const Result &real = campaign.results[i], &simulated = campaign.results[i + 1];
+    const Answer &real = campaign.results[i], &simulated = campaign.results[i + 1];
     if (real.target.id != target.id || real.config.spec.name != simulated.config.spec.name)
       continue;  // one was stopped
     ++test.configs;

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "answer/judge.hpp"
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/digest.hpp"
@@ -17,7 +18,6 @@
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "campaign/walk_cache.hpp"
-#include "diagnose/reasons.hpp"
 #include "log/log_parse.hpp"
 #include "probe/determinism.hpp"
 #include "run/data.hpp"
@@ -27,7 +27,7 @@
 
 namespace attnprobe::campaign {
 
-using diagnose::Category;
+using answer::Category;
 
 namespace {
 
@@ -48,59 +48,6 @@ void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, co
 probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions options) {
   if (graph.forced) options.named = {{"FRONTEND", graph.forced->engine, graph.forced->knobs}};
   return options;
-}
-
-// Nothing is known of the graph: the machine or somebody on it is to blame (Category::environment), or attnprobe is.
-void fail(Result& result, Category category, const std::string& reason, const std::string& explanation) {
-  result.verdict = Verdict::error;
-  result.environment_broken = category == Category::environment;
-  diagnose::RootCause cause;
-  cause.category = category;
-  cause.reason = reason;
-  cause.explanation = explanation;
-  result.root_cause = cause;
-}
-
-std::string words_on_kill(const worker::WorkerLost& lost) {
-  const char* who =
-      lost.end.code == SIGKILL
-          ? "Most often the kernel does that when memory runs out (`dmesg` names the process), a container "
-            "or a batch job at its memory limit, or somebody by hand: free memory, raise the limit or use "
-            "fewer --jobs"
-          : "Most often a batch system does that at a time limit, a terminal that is closed, or somebody "
-            "by hand: see that it may run to its end";
-  return fmt::format(
-      "Something outside of cuDNN killed the worker process ({}); it was at: {}. cuDNN does not send itself this "
-      "signal. {}, and ask again (a matrix: with --resume).",
-      lost.end.text(), lost.stage, who);
-}
-
-// Before cuDNN was asked anything: no word on the graph.
-std::string words_on_start(const worker::WorkerLost& lost) {
-  if (lost.timed_out)
-    return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before it was asked about any graph. "
-           "Give it more: --timeout 60, or nothing, which allows 120 s. If that ends so too, this machine's cuDNN or driver "
-           "hangs (`attnprobe doctor`).";
-  return fmt::format(
-      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
-      "machine's cuDNN or driver is broken (`attnprobe doctor`).",
-      lost.how(), lost.end.text());
-}
-
-void lose(Result& result, const worker::WorkerLost& lost) {
-  if (lost.findings) result.findings = *lost.findings;
-  result.crash = Crash{lost.end.text(), lost.stage, lost.output};
-  if (lost.is_from_outside()) return fail(result, Category::environment, lost.what(), words_on_kill(lost));
-  if (lost.stage == worker::start_stage) return fail(result, Category::environment, lost.what(), words_on_start(lost));
-  result.verdict = lost.timed_out ? Verdict::timeout : Verdict::crashed;
-  diagnose::RootCause cause;
-  cause.category = lost.timed_out ? Category::timeout : Category::crash;
-  cause.reason = lost.what();
-  cause.explanation =
-      lost.timed_out
-          ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.", lost.stage)
-          : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.end.text(), lost.stage);
-  result.root_cause = cause;
 }
 
 }  // namespace
@@ -134,11 +81,11 @@ TargetRun::~TargetRun() {
   }
 }
 
-Result TargetRun::run(const Question& question, const Question* next) {
+Answer TargetRun::run(const Question& question, const Question* next) {
   // Only where nothing else may follow on the same worker.
   const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == probe::Plans::none;
   next_ = only_walks ? next : nullptr;
-  Result result;
+  Answer result;
   static_cast<Question&>(result) = question;
   result.target = target_;
   result.cudnn_path = options_.cudnn;
@@ -147,29 +94,32 @@ Result TargetRun::run(const Question& question, const Question* next) {
     result.cudnn_version = library_->version;
     result.graph = build_graph(question);
     find_out(result);
-    judge(result);
-    const bool breaks_constraint = result.root_cause && result.root_cause->category == Category::constraint;
-    if (breaks_constraint && options_.constraints.deterministic && result.has_spec())
-      result.root_cause->in_general = probe::advice_on_order(result.config.spec);
+    judge(result, options_.constraints.deterministic);
   } catch (const worker::Stopped& stop) {
     client_.reset();
-    result.crash = Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
+    result.crash = answer::Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
   } catch (const worker::WorkerLost& lost) {
     client_.reset();
-    lose(result, lost);
+    if (lost.findings) result.findings = *lost.findings;
+    judge_lost(result, {{lost.end.text(), lost.stage, lost.output},
+                        lost.what(),
+                        lost.how(),
+                        lost.timed_out,
+                        lost.is_from_outside(),
+                        lost.end.code == SIGKILL});
   } catch (const Error& e) {
-    fail(result, e.kind() == ErrorKind::environment ? Category::environment : Category::internal_error, e.what(),
-         e.what());
+    judge_open(result, e.kind() == ErrorKind::environment ? Category::environment : Category::internal_error, e.what(),
+               e.what());
   } catch (const std::bad_alloc&) {
     client_.reset();
-    fail(result, Category::environment, "no memory is left",
-         "This machine has no more memory for attnprobe: free some, and ask again.");
+    judge_open(result, Category::environment, "no memory is left",
+               "This machine has no more memory for attnprobe: free some, and ask again.");
   } catch (const std::system_error& e) {  // a thread that cannot be started
     client_.reset();
-    fail(result, Category::environment, e.what(),
-         fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
+    judge_open(result, Category::environment, e.what(),
+               fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
   } catch (const std::exception& e) {  // what nobody foresaw costs one answer, too
-    fail(result, Category::internal_error, e.what(), e.what());
+    judge_open(result, Category::internal_error, e.what(), e.what());
   }
   result.reproduce = command(question_command(question, options_));
   return result;
@@ -289,7 +239,7 @@ std::string TargetRun::announcement() try {
 }
 
 // Everything that the findings depend on, but for the time and what else the GPU does. Lengths are in the config alone.
-std::string TargetRun::name_finished(const Result& result) const {
+std::string TargetRun::name_finished(const Answer& result) const {
   const auto& [workspace, notes, deterministic] = options_.constraints;
   const std::string walk =
       options_.finished->key(result.graph.graph, target_, options_.cudnn, walk_of(result.graph, walk_));
@@ -299,7 +249,7 @@ std::string TargetRun::name_finished(const Result& result) const {
 }
 
 // What a run that was interrupted had finished is not asked again.
-void TargetRun::find_out(Result& result) {
+void TargetRun::find_out(Answer& result) {
   const std::string name = options_.finished != nullptr ? name_finished(result) : "";
   if (!name.empty())
     if (auto known = options_.finished->find(name)) {
@@ -314,7 +264,7 @@ void TargetRun::find_out(Result& result) {
   if (!name.empty() && !stopped()) options_.finished->store(name, result.findings);
 }
 
-void TargetRun::walk(Result& result) {
+void TargetRun::walk(Answer& result) {
   probe::WalkOptions options = walk_of(result.graph, walk_);
   // What inputs of an unknown graph mean is not known: its plans are built, not run.
   if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
@@ -328,12 +278,12 @@ void TargetRun::walk(Result& result) {
   } catch (const worker::WorkerLost& lost) {
     // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
     // down says nothing of the plan.
-    if (lost.stage.rfind("plan of engine", 0) != 0 || !lost.findings || stopped() || lost.is_from_outside()) throw;
+    if (lost.stage.step != probe::Step::plan || !lost.findings || stopped() || lost.is_from_outside()) throw;
     client_.reset();
     result.findings = *lost.findings;
     probe::sort_engine_configs(result.findings, options);
     for (auto& config : result.findings.engine_configs)
-      if (lost.stage == probe::stage_of("plan", config.engine, config.knobs)) config.plan = lost_plan(lost);
+      if (lost.stage.is_at(probe::Step::plan, config)) config.plan = lost_plan(lost);
     worker::build_plans(plan_work(result), options.plans);
   }
   keep_to_constraints(result, false);
@@ -341,7 +291,7 @@ void TargetRun::walk(Result& result) {
 
 // The walk's answer is the same whatever is built afterwards, and a plan's whatever was asked for before it, so each is
 // kept in the cache by itself; and plans are built by several processes.
-void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options) {
+void TargetRun::walk_and_build(Answer& result, const probe::WalkOptions& options) {
   probe::WalkOptions checks = options;
   checks.plans = probe::Plans::none;
   result.findings = ask(result.graph.graph, checks);
@@ -354,7 +304,7 @@ void TargetRun::walk_and_build(Result& result, const probe::WalkOptions& options
 }
 
 // A plan that will be run shows itself whether it is deterministic.
-void TargetRun::keep_to_constraints(Result& result, bool has_run) const {
+void TargetRun::keep_to_constraints(Answer& result, bool has_run) const {
   probe::Varies varies;
   const bool will_run = runs_ && result.has_spec() && !has_run;
   if (options_.constraints.deterministic && !will_run)
@@ -366,7 +316,7 @@ void TargetRun::keep_to_constraints(Result& result, bool has_run) const {
   probe::leave_out(result.findings, options_.constraints, varies);
 }
 
-worker::PlanWork TargetRun::plan_work(Result& result) {
+worker::PlanWork TargetRun::plan_work(Answer& result) {
   worker::PlanWork work{result.findings, result.graph.graph,          client_, [this] { return start(); }, share_.gpu,
                         share_.builders, [this] { return stopped(); }};
   work.start_under = [this](const std::vector<std::string>& under) { return start_under(under); };
@@ -389,7 +339,7 @@ void TargetRun::prepare_gpu() try {
 } catch (const std::exception&) {
 }
 
-void TargetRun::run_plans(Result& result) {
+void TargetRun::run_plans(Answer& result) {
   const probe::Plans plans = runs_first_ ? probe::Plans::run_first : probe::Plans::run;
   run::RunOptions options = options_.run;
   const auto& spec = result.config.spec;
@@ -412,7 +362,7 @@ void TargetRun::run_plans(Result& result) {
   worker::run_plans(plan_work(result), options, plans);
 }
 
-void TargetRun::search_further(Result& result) {
+void TargetRun::search_further(Answer& result) {
   probe::WalkOptions wider = walk_of(result.graph, walk_);
   wider.engines = probe::Engines::all;
   const auto found = ask(result.graph.graph, wider);

@@ -29,7 +29,7 @@ class TargetRun {
 
   /// Judged, but without the version rules. Never throws for what happens in the worker.
   /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.
-  Result run(const Question& question, const Question* next = nullptr);
+  Answer run(const Question& question, const Question* next = nullptr);
 
   /// What running plans needs once for a GPU of this kind and takes seconds: attnprobe's kernels, compiled by a process of
   /// its own and left in the cache. Tells nobody what goes wrong: who runs plans meets it again.
@@ -49,14 +49,14 @@ class TargetRun {
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
   probe::WalkFindings ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options);
   std::string announcement();
-  std::string name_finished(const Result& result) const;
-  void find_out(Result& result);
-  void walk(Result& result);
-  void keep_to_constraints(Result& result, bool has_run) const;
-  void walk_and_build(Result& result, const probe::WalkOptions& options);
-  worker::PlanWork plan_work(Result& result);
-  void run_plans(Result& result);
-  void search_further(Result& result);
+  std::string name_finished(const Answer& result) const;
+  void find_out(Answer& result);
+  void walk(Answer& result);
+  void keep_to_constraints(Answer& result, bool has_run) const;
+  void walk_and_build(Answer& result, const probe::WalkOptions& options);
+  worker::PlanWork plan_work(Answer& result);
+  void run_plans(Answer& result);
+  void search_further(Answer& result);
 
   const gpu::Target& target_;
   const CampaignOptions& options_;

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/category.hpp"
+#include "answer/category.hpp"
 #include "diagnose/sentence_finder.hpp"
 
 namespace attnprobe::diagnose {
+
+using answer::Category;
 
 /// One problem that a text shows.
 struct Refusal {

@@ -241,7 +241,7 @@ class SentenceFinder::State {
 
   bool take_reason(std::string_view line, size_t at, Place place) {
     const log::Reason said = reason_in(line, at);
-    const KnownReason* known = find_reason(said);
+    const KnownReason* known = answer::find_reason(said);
     if (known == nullptr || known->wrapper || !is_cudnns_line(line, *known)) return false;
     place.said = said.reason.substr(0, longest_said);
     ReasonHit& hit = reasons_[known];

@@ -7,11 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/reasons.hpp"
+#include "answer/reasons.hpp"
 #include "diagnose/sentences.hpp"
 #include "diagnose/text_facts.hpp"
 
 namespace attnprobe::diagnose {
+
+using answer::KnownReason;
 
 /// Where in a text something was found.
 struct Place {

@@ -182,7 +182,7 @@ SentencePatterns::SentencePatterns() {
   for (const Sentence& sentence : sentences())
     for (size_t i = 0; i < sentence.match.size(); ++i)
       add(plain_pattern(sentence.match[i]), {&sentence, i, nullptr, is_gapped(sentence.match[i])});
-  for (const KnownReason& reason : known_reasons())
+  for (const KnownReason& reason : answer::known_reasons())
     if (const std::string words = words_of_reason(reason); !words.empty())
       add(RE2::QuoteMeta(words), {nullptr, 0, &reason, false});
   std::map<std::string, size_t> numbers;

@@ -14,10 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "diagnose/reasons.hpp"
+#include "answer/reasons.hpp"
 #include "diagnose/sentences.hpp"
 
 namespace attnprobe::diagnose {
+
+using answer::KnownReason;
 
 /// Words, in no regular expression, of which each hit of the pattern has one: the runs of plain characters outside of classes and what
 /// may be left out, and for a group of alternatives a run of each. The most telling first. The pattern is one that check_sentences.py

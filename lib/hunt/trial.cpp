@@ -79,7 +79,7 @@ void take_plans(Trial& trial, const probe::WalkFindings& findings) {
   }
 }
 
-Trial trial_of(const Probe& probe, const campaign::Result& result) {
+Trial trial_of(const Probe& probe, const answer::Answer& result) {
   Trial trial;
   trial.seed = probe.seed;
   trial.gpu = gpu::id_or_name(result.target);
@@ -93,11 +93,11 @@ Trial trial_of(const Probe& probe, const campaign::Result& result) {
   if (trial.refused_by.empty() && !result.requirements.empty()) trial.refused_by = result.requirements.front().id;
   if (result.environment_broken) return trial;
   if (result.crash) {
-    trial.seen = result.verdict == campaign::Verdict::timeout ? Seen::hung : Seen::crashed;
-    trial.message = result.crash->how + ", at: " + result.crash->stage;
+    trial.seen = result.verdict == answer::Verdict::timeout ? Seen::hung : Seen::crashed;
+    trial.message = result.crash->how + ", at: " + result.crash->stage.text;
     return trial;
   }
-  trial.seen = result.verdict == campaign::Verdict::unsupported ? Seen::refused : Seen::not_run;
+  trial.seen = result.verdict == answer::Verdict::unsupported ? Seen::refused : Seen::not_run;
   take_plans(trial, result.findings);
   return trial;
 }
@@ -158,12 +158,12 @@ std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Targe
   const auto run_lane = [&](const Lane& lane) {
     campaign::CampaignOptions campaign = options;
     campaign.run.data = lane.data;
-    std::vector<campaign::Question> questions;
+    std::vector<answer::Question> questions;
     for (const size_t place : lane.places) {
       questions.emplace_back();
       questions.back().config.spec = probes[place].spec;
     }
-    campaign::run_campaign(questions, {target}, campaign, [&](const campaign::Result& result, size_t index, size_t) {
+    campaign::run_campaign(questions, {target}, campaign, [&](const answer::Answer& result, size_t index, size_t) {
       const size_t place = lane.places[index];
       const std::lock_guard lock(mutex);
       const auto& trial = trials.emplace(place, trial_of(probes[place], result)).first->second;

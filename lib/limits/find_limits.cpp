@@ -20,8 +20,8 @@
 namespace attnprobe::limits {
 namespace {
 
+using answer::Answer;
 using attention::AttentionSpec;
-using campaign::Result;
 
 // A row that is being asked.
 struct Search {
@@ -35,7 +35,7 @@ struct Wanted {
   int64_t value = 0;
 };
 
-Point point_of(const Result& result) {
+Point point_of(const Answer& result) {
   Point point{.word = std::string(answer_word(result)), .category = {}, .reason = {}, .source = "cuDNN", .engine = {}};
   if (const auto* taken = probe::first_working(result.findings)) point.engine = taken->engine;
   if (!result.but.empty()) {
@@ -50,7 +50,7 @@ Point point_of(const Result& result) {
   return point;
 }
 
-PointTime time_of(const Result& result) {
+PointTime time_of(const Answer& result) {
   PointTime time;
   const auto* first = probe::first_working(result.findings);
   for (const auto& config : result.findings.engine_configs) {
@@ -227,7 +227,7 @@ class Asker {
     // Told in the order of the questions, whichever worker was first: the same questions follow each time.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
-    run_matrix(matrix, places, options_, [&](const campaign::CellPlace& place, const Result& result) {
+    run_matrix(matrix, places, options_, [&](const campaign::CellPlace& place, const Answer& result) {
       const std::lock_guard lock(mutex);
       if (on_answer_) on_answer_(result);
       answers[place.config] = point_of(result);

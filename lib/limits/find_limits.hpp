@@ -119,7 +119,7 @@ struct Limits {
 attention::AttentionSpec spec_at(const Question& question, const Row& row, const Json& value);
 
 /// Told of every answer.
-using OnAnswer = std::function<void(const campaign::Result&)>;
+using OnAnswer = std::function<void(const answer::Answer&)>;
 
 /// Asks with as many workers as the options allow; they stay between the rounds. `options.cudnn` and its plans do not count.
 /// Throws Error(usage) for an axis that does not go with any config, for more cells than the limits allow, and for times of a

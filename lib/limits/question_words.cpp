@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "answer/question.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "campaign/question.hpp"
 
 namespace attnprobe::limits {
 namespace {
@@ -113,7 +113,7 @@ Question read_question(QuestionWords& words) {
     const auto overrides = fill_in(words.overrides, set_later);
     question.configs = words.read ? words.read(overrides) : attention::configs_from_options(overrides);
   }
-  for (auto& config : question.configs) campaign::adopt_frontend(config.spec, words.frameworks);
+  for (auto& config : question.configs) answer::adopt_frontend(config.spec, words.frameworks);
   return question;
 }
 

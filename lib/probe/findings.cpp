@@ -74,9 +74,11 @@ std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {
   return next;
 }
 
-std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs) {
-  return fmt::format("{} of engine {} {}", what, engine, Json(knobs).dump());
-}
+Stage::Stage(Step step_, const std::string& what, int64_t engine_, Knobs knobs_)
+    : step(step_),
+      text(fmt::format("{} of engine {} {}", what, engine_, Json(knobs_).dump())),
+      engine(engine_),
+      knobs(std::move(knobs_)) {}
 
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options) {
   std::vector<std::string> modes;

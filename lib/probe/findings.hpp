@@ -65,6 +65,14 @@ enum class PlanOutcome {
   needs_compiler,  ///< this cuDNN compiles with NVRTC, and NVRTC is not there: nobody knows
 };
 
+/// What kind of step a worker is at.
+enum class Step {
+  start,  ///< it has not answered anything yet
+  other,
+  plan,  ///< builds an engine config's plan
+  run,   ///< executes it
+};
+
 }  // namespace attnprobe::probe
 
 namespace attnprobe {
@@ -80,9 +88,20 @@ struct EnumNames<probe::PlanOutcome> {
       {probe::PlanOutcome::needs_compiler, "needs_compiler"},
   }};
 };
+template <>
+struct EnumNames<probe::Step> {
+  static constexpr std::array<std::pair<probe::Step, std::string_view>, 4> table{{
+      {probe::Step::start, "start"},
+      {probe::Step::other, "other"},
+      {probe::Step::plan, "plan"},
+      {probe::Step::run, "run"},
+  }};
+};
 }  // namespace attnprobe
 
 namespace attnprobe::probe {
+
+ATTNPROBE_JSON_ENUM(Step)
 
 /// A kernel of a compiled plan. Its name and machine code stand in the plan's JSON, so that no GPU is needed to read them.
 struct PlanKernel {
@@ -167,9 +186,24 @@ void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 /// open, and of what no heuristic proposes only the first few of an engine. None: enough is built.
 std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans);
 
-/// "run of engine 2 {"KERNEL_CFG":7}": what a worker says before a
-/// step with an engine config; `what` is "plan" before one is built.
-std::string stage_of(const std::string& what, int64_t engine, const Knobs& knobs);
+/// What a worker notes before each step that may take its process down.
+struct Stage {
+  Step step = Step::other;
+  std::string text;  ///< "mode A", "plan of engine 2 {"KERNEL_CFG":7}"
+  int64_t engine = -1;
+  Knobs knobs;
+
+  Stage(std::string text_ = "") : text(std::move(text_)) {}
+  Stage(const char* text_) : text(text_) {}
+  Stage(Step step_, std::string text_) : step(step_), text(std::move(text_)) {}
+  /// Of a step with an engine config; `what` begins its text.
+  Stage(Step step_, const std::string& what, int64_t engine_, Knobs knobs_);
+
+  bool is_at(Step step_, const EngineConfigFindings& config) const {
+    return step == step_ && engine == config.engine && knobs == config.knobs;
+  }
+};
+ATTNPROBE_JSON(Stage, step, text, engine, knobs)
 
 PlanOutcome outcome_of(const PlanFindings& plan);
 

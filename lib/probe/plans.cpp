@@ -48,7 +48,7 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
 
 void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
   EngineConfigFindings& config = state.findings.engine_configs[i];
-  progress(stage_of("plan", config.engine, config.knobs), state.findings);
+  progress({Step::plan, "plan", config.engine, config.knobs}, state.findings);
   PlanFindings found;
   finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
   config.plan = std::move(found);

@@ -11,7 +11,7 @@
 namespace attnprobe::probe {
 
 /// Called before each step that may take the process down, with what is known so far.
-using Progress = std::function<void(const std::string& stage, const WalkFindings& so_far)>;
+using Progress = std::function<void(const Stage& stage, const WalkFindings& so_far)>;
 
 /// Never throws for what cuDNN says: that is in the findings.
 WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& graph, const WalkOptions& options,

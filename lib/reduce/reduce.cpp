@@ -39,7 +39,7 @@ class Reduction {
     reduced_.failure = ask(spec);
     if (!reduced_.failure.asked)
       throw Error(ErrorKind::environment, "the config could not be asked about: " + text_of(reduced_.failure));
-    if (reduced_.failure.verdict == campaign::Verdict::supported)
+    if (reduced_.failure.verdict == answer::Verdict::supported)
       throw Error(ErrorKind::usage,
                   "the config is supported here, so there is nothing to reduce; allowed: one that is "
                   "refused, crashes, hangs or computes something wrong");
@@ -148,7 +148,7 @@ std::optional<AttentionSpec> spec_of(const Json& fields) try {
   return std::nullopt;
 }
 
-Failure failure_of(const campaign::Result& result) {
+Failure failure_of(const answer::Answer& result) {
   Failure failure;
   failure.verdict = result.verdict;
   failure.asked = !result.environment_broken;

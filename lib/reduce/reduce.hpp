@@ -6,22 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "answer/answer.hpp"
 #include "attention/spec.hpp"
 #include "base/json.hpp"
-#include "campaign/result.hpp"
 
 namespace attnprobe::reduce {
 
 /// What must stay the same: the verdict, and of a refusal its category, status and sentence (without the C++ behind it),
 /// of a crash the signal.
 struct Failure {
-  campaign::Verdict verdict = campaign::Verdict::supported;
+  answer::Verdict verdict = answer::Verdict::supported;
   bool asked = true;  ///< false: the machine could not be asked, which is no answer
   std::string category, status, reason, how;
   bool operator==(const Failure&) const = default;
 };
 
-Failure failure_of(const campaign::Result& result);
+Failure failure_of(const answer::Answer& result);
 /// "unsupported, head_dim: Embedding dim per head …".
 std::string text_of(const Failure& failure);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "diagnose/reasons.hpp"
+#include "answer/reasons.hpp"
 #include "probe/walk_difference.hpp"
 #include "rules/framework_rules.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 // What an engine config that was rejected says: its decisive line, else its status alone.
 probe::Reason decisive(const std::vector<probe::Reason>& traceback, const std::string& status) {
-  const probe::Reason* reason = diagnose::decisive_reason(traceback);
+  const probe::Reason* reason = answer::decisive_reason(traceback);
   return reason != nullptr ? *reason : probe::Reason{status, ""};
 }
 
@@ -19,14 +19,14 @@ ReasonGroup group_of(const probe::Reason& reason) {
   ReasonGroup group;
   group.status = reason.status;
   group.reason = reason.reason;
-  if (const diagnose::KnownReason* known = diagnose::find_reason(reason)) {
+  if (const answer::KnownReason* known = answer::find_reason(reason)) {
     group.is_known = true;
     group.category = known->category;
     group.meaning = known->meaning;
     group.help = known->help;
     group.progress = known->progress;
   } else {
-    group.category = diagnose::category_of_status(reason.status);
+    group.category = answer::category_of_status(reason.status);
   }
   return group;
 }
@@ -71,13 +71,13 @@ Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognis
   if (recognised.exact && recognised.spec && logged.cudnn_version.is_known() && logged.sm != 0) {
     const auto& spec = *recognised.spec;
     if (explanation.refused) {
-      explanation.cause = diagnose::root_cause(logged.findings, spec, logged.cudnn_version, logged.sm);
+      explanation.cause = answer::root_cause(logged.findings, spec, logged.cudnn_version, logged.sm);
       explanation.requirements = rules::unmet_requirements(spec, logged.cudnn_version, logged.sm);
     }
     explanation.known_bugs = rules::known_bugs(spec, logged.cudnn_version, logged.sm);
     explanation.frontend = rules::frontend_answer(spec, logged.cudnn_version, logged.sm);
   } else if (explanation.refused) {
-    explanation.cause = diagnose::root_cause(logged.findings);
+    explanation.cause = answer::root_cause(logged.findings);
   }
   return explanation;
 }

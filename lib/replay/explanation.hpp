@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/root_cause.hpp"
+#include "answer/root_cause.hpp"
 #include "recognise/recognise.hpp"
 #include "replay/log_history.hpp"
 #include "rules/requirements.hpp"
@@ -17,8 +17,8 @@ namespace attnprobe::replay {
 struct ReasonGroup {
   std::string status;  ///< cuDNN's, of the innermost line
   std::string reason;  ///< cuDNN's innermost line, verbatim; "" where cuDNN logged none
-  diagnose::Category category =
-      diagnose::Category::unknown;  ///< of the catalogue; "unknown" for a text and a status that it lacks
+  answer::Category category =
+      answer::Category::unknown;  ///< of the catalogue; "unknown" for a text and a status that it lacks
   bool is_known = false;
   std::string meaning;               ///< in plain words; "" if the catalogue does not know the text
   std::string help;                  ///< what usually gets around it
@@ -28,11 +28,11 @@ struct ReasonGroup {
 ATTNPROBE_JSON(ReasonGroup, status, reason, category, is_known, meaning, help, progress, engines)
 
 struct Explanation {
-  bool refused = false;                      ///< the log shows that the program got no working engine config
-  bool works = false;                        ///< it shows that it got one; neither: the log does not say
-  std::optional<diagnose::RootCause> cause;  ///< where it was refused
-  std::vector<ReasonGroup> reasons;  ///< of all engine configs that were rejected, those that came furthest first
-  std::vector<std::string> viable;   ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
+  bool refused = false;                    ///< the log shows that the program got no working engine config
+  bool works = false;                      ///< it shows that it got one; neither: the log does not say
+  std::optional<answer::RootCause> cause;  ///< where it was refused
+  std::vector<ReasonGroup> reasons;        ///< of all engine configs that were rejected, those that came furthest first
+  std::vector<std::string> viable;         ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
   /// Where the graph is one that attnprobe's configs build, and the log says cuDNN and GPU.
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> known_bugs;

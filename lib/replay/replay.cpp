@@ -223,9 +223,9 @@ std::string why_no_graph(const Replay& replay) {
       name);
 }
 
-campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
-  campaign::Question question;
-  campaign::GivenGraph given;
+answer::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
+  answer::Question question;
+  answer::GivenGraph given;
   const recognise::Recognised& recognised = graph.recognised;
   if (graph.is_frontend && recognised.spec) {
     question.config.spec = *recognised.spec;
@@ -258,7 +258,7 @@ std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs) {
   return fmt::format("{}", fmt::join(ids, ","));
 }
 
-Agreement compare(const ReplayedGraph& graph, const campaign::Result& result) {
+Agreement compare(const ReplayedGraph& graph, const answer::Answer& result) {
   Agreement agreement;
   const replay::LoggedGraph& logged = graph.logged;
   if (logged.findings.modes.empty() && !logged.findings.failure)

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "campaign/question.hpp"
-#include "campaign/result.hpp"
+#include "answer/answer.hpp"
+#include "answer/question.hpp"
 #include "recognise/recognise.hpp"
 #include "replay/log_history.hpp"
 
@@ -53,7 +53,7 @@ Replay replay_of(const std::string& name, LogHistory history);
 void require_graphs(const Replay& replay);
 
 /// Precondition: the graph was rebuilt (logged.imported).
-campaign::Question question_of(const Replay& replay, const ReplayedGraph& graph);
+answer::Question question_of(const Replay& replay, const ReplayedGraph& graph);
 
 /// The catalogue's ids of the GPUs on which the graphs were seen, each once, as a comma list; "" if none is known.
 std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs);
@@ -64,7 +64,7 @@ struct Agreement {
   std::string why_not;                   ///< if not compared
   std::vector<std::string> differences;  ///< empty: today says what the log says
 };
-Agreement compare(const ReplayedGraph& graph, const campaign::Result& result);
+Agreement compare(const ReplayedGraph& graph, const answer::Answer& result);
 
 /// What to do to get a log that shows graphs: environment variables and their values.
 std::string how_to_log();

@@ -13,7 +13,7 @@ const probe::BuiltPlan& PlanKeeper::plan(const graph::OpGraph& graph, int64_t en
   }
   const auto place = std::pair(engine, knobs);
   if (const auto it = plans_.find(place); it != plans_.end()) return it->second;
-  stage(probe::stage_of("plan", engine, knobs));
+  stage({probe::Step::plan, "plan", engine, knobs});
   return plans_.emplace(place, probe::build_plan(device_, lowered_->operation_graph(), engine, knobs)).first->second;
 }
 

@@ -11,7 +11,7 @@
 namespace attnprobe::run {
 
 /// Called before each step that may take the process down.
-using Stage = std::function<void(const std::string& stage)>;
+using Stage = std::function<void(const probe::Stage& stage)>;
 
 class PlanKeeper {
  public:

@@ -24,7 +24,7 @@ class GpuRunner : public Runner {
     if (!built.plan) return outcome;
     outcome.run.emplace();
     outcome.run->data = name_of(options.data);
-    const auto at = [&](const char* what) { stage(probe::stage_of(what, engine, knobs)); };
+    const auto at = [&](const char* what) { stage({probe::Step::run, what, engine, knobs}); };
     guarded(*outcome.run, [&] {
       at("data");
       prepare(graph, options, static_cast<size_t>(built.workspace_bytes));

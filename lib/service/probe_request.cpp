@@ -8,8 +8,8 @@ namespace attnprobe::service {
 namespace {
 
 // A text is the call as --torch takes it, but no file: a request names what it asks.
-std::vector<campaign::Question> questions_of_call(const JsonView& call, const frameworks::CallReading& reading,
-                                                  ProbeRequest& request, std::string& gate) {
+std::vector<answer::Question> questions_of_call(const JsonView& call, const frameworks::CallReading& reading,
+                                                ProbeRequest& request, std::string& gate) {
   const std::string text = call.json().is_string() ? call.text() : call.json().dump();
   auto asked = frameworks::questions_of(frameworks::parse_calls(reading, text, call.where()), reading.caller);
   gate = asked.framework;

@@ -105,10 +105,10 @@ const char* WorkerLost::how() const {
   return how_lost(timed_out, end);
 }
 
-WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, std::string stage_, std::string output_,
+WorkerLost::WorkerLost(bool timed_out_, ProcessEnd end_, probe::Stage stage_, std::string output_,
                        std::optional<probe::WalkFindings> findings_)
     : std::runtime_error(
-          fmt::format("the worker process {} ({}) at {}", how_lost(timed_out_, end_), end_.text(), stage_)),
+          fmt::format("the worker process {} ({}) at {}", how_lost(timed_out_, end_), end_.text(), stage_.text)),
       timed_out(timed_out_),
       end(end_),
       stage(std::move(stage_)),
@@ -127,11 +127,11 @@ void Client::obey(Seconds timeout, const std::atomic<bool>* stop) {
   stop_ = stop;
 }
 
-Json Client::request(const Json& request, const std::string& first_stage) {
+Json Client::request(const Json& request, const probe::Stage& first_stage) {
   return ask(text_of({request, ""}), first_stage, {}).json;
 }
 
-Message Client::ask(const std::string& request, const std::string& first_stage,
+Message Client::ask(const std::string& request, const probe::Stage& first_stage,
                     const std::function<std::string()>& next) {
   if (announced_ != request) {
     if (!announced_.empty()) answer("a walk that nobody waits for any more");
@@ -153,7 +153,7 @@ Message Client::ask(const std::string& request, const std::string& first_stage,
   return message;
 }
 
-Message Client::answer(const std::string& first_stage) {
+Message Client::answer(const probe::Stage& first_stage) {
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
   Message message;
@@ -166,10 +166,10 @@ Message Client::answer(const std::string& first_stage) {
   const bool timed_out = read == Process::Read::timeout;
   if (timed_out) process_->kill();
   const ProcessEnd end = process_->wait();
-  std::string stage = first_stage;
+  probe::Stage stage = first_stage;
   std::optional<probe::WalkFindings> findings;
   if (const auto notes = process_->notes(); notes && notes->json.contains("stage")) {
-    stage = notes->json["stage"].get<std::string>();
+    stage = notes->json["stage"].get<probe::Stage>();
     try {
       if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
     } catch (const Error&) {
@@ -185,8 +185,9 @@ gpu::DriverInfo Client::inspect_driver() {
 
 cudnn::LibraryInfo Client::open(const std::string& cudnn_path, const gpu::Target& target) {
   const bool simulated = target.kind == gpu::Kind::simulated;
-  const Json answer = request(
-      {{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}}, start_stage);
+  const Json answer =
+      request({{"do", "open"}, {"cudnn", cudnn_path}, {"properties", simulated ? target.properties : Json()}},
+              probe::Stage(probe::Step::start, "start (loading cuDNN)"));
   return answer["library"].get<cudnn::LibraryInfo>();
 }
 

@@ -29,7 +29,7 @@ std::string worker_program(const std::string& given = "");
 /// A worker that died or hung instead of answering.
 class WorkerLost : public std::runtime_error {
  public:
-  WorkerLost(bool timed_out, ProcessEnd end, std::string stage, std::string output,
+  WorkerLost(bool timed_out, ProcessEnd end, probe::Stage stage, std::string output,
              std::optional<probe::WalkFindings> findings);
   /// Not by what it was asked: nothing is known of that.
   bool is_from_outside() const { return !timed_out && end.is_from_outside(); }
@@ -37,9 +37,9 @@ class WorkerLost : public std::runtime_error {
   const char* how() const;
 
   bool timed_out;
-  ProcessEnd end;      ///< after a timeout: the SIGKILL that ended it
-  std::string stage;   ///< what it was doing: "mode A", "plan of engine 2 …"; "start" before it answered anything
-  std::string output;  ///< the last of its stderr
+  ProcessEnd end;                               ///< after a timeout: the SIGKILL that ended it
+  probe::Stage stage;                           ///< what it was doing
+  std::string output;                           ///< the last of its stderr
   std::optional<probe::WalkFindings> findings;  ///< of a walk, so far
 };
 
@@ -48,9 +48,6 @@ class Stopped : public std::runtime_error {
  public:
   Stopped() : std::runtime_error("stopped") {}
 };
-
-/// The stage of a worker that has not answered anything yet.
-inline constexpr const char* start_stage = "start (loading cuDNN)";
 
 class Client {
  public:
@@ -95,9 +92,9 @@ class Client {
   std::string device_properties();
 
  private:
-  Json request(const Json& request, const std::string& stage);
-  Message ask(const std::string& request, const std::string& stage, const std::function<std::string()>& next);
-  Message answer(const std::string& stage);
+  Json request(const Json& request, const probe::Stage& stage);
+  Message ask(const std::string& request, const probe::Stage& stage, const std::function<std::string()>& next);
+  Message answer(const probe::Stage& stage);
 
   Seconds timeout_;
   const std::atomic<bool>* stop_ = nullptr;

@@ -10,7 +10,7 @@
 //   {"do": "rest"} -> {"answer": "rests"}: the GPU's memory but for the plans is given back
 //   {"do": "device_properties"}  (after "open" on a device) -> {"answer": "device_properties", "json": TEXT}
 //
-// Before each step that may take it down the worker notes {"stage": TEXT}, and in a walk the findings so far as bytes
+// Before each step that may take it down the worker notes {"stage": Stage}, and in a walk the findings so far as bytes
 // (Notes in process.hpp): the parent reads them if the worker is lost.
 //
 // "properties" null opens the first GPU that CUDA shows to the process. Anything that cannot be done is

@@ -22,7 +22,7 @@ constexpr size_t plans_a_builder = 4;
 probe::RunFindings lost_run(const WorkerLost& lost) {
   probe::RunFindings run;
   run.status = lost.timed_out ? probe::RunStatus::timeout : probe::RunStatus::crashed;
-  run.message = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage);
+  run.message = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage.text);
   return run;
 }
 
@@ -149,7 +149,7 @@ std::vector<EngineConfigFindings*> look_up_all(const PlanWork& work) {
 probe::PlanFindings lost_plan(const WorkerLost& lost) {
   probe::PlanFindings plan;
   plan.status = name_of(lost.timed_out ? probe::PlanOutcome::timeout : probe::PlanOutcome::crashed);
-  plan.reasons.push_back({plan.status, fmt::format("{}; it was at: {}", lost.end.text(), lost.stage)});
+  plan.reasons.push_back({plan.status, fmt::format("{}; it was at: {}", lost.end.text(), lost.stage.text)});
   return plan;
 }
 

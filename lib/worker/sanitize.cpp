@@ -100,7 +100,7 @@ SanitizerFindings sanitize(run::Sanitizer tool, const StartWorkerUnder& start, c
       trouble = fmt::format("{}: {}", name_of(outcome.run->status), outcome.run->message);
     client->end();
   } catch (const WorkerLost& lost) {
-    trouble = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage);
+    trouble = fmt::format("{}; it was at: {}", lost.end.text(), lost.stage.text);
     timed_out = lost.timed_out;
     if (!lost.output.empty()) trouble += fmt::format("; its last words: {}", cut(trim(lost.output)));
   } catch (const Error& e) {

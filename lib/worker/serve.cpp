@@ -112,7 +112,7 @@ class Server {
   }
 
   Message walk(const std::string& payload) {
-    const auto progress = [&](const std::string& stage, const probe::WalkFindings& so_far) {
+    const auto progress = [&](const probe::Stage& stage, const probe::WalkFindings& so_far) {
       reach(stage, pack(so_far));
     };
     graph::OpGraph graph;
@@ -134,7 +134,7 @@ class Server {
     const auto graph = graph::from_json(request.at("graph"));
     const auto engine = request.at("engine").get<int64_t>();
     const auto knobs = request.at("knobs").get<probe::Knobs>();
-    const auto stage = [&](const std::string& text) { reach(text, ""); };
+    const auto stage = [&](const probe::Stage& at) { reach(at, ""); };
     if (!plans_) plans_.emplace(*device_);
     if (only_build) {
       Json answer{{"answer", "built"}, {"plan", plans_->plan(graph, engine, knobs, stage).findings}};
@@ -151,9 +151,9 @@ class Server {
   }
 
   // What is left of this process if the next step takes it down.
-  void reach(const std::string& stage, const std::string& findings_so_far) {
+  void reach(const probe::Stage& stage, const std::string& findings_so_far) {
     notes_.write(text_of({{{"stage", stage}}, findings_so_far}));
-    inject_fault(stage);
+    inject_fault(stage.text);
   }
 
   Channel channel_;

@@ -33,7 +33,7 @@ class TestRunner : public run::Runner {
     if (outcome_of(outcome.plan) != probe::PlanOutcome::built) return outcome;
     outcome.run.emplace();
     run::guarded(*outcome.run, [&] {
-      stage(probe::stage_of("run", engine, knobs));
+      stage({probe::Step::run, "run", engine, knobs});
       const std::string fault = engine == faulty_engine_.value_or(engine) ? fault_ : "";
       if (fault == "cuda_error")
         throw Error(ErrorKind::cuda, "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)");

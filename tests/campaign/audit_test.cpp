@@ -61,7 +61,7 @@ TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuD
       std::find_if(torch->rules.begin(), torch->rules.end(), [](const auto& known) { return known.id == "head_dim"; });
   REQUIRE(rule != torch->rules.end());
   const auto at = [](int64_t head_dim) {
-    campaign::Result result;
+    answer::Answer result;
     result.config.spec.head_dim_qk = result.config.spec.head_dim_v = head_dim;
     result.cudnn_version = {9, 19, 0};
     result.target.id = "rtx4090";
@@ -72,7 +72,7 @@ TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuD
   values.add(*rule, at(192), true);
   values.add(*rule, at(256), true);
   auto too_large = at(264);
-  too_large.root_cause.emplace().category = diagnose::Category::head_dim;
+  too_large.root_cause.emplace().category = answer::Category::head_dim;
   values.add(*rule, too_large, false);
   const auto proposals = values.proposals(*rule);
   REQUIRE(proposals.size() == 1);
@@ -82,10 +82,10 @@ TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuD
   CHECK(values.taken().front() == "head_dim_qk 192 to 256 forward on rtx4090");
   // A feature that cuDNN does not have says nothing of the number.
   auto no_fp8 = at(200);
-  no_fp8.root_cause.emplace().category = diagnose::Category::data_type;
+  no_fp8.root_cause.emplace().category = answer::Category::data_type;
   values.add(*rule, no_fp8, false);
   CHECK(values.proposals(*rule).size() == 1);
-  no_fp8.root_cause->category = diagnose::Category::head_dim;
+  no_fp8.root_cause->category = answer::Category::head_dim;
   values.add(*rule, no_fp8, false);
   CHECK(values.proposals(*rule).empty());
 }

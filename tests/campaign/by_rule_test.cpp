@@ -7,13 +7,13 @@
 
 namespace attnprobe::test::by_rule_test {
 
-using campaign::Result;
-using campaign::Usable;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Usable;
+using answer::Verdict;
 
 namespace {
 
-Result answer(const std::string& config, const std::string& target, const std::string& cudnn) {
+Answer answer(const std::string& config, const std::string& target, const std::string& cudnn) {
   const auto targets = gpu::simulated_targets(target);
   const auto version = campaign::version_by_rule(cudnn, targets);
   REQUIRE(version);
@@ -40,43 +40,43 @@ TEST_CASE("a cuDNN that cannot be asked is one before 9.8, where no GPU is a rea
 }
 
 TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
-  const Result yes = answer(plain, "h100", "9.1");
+  const Answer yes = answer(plain, "h100", "9.1");
   CHECK(yes.by_rule);
   CHECK(yes.verdict == Verdict::supported);
   CHECK(yes.usable == Usable::yes);
   CHECK(yes.findings.engine_configs.empty());
   CHECK_THAT(yes.reproduce, EndsWith("--target h100 --cudnn 9.1.1"));
 
-  const Result no = answer(plain, "b200", "9.1");
+  const Answer no = answer(plain, "b200", "9.1");
   CHECK(no.usable == Usable::no);
   REQUIRE(no.root_cause);
-  CHECK(no.root_cause->category == diagnose::Category::version);
+  CHECK(no.root_cause->category == answer::Category::version);
   CHECK(no.root_cause->reason == "fused attention on Blackwell needs cuDNN 9.7.0; this is 9.1.1");
   CHECK_THAT(no.root_cause->explanation, StartsWith("By rule: cuDNN 9.1.1 was not asked"));
-  const Result old_gpu = answer(plain, "t4", "9.1");
-  CHECK(old_gpu.root_cause->category == diagnose::Category::arch_mismatch);
+  const Answer old_gpu = answer(plain, "t4", "9.1");
+  CHECK(old_gpu.root_cause->category == answer::Category::arch_mismatch);
   CHECK(old_gpu.root_cause->in_general == "Use Ampere (sm_80) or newer.");
 }
 
 TEST_CASE("of several rules the one that wants the newest cuDNN is told, and its version is the advice", "[by_rule]") {
   const char* const odd = R"({"heads": 8, "seqlen": 100, "head_dim": 64})";
-  const Result no = answer(odd, "a100", "8.9.4");
+  const Answer no = answer(odd, "a100", "8.9.4");
   REQUIRE(no.root_cause);
   CHECK(no.requirements.size() == 2);
   CHECK(no.root_cause->reason == "a number of keys that is not a multiple of 64 needs cuDNN 8.9.6; this is 8.9.4");
   CHECK(no.root_cause->in_general == "Use cuDNN 8.9.6 or newer.");
   CHECK(answer(odd, "a100", "8.9.5").usable == Usable::no);
   CHECK(answer(odd, "a100", "8.9.6").usable == Usable::yes);
-  const Result never = answer(R"({"heads": 8, "seqlen": 128, "head_dim": 100, "dtype": "bf16"})", "b200", "9.1");
+  const Answer never = answer(R"({"heads": 8, "seqlen": 128, "head_dim": 100, "dtype": "bf16"})", "b200", "9.1");
   REQUIRE(never.root_cause);
   CHECK_THAT(never.root_cause->reason, StartsWith("no cuDNN so far has a head dimension"));
   CHECK(never.root_cause->in_general.empty());
 }
 
 TEST_CASE("what cudnn-frontend alone refuses is a but by rule too", "[by_rule]") {
-  const Result refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
+  const Answer refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
   REQUIRE(refused.usable == Usable::but);
-  CHECK(refused.but.front().kind == campaign::ObstacleKind::frontend);
+  CHECK(refused.but.front().kind == answer::ObstacleKind::frontend);
   CHECK_THAT(refused.but.front().text, StartsWith("cudnn-frontend 1.23.0 refuses it"));
 }
 

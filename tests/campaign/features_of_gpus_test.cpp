@@ -7,17 +7,17 @@
 #include <fstream>
 #include <set>
 
+#include "answer/reasons.hpp"
 #include "base/text.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "catch.hpp"
-#include "diagnose/reasons.hpp"
 #include "support.hpp"
 #include "worker/pool.hpp"
 
 namespace attnprobe::test::features_of_gpus_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
@@ -34,7 +34,7 @@ const std::map<std::string, std::set<int64_t>>& engines_of() {
   return engines;
 }
 
-std::vector<Result> probe_file(const std::string& name) {
+std::vector<Answer> probe_file(const std::string& name) {
   std::ifstream file(std::filesystem::path(ATTNPROBE_SOURCE_DIR) / "configs/features" / (name + ".json"));
   const std::string text(std::istreambuf_iterator<char>(file), {});
   return probe_all(text, targets);
@@ -93,17 +93,17 @@ const std::vector<ExpectedWay> expected_ways{
     {"legacy", "padding", "l40s", "pattern \"sdpa\" instead of \"mha\""},
 };
 
-const Result& cell(const std::vector<Result>& results, const std::string& config, const std::string& target) {
+const Answer& cell(const std::vector<Answer>& results, const std::string& config, const std::string& target) {
   for (const auto& result : results)
     if (result.config.spec.name == config && result.target.id == target) return result;
   throw std::runtime_error("no result of " + config + " on " + target);
 }
 
-void check_refusals(const std::string& name, const std::vector<Result>& results) {
+void check_refusals(const std::string& name, const std::vector<Answer>& results) {
   for (const auto& refusal : refusals) {
     if (refusal.file != name) continue;
     INFO(name << ": " << refusal.config << " on " << refusal.target);
-    const Result& result = cell(results, refusal.config, refusal.target);
+    const Answer& result = cell(results, refusal.config, refusal.target);
     REQUIRE(result.root_cause);
     CHECK(name_of(result.root_cause->category) == refusal.category);
     CHECK(contains(result.root_cause->reason, refusal.reason));
@@ -117,7 +117,7 @@ void check_refusals(const std::string& name, const std::vector<Result>& results)
   for (const auto& expected_way : expected_ways) {
     if (expected_way.file != name) continue;
     INFO(name << ": " << expected_way.config << " on " << expected_way.target);
-    Result refused = cell(results, expected_way.config, expected_way.target);
+    Answer refused = cell(results, expected_way.config, expected_way.target);
     advise(refused, options, suggest);
     const auto& found = refused.ways_out;
     CHECK(std::any_of(found.begin(), found.end(),
@@ -126,8 +126,8 @@ void check_refusals(const std::string& name, const std::vector<Result>& results)
 }
 
 void check_file(const std::string& name) {
-  const std::vector<Result> results = probe_file(name);
-  for (const Result& result : results) {
+  const std::vector<Answer> results = probe_file(name);
+  for (const Answer& result : results) {
     if (result.cudnn_version.number() / 100 != 919) {
       WARN("SKIPPED: the expectations are of cuDNN 9.19, this is " << result.cudnn_version);
       return;
@@ -141,7 +141,7 @@ void check_file(const std::string& name) {
     }
     REQUIRE(result.verdict == Verdict::unsupported);
     CHECK_FALSE(result.root_cause->reason.empty());
-    CHECK(diagnose::find_reason({result.root_cause->status, result.root_cause->reason}) != nullptr);
+    CHECK(answer::find_reason({result.root_cause->status, result.root_cause->reason}) != nullptr);
   }
   check_refusals(name, results);
 }
@@ -191,7 +191,7 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
   };
   for (const auto& [config, descriptor, message, reason] : cases) {
     INFO(config);
-    const Result result = probe_one(config, "h200");
+    const Answer result = probe_one(config, "h200");
     if (result.cudnn_version.number() / 100 != 919) return;
     CHECK(result.verdict == Verdict::invalid_graph);
     REQUIRE(result.findings.failure);
@@ -204,11 +204,11 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
 
 TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, with the version it needs",
           "[features][answers]") {
-  const Result result =
+  const Answer result =
       probe_one(R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
   if (result.cudnn_version >= 92100) return;
   CHECK(result.verdict == Verdict::unsupported);
-  CHECK(result.root_cause->category == diagnose::Category::version);
+  CHECK(result.root_cause->category == answer::Category::version);
   CHECK(contains(result.root_cause->explanation, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"));
   REQUIRE(!result.requirements.empty());
   CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));

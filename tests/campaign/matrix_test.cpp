@@ -234,7 +234,7 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   matrix.targets = {*gpu::find("h200")};
   matrix.cudnns = {campaign::identify(options.cudnn, options)};
   std::atomic<int> reported{0};
-  const auto disk_full = [&](const campaign::CellPlace&, const campaign::Result&) {
+  const auto disk_full = [&](const campaign::CellPlace&, const answer::Answer&) {
     if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
   };
   CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, disk_full), "the disk is full");
@@ -262,7 +262,7 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
       R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24],
           "seqlen": 256, "head_dim": 64})",
       "test"));
-  const auto count = [&](const campaign::Result&, size_t, size_t number) { CHECK(number == ++done); };
+  const auto count = [&](const answer::Answer&, size_t, size_t number) { CHECK(number == ++done); };
   const auto campaign = campaign::run_campaign(questions, {*gpu::find("h200")}, options, count);
   CHECK(done == 24);
   REQUIRE(campaign.results.size() == 24);
@@ -271,9 +271,7 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
   CHECK(campaign.library->path == campaign.results[0].cudnn_path);
   // Without a callback, and with one that throws.
   CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, options).results.size() == 1);
-  const auto refuse = [](const campaign::Result&, size_t, size_t) {
-    throw Error(ErrorKind::usage, "the disk is full");
-  };
+  const auto refuse = [](const answer::Answer&, size_t, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
   CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, options, refuse), "the disk is full");
 }
 

@@ -14,12 +14,12 @@
 
 namespace attnprobe::test::newest_attributes_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
-Result ask(const std::string& config, const char* target, const std::string& library) {
+Answer ask(const std::string& config, const char* target, const std::string& library) {
   campaign::CampaignOptions options;
   options.cudnn = library;
   options.walk.plans = probe::Plans::none;
@@ -125,7 +125,7 @@ const std::vector<Newer>& newer() {
   return all;
 }
 
-bool has_requirement(const Result& result, const std::string& id) {
+bool has_requirement(const Answer& result, const std::string& id) {
   return std::any_of(result.requirements.begin(), result.requirements.end(),
                      [&](const auto& requirement) { return requirement.id == id; });
 }
@@ -140,7 +140,7 @@ TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the o
   }
   for (const Newer& one : newer()) {
     INFO(one.attribute);
-    const Result taken = ask(one.config, one.target, libraries().back().path);
+    const Answer taken = ask(one.config, one.target, libraries().back().path);
     CHECK(taken.verdict == Verdict::supported);
     CHECK(taken.requirements.empty());
     const auto after = std::find_if(libraries().begin(), libraries().end(),
@@ -148,7 +148,7 @@ TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the o
     REQUIRE(after != libraries().end());
     CHECK(ask(one.config, one.target, after->path).verdict == Verdict::supported);
     if (after == libraries().begin()) continue;
-    const Result refused = ask(one.config, one.target, (after - 1)->path);
+    const Answer refused = ask(one.config, one.target, (after - 1)->path);
     INFO("cuDNN " << (after - 1)->version);
     CHECK(refused.verdict != Verdict::supported);
     REQUIRE(refused.root_cause);
@@ -166,7 +166,7 @@ TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is 
   }
   const char* config = R"({"score_mod": "mask_byte_boolean"})";
   CHECK(ask(config, "h200", libraries().back().path).verdict == Verdict::supported);
-  const Result old = ask(config, "h200", cudnn_path());
+  const Answer old = ask(config, "h200", cudnn_path());
   if (old.cudnn_version >= CudnnVersion{9, 25, 0}) return;
   CHECK(old.verdict == Verdict::crashed);
   CHECK(has_requirement(old, "byte_boolean"));
@@ -178,7 +178,7 @@ TEST_CASE("dynamic shapes: no engine of the newest cuDNN takes them", "[campaign
     return;
   }
   for (const char* target : {"a100", "h200", "b200", "rtx5090"}) {
-    const Result result =
+    const Answer result =
         ask(R"({"pattern": "sdpa_composite", "dynamic_shapes": true})", target, libraries().back().path);
     INFO(target);
     CHECK(result.verdict == Verdict::unsupported);

@@ -41,7 +41,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   }
   const auto result = ask(
       R"({"pattern": "sdpa_unified", "heads": 16, "seqlen": 1024, "head_dim": 128, "dtype": "bf16", "mask": "causal"})");
-  REQUIRE(result.verdict == campaign::Verdict::unsupported);
+  REQUIRE(result.verdict == answer::Verdict::unsupported);
   const auto& advice = result.root_cause->advice;
   const auto named =
       std::find_if(advice.begin(), advice.end(), [](const auto& text) { return contains(text, "which is here"); });

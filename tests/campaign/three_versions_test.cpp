@@ -10,8 +10,8 @@
 
 namespace attnprobe::test::three_versions_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
@@ -22,7 +22,7 @@ std::vector<attention::AttentionConfig> features() {
   return all;
 }
 
-std::vector<Result> ask(const std::vector<attention::AttentionConfig>& configs, const std::string& library) {
+std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::string& library) {
   campaign::CampaignOptions options;
   options.cudnn = library;
   options.walk.plans = probe::Plans::none;
@@ -42,7 +42,7 @@ TEST_CASE("no graph of a feature is invalid, and none is refused or crashes, but
     const auto results = ask(configs, library.path);
     REQUIRE(results.size() == 2 * configs.size());
     size_t supported = 0;
-    for (const Result& result : results) {
+    for (const Answer& result : results) {
       INFO("cuDNN " << result.cudnn_version << ", " << result.config.spec.name << ' '
                     << name_of(result.config.spec.pass) << " on " << result.target.id);
       CHECK(result.cudnn_version == library.version);
@@ -50,7 +50,7 @@ TEST_CASE("no graph of a feature is invalid, and none is refused or crashes, but
       const bool is_ruled = !result.requirements.empty() || !result.warnings.empty();
       if (is_ruled || result.verdict == Verdict::supported) continue;
       CHECK(result.verdict == Verdict::unsupported);
-      CHECK(campaign::expected(result) != attention::ExpectedVerdict::supported);
+      CHECK(answer::expected(result) != attention::ExpectedVerdict::supported);
     }
     CHECK(supported > 250);
   }

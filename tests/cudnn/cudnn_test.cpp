@@ -186,8 +186,9 @@ TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::knobs;
   std::vector<std::string> stages;
-  const auto findings = probe::walk(
-      device, graph, options, [&](const std::string& stage, const probe::WalkFindings&) { stages.push_back(stage); });
+  const auto findings = probe::walk(device, graph, options, [&](const probe::Stage& stage, const probe::WalkFindings&) {
+    stages.push_back(stage.text);
+  });
   CHECK(probe::has_working_config(findings));
   CHECK(std::find(stages.begin(), stages.end(), "mode FALLBACK") != stages.end());
   CHECK(std::find(stages.begin(), stages.end(), "engine 2") != stages.end());

@@ -19,14 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using campaign::Result;
+using answer::Answer;
 using probe::EngineConfigFindings;
 
 void write(const fs::path& file, const std::string& text) {
   std::ofstream(file, std::ios::binary) << text;
 }
 
-std::string program_of(const Result& result) {
+std::string program_of(const Answer& result) {
   return emit::cpp_program(
       {result.config.spec.name, describe(result.config.spec), result.reproduce, result.cudnn_version},
       result.graph.graph, result.target);
@@ -49,7 +49,7 @@ std::vector<std::string> with_reasons(const std::string& engine, const std::vect
   return lines;
 }
 
-Answers answers_of(const Result& result) {
+Answers answers_of(const Answer& result) {
   std::vector<EngineConfigFindings> configs = result.findings.engine_configs;
   std::stable_sort(configs.begin(), configs.end(), [](const auto& a, const auto& b) {
     return a.rank.count("A") && b.rank.count("A") && a.rank.at("A") < b.rank.at("A");
@@ -79,7 +79,7 @@ Answers answers_in(const std::string& out) {
   return answers;
 }
 
-void check_program(const Result& result, const Run& run) {
+void check_program(const Answer& result, const Run& run) {
   INFO(result.reproduce << "\n" << run.out << run.err);
   const auto& findings = result.findings;
   if (findings.failure) {
@@ -122,7 +122,7 @@ void compile_all(const fs::path& folder) {
   REQUIRE(compiled.exit_code == 0);
 }
 
-void check_programs(const std::vector<Result>& results) {
+void check_programs(const std::vector<Answer>& results) {
   const TemporaryFolder folder;
   for (size_t i = 0; i < results.size(); ++i) write(folder.path() / fmt::format("p{}.cpp", i), program_of(results[i]));
   compile_all(folder.path());
@@ -132,7 +132,7 @@ void check_programs(const std::vector<Result>& results) {
 
 // Many programs as one, which takes the compiler a tenth of the time: each in a namespace of its own, chosen by number.
 // Their headers come first, so that they bring nothing inside.
-void check_programs_at_once(const std::vector<Result>& results) {
+void check_programs_at_once(const std::vector<Answer>& results) {
   const TemporaryFolder folder;
   std::string headers, bodies, cases;
   for (size_t i = 0; i < results.size(); ++i) {
@@ -215,7 +215,7 @@ TEST_CASE("emitted programs of two matmuls say what attnprobe says", "[emit][slo
 
 TEST_CASE("an emitted program asks one engine config, and compiles it", "[emit]") {
   const TemporaryFolder folder;
-  const Result result = probe_one(R"({"name": "x", "heads": 8, "seqlen": 128, "head_dim": 64})", "h100", mode_a());
+  const Answer result = probe_one(R"({"name": "x", "heads": 8, "seqlen": 128, "head_dim": 64})", "h100", mode_a());
   write(folder.path() / "x.cpp", program_of(result));
   compile_all(folder.path());
   const EngineConfigFindings* good = nullptr;

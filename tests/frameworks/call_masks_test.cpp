@@ -1,8 +1,8 @@
 // Masks and biases of a call: their own types and strides in the graphs, and what the framework's release makes of them.
 #include <fmt/ranges.h>
 
+#include "answer/question.hpp"
 #include "attention/fields.hpp"
-#include "campaign/question.hpp"
 #include "catch.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"

@@ -2,8 +2,8 @@
 // what is said of a call that means nothing.
 #include "frameworks/calls/framework_calls.hpp"
 
+#include "answer/question.hpp"
 #include "build/build.hpp"
-#include "campaign/question.hpp"
 #include "catch.hpp"
 #include "graph/op_graph.hpp"
 #include "replay/replay.hpp"
@@ -347,7 +347,7 @@ TEST_CASE("a framework's release is judged with the cudnn-frontend that it bring
   const auto gates = rules::choose_gates({"torch==2.14"}, "--framework");
   const auto adopted = [&](const std::string& config) {
     auto spec = attention::parse_configs(config, "test").at(0).spec;
-    campaign::adopt_frontend(spec, gates);
+    answer::adopt_frontend(spec, gates);
     return spec.frontend;
   };
   CHECK(adopted(R"({"heads": 8, "seqlen": 512, "head_dim": 64})") == "1.26");

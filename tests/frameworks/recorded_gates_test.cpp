@@ -1,5 +1,5 @@
 // Calls that frameworks themselves answered (scripts/dev/compare-gates --record): the gates give the same answers.
-#include "campaign/question.hpp"
+#include "answer/question.hpp"
 #include "catch.hpp"
 #include "frameworks/calls/framework_calls.hpp"
 #include "gpu/catalogue.hpp"

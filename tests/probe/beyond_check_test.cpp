@@ -7,8 +7,8 @@
 
 namespace attnprobe::test::beyond_check_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
@@ -21,13 +21,13 @@ probe::WalkOptions with_plans() {
   return options;
 }
 
-bool is_cudnn_9_19(const Result& result) {
+bool is_cudnn_9_19(const Answer& result) {
   if (result.cudnn_version.number() / 100 == 919) return true;
   WARN("SKIPPED: measured with cuDNN 9.19, this is " << result.cudnn_version);
   return false;
 }
 
-const probe::EngineConfigFindings& config_of(const Result& result, int64_t engine, const probe::Knobs& knobs) {
+const probe::EngineConfigFindings& config_of(const Answer& result, int64_t engine, const probe::Knobs& knobs) {
   for (const auto& config : result.findings.engine_configs)
     if (config.engine == engine && config.knobs == knobs) return config;
   throw std::runtime_error("no such engine config");
@@ -36,7 +36,7 @@ const probe::EngineConfigFindings& config_of(const Result& result, int64_t engin
 }  // namespace
 
 TEST_CASE("dropout at decode: the first choice passes the check and does not compile, the next ones do", "[plans]") {
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 64,
           "dropout": 0.1})",
       "h200", with_plans());
@@ -56,12 +56,12 @@ TEST_CASE("fp8 with a sink on Hopper: everything that passes the check fails to 
   const std::string config =
       R"({"pattern": "sdpa_composite", "pass": "fprop_train", "batch": 2, "heads": 8, "seqlen": 512,
           "head_dim": 128, "dtype": "fp8_e4m3", "sink": true})";
-  const Result checked = probe_one(config, "h200");
+  const Answer checked = probe_one(config, "h200");
   if (!is_cudnn_9_19(checked)) return;
   CHECK(checked.verdict == Verdict::supported);  // as far as the check goes
   auto options = with_plans();
   options.sweep_where_none = false;
-  const Result built = probe_one(config, "h200", options);
+  const Answer built = probe_one(config, "h200", options);
   CHECK(built.verdict == Verdict::unsupported);
   CHECK(mode_counts(built, "A") == "2/3");
   for (const int64_t knob : {32, 7}) CHECK(config_of(built, 2, {{"KERNEL_CFG", knob}}).plan->status == compile_error);
@@ -69,7 +69,7 @@ TEST_CASE("fp8 with a sink on Hopper: everything that passes the check fails to 
 }
 
 TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so all engines are asked", "[plans]") {
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 128,
           "dtype": "fp8_e4m3", "layout": "thd", "mask": "padding"})",
       "h200", with_plans());
@@ -81,7 +81,7 @@ TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so a
 
 TEST_CASE("deterministic backward on Blackwell: cudnn-frontend's own engine config is asked beside the heuristics",
           "[engines]") {
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "deterministic": true})", "b200");
   if (!is_cudnn_9_19(result)) return;
   CHECK(result.verdict == Verdict::supported);
@@ -98,13 +98,13 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
   const std::string config =
       R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim_qk": 192, "head_dim_v": 128,
           "dtype": "fp8_e4m3"})";
-  const Result result = probe_one(config, "b200");
+  const Answer result = probe_one(config, "b200");
   if (!is_cudnn_9_19(result)) return;
   CHECK(result.verdict == Verdict::supported);
   CHECK(mode_counts(result, "FRONTEND") == "1/1");
   CHECK(mode_counts(result, "A") == "0/3");
   // Elsewhere there is no such config, and no other.
-  const Result h200 = probe_one(config, "h200");
+  const Answer h200 = probe_one(config, "h200");
   CHECK(h200.verdict == Verdict::unsupported);
   CHECK(h200.findings.modes.front().mode == "A");
   CHECK(contains(h200.root_cause->reason, "Only D=128 for BPROP fp8 FMHA"));
@@ -113,7 +113,7 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
 TEST_CASE("what no heuristic proposes is found by asking every engine", "[engines]") {
   // Without cudnn-frontend's help (it refuses this one): the sweep finds Blackwell's deterministic kernel, which passes
   // the check and does not compile. No support, then: programs do not get it, and would gain nothing.
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64,
           "deterministic": true, "dropout": 0.1})",
       "b200");
@@ -121,7 +121,7 @@ TEST_CASE("what no heuristic proposes is found by asking every engine", "[engine
   CHECK(mode_counts(result, "A") == "0/4");
   CHECK(result.findings.swept);
   CHECK(result.verdict == Verdict::unsupported);
-  CHECK(result.root_cause->category == diagnose::Category::dropout);
+  CHECK(result.root_cause->category == answer::Category::dropout);
   const auto& found = config_of(result, 5, {{"KERNEL_CFG", 31}, {"STAGES", 2}});
   CHECK(found.check.supported);
   REQUIRE(found.plan);

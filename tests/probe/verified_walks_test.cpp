@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "answer/reasons.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
-#include "diagnose/reasons.hpp"
 #include "gpu/catalogue.hpp"
 #include "graph_edits.hpp"
 #include "support.hpp"
@@ -15,12 +15,12 @@
 
 namespace attnprobe::test::verified_walks_test {
 
-using campaign::Result;
+using answer::Answer;
 
 namespace {
 
 // "2 24=7 256": engine, knobs by type, workspace, as the fixture writes what mode A returned, in order.
-std::vector<std::string> viable_of_mode_a(const Result& result) {
+std::vector<std::string> viable_of_mode_a(const Answer& result) {
   std::vector<std::pair<int64_t, std::string>> ranked;
   for (const auto& config : result.findings.engine_configs) {
     const auto rank = config.rank.find("A");
@@ -39,7 +39,7 @@ std::vector<std::string> viable_of_mode_a(const Result& result) {
 }
 
 // All first reasons of an engine's configs that mode A proposed and cuDNN rejected.
-std::string first_reasons(const Result& result, int64_t engine) {
+std::string first_reasons(const Answer& result, int64_t engine) {
   std::string reasons;
   for (const auto& config : result.findings.engine_configs)
     if (config.engine == engine && !config.check.supported && !config.reasons.empty() &&
@@ -48,7 +48,7 @@ std::string first_reasons(const Result& result, int64_t engine) {
   return reasons;
 }
 
-void check_cell(const Result& result, const Json& cell) {
+void check_cell(const Answer& result, const Json& cell) {
   CHECK(mode_counts(result, "A") == cell["A"].get<std::string>());
   CHECK(mode_counts(result, "FALLBACK") == cell["FALLBACK"].get<std::string>());
   CHECK(viable_of_mode_a(result) == cell["configs"].get<std::vector<std::string>>());
@@ -77,7 +77,7 @@ void check_target(const std::string& id) {
     auto graph = build::build_graph(configs.at(0).spec, {version, target.sm}).graph;
     if (walk.contains("edit")) edit_graph(graph, walk["edit"]);
     if (walk["ops"] != 0) CHECK(graph.operations.size() == walk["ops"].get<size_t>());
-    Result result;
+    Answer result;
     try {
       result.findings = client->walk(graph, options);
     } catch (const worker::WorkerLost& lost) {
@@ -109,7 +109,7 @@ TEST_CASE("every reason of the verified walks is in the catalogue", "[verified]"
     for (const Json& cell : walk["cells"])
       for (const Json& reason : cell["reasons"]) {
         INFO(walk["graph"] << ": " << reason["reason"]);
-        CHECK(diagnose::find_reason({reason["status"], reason["reason"]}) != nullptr);
+        CHECK(answer::find_reason({reason["status"], reason["reason"]}) != nullptr);
         ++reasons;
       }
   }

@@ -11,8 +11,8 @@
 
 namespace attnprobe::test::walk_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
@@ -21,7 +21,7 @@ const char* const causal_d128 =
 const char* const forum_graph =
     R"({"pattern": "two_matmul", "heads": 1, "seqlen": 10, "head_dim": 64, "layout": "bhsd"})";
 
-bool is_cudnn_9_19(const Result& result) {
+bool is_cudnn_9_19(const Answer& result) {
   return result.cudnn_version.number() / 100 == 919;
 }
 
@@ -29,11 +29,11 @@ bool is_cudnn_9_19(const Result& result) {
 
 TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewhere", "[walk]") {
   auto results = probe_all(forum_graph, "l40s,a100,h200,b200,rtx5090,t4");
-  Result& l40s = results[0];
+  Answer& l40s = results[0];
   CHECK(l40s.verdict == Verdict::unsupported);
   CHECK(mode_counts(l40s, "A") == "0/1");
   CHECK(mode_counts(l40s, "FALLBACK") == "0/8");
-  CHECK(l40s.root_cause->category == diagnose::Category::shared_memory);
+  CHECK(l40s.root_cause->category == answer::Category::shared_memory);
   CHECK(l40s.root_cause->status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
   CHECK(contains(l40s.root_cause->reason, "exceeding the shared memory in the GPU"));
   CHECK(l40s.root_cause->engine == 0);
@@ -43,8 +43,8 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
   for (const size_t i : {1U, 2U, 3U}) CHECK(results[i].verdict == Verdict::supported);
-  CHECK(results[4].root_cause->category == diagnose::Category::shared_memory);
-  CHECK(results[5].root_cause->category == diagnose::Category::arch_mismatch);
+  CHECK(results[4].root_cause->category == answer::Category::shared_memory);
+  CHECK(results[5].root_cause->category == answer::Category::arch_mismatch);
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("every target of the catalogue answers, by its family's own engine", "
   const std::map<int, std::string> engines{{70, ""},     {75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
                                            {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"}, {107, "1 3"},
                                            {110, "1 3"}, {120, "1 4"}, {121, "1"}};
-  for (const Result& result : probe_all(causal_d128, "all")) {
+  for (const Answer& result : probe_all(causal_d128, "all")) {
     INFO(result.target.id);
     if (!is_cudnn_9_19(result)) continue;
     CHECK(viable_engines(result, "A") == engines.at(result.target.sm));
@@ -88,7 +88,7 @@ TEST_CASE("every target of the catalogue answers, by its family's own engine", "
 }
 
 TEST_CASE("a config that several modes propose is listed once, with its rank in each", "[walk]") {
-  const Result result = probe_one(causal_d128, "h200");
+  const Answer result = probe_one(causal_d128, "h200");
   std::vector<std::pair<int64_t, probe::Knobs>> seen;
   for (const auto& config : result.findings.engine_configs) {
     const std::pair<int64_t, probe::Knobs> key{config.engine, config.knobs};
@@ -104,7 +104,7 @@ TEST_CASE("a config that several modes propose is listed once, with its rank in 
 }
 
 TEST_CASE("mode B's redirection is reported", "[walk]") {
-  const Result result = probe_one(causal_d128, "h200");
+  const Answer result = probe_one(causal_d128, "h200");
   const auto& mode_b = result.findings.modes.at(1);
   REQUIRE(mode_b.notes.size() == 1);
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
@@ -114,7 +114,7 @@ TEST_CASE("every engine is asked by its index with --engines all, and one that i
           "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::all;
-  const Result result = probe_one(causal_d128, "h200", options);
+  const Answer result = probe_one(causal_d128, "h200", options);
   REQUIRE(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
   if (!is_cudnn_9_19(result)) return;
   CHECK(result.findings.engine_count == 12);
@@ -130,7 +130,7 @@ TEST_CASE("every engine is asked by its index with --engines all, and one that i
 TEST_CASE("every knob value is tried with --engines knobs, and more is found than by heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::knobs;
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
   CHECK(result.findings.swept);
   if (!is_cudnn_9_19(result)) return;
@@ -150,7 +150,7 @@ TEST_CASE("plans compile for a GPU that is not there, and are not said to be loa
   probe::WalkOptions options;
   options.plans = probe::Plans::build;
   options.modes = {"A"};
-  for (const Result& result : probe_all(forum_graph, "a100,h200", options)) {
+  for (const Answer& result : probe_all(forum_graph, "a100,h200", options)) {
     INFO(result.target.id);
     CHECK(result.verdict == Verdict::supported);
     const auto& plan = result.findings.engine_configs.at(0).plan;
@@ -162,7 +162,7 @@ TEST_CASE("plans compile for a GPU that is not there, and are not said to be loa
 }
 
 TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the operation that caused it", "[walk]") {
-  const Result result = probe_one(
+  const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 3, "seqlen": 512, "head_dim": 64})",
       "h200");
   CHECK(result.verdict == Verdict::invalid_graph);
@@ -176,11 +176,11 @@ TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the op
 }
 
 TEST_CASE("a config for which no heuristic offers anything has every engine and knob tried", "[walk]") {
-  Result result = probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
+  Answer result = probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.findings.swept);
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
-  CHECK(result.root_cause->category == diagnose::Category::head_dim);
+  CHECK(result.root_cause->category == answer::Category::head_dim);
   CHECK(contains(result.root_cause->reason, "is not a multiple of 8"));
   campaign::advise(result, {});
   REQUIRE(!result.root_cause->advice.empty());

@@ -20,7 +20,7 @@ attention::AttentionSpec spec(const std::string& json) {
 
 reduce::Failure refused(const std::string& reason) {
   reduce::Failure failure;
-  failure.verdict = campaign::Verdict::unsupported;
+  failure.verdict = answer::Verdict::unsupported;
   failure.reason = reason;
   return failure;
 }

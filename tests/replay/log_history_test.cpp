@@ -182,9 +182,9 @@ TEST_CASE("of many engines' reasons the one that came furthest is the cause", "[
   const auto explanation = replay::explain(history.graphs[0], {});
   REQUIRE(explanation.cause);
   CHECK(explanation.cause->engine == 0);
-  CHECK(explanation.cause->category == diagnose::Category::shared_memory);
+  CHECK(explanation.cause->category == answer::Category::shared_memory);
   CHECK(contains(explanation.cause->reason, "Kernel request for shared memory"));
-  CHECK(explanation.reasons.front().category == diagnose::Category::shared_memory);
+  CHECK(explanation.reasons.front().category == answer::Category::shared_memory);
   CHECK(explanation.reasons.size() > 2);
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("a log of warnings alone still tells why", "[log]") {
   const auto explanation = replay::explain(history.graphs[0], {});
   CHECK(explanation.refused);
   REQUIRE(explanation.cause);
-  CHECK(explanation.cause->category == diagnose::Category::environment);
+  CHECK(explanation.cause->category == answer::Category::environment);
 }
 
 }  // namespace attnprobe::test::log_history_test

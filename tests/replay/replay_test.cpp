@@ -241,12 +241,12 @@ TEST_CASE("explain names the cause that the probe names, from the log alone", "[
     const Written written = write_log(gpu, {"fp8", "heads-and-dims", "legacy", "ragged-and-paged"});
     probe::WalkOptions quick;
     quick.sweep_where_none = false;
-    std::map<std::string, campaign::Result> probed;  // by the graph's hash
+    std::map<std::string, answer::Answer> probed;  // by the graph's hash
     for (const auto& config : written.configs)
       for (auto& result : probe_all(config, gpu, quick)) probed[hash(result.graph.graph)] = std::move(result);
     for (const auto& graph : written.replay.graphs) {
       if (!graph.logged.imported || probed.count(graph.logged.hash) == 0) continue;
-      const campaign::Result& result = probed.at(graph.logged.hash);
+      const answer::Answer& result = probed.at(graph.logged.hash);
       const auto explanation = replay::explain(graph.logged, graph.recognised);
       INFO(gpu << ": " << graph.recognised.description);
       // The log's program asked the heuristics alone; the probe asks cudnn-frontend's own choice too.
@@ -254,7 +254,7 @@ TEST_CASE("explain names the cause that the probe names, from the log alone", "[
       CHECK(explanation.works == std::any_of(modes.begin(), modes.end(), [](const auto& mode) {
               return mode.mode != "FRONTEND" && mode.viable > 0;
             }));
-      if (result.verdict != campaign::Verdict::unsupported) continue;
+      if (result.verdict != answer::Verdict::unsupported) continue;
       ++refused;
       REQUIRE(explanation.cause);
       CHECK(explanation.cause->category == result.root_cause->category);
@@ -282,7 +282,7 @@ TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, ser
     for (const auto* replay : {&document, &log}) {
       REQUIRE(replay->graphs.size() == 1);
       CHECK(replay->graphs[0].is_frontend);
-      const campaign::Question question = question_of(*replay, replay->graphs[0]);
+      const answer::Question question = question_of(*replay, replay->graphs[0]);
       CHECK(hash(build::build_graph(question.config.spec, {91900, line["sm"].get<int>()}).graph) ==
             line["hash"].get<std::string>());
     }

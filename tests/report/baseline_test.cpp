@@ -17,7 +17,7 @@ constexpr const char* head = "# attnprobe baseline 1: config gpu cudnn answer fi
 
 CellAnswer yes(int64_t engine) {
   CellAnswer answer;
-  answer.verdict = "supported";
+  answer.verdict = answer::Verdict::supported;
   answer.word = "yes";
   answer.engines.resize(2);
   answer.engines[0].engine = 99;  // refused
@@ -33,7 +33,7 @@ CellAnswer but(int64_t engine, const std::string& kind) {
   return answer;
 }
 
-CellAnswer no(const std::string& category, const std::string& verdict = "unsupported") {
+CellAnswer no(const std::string& category, answer::Verdict verdict = answer::Verdict::unsupported) {
   CellAnswer answer;
   answer.verdict = verdict;
   answer.word = "no";
@@ -70,7 +70,7 @@ TEST_CASE("a cell is a line, and a lock is read as it was written", "[baseline]"
   CHECK(text_of(lock_of(table(but(1, "framework")), "--framework torch==2.11")) ==
         std::string(head) + "# asked with: --framework torch==2.11\nbert h200 9.19.0 but 1 framework\n");
   CHECK(text_of(lock_of(table(no("head_dim")), "")) == std::string(head) + "bert h200 9.19.0 no - head_dim\n");
-  CHECK(text_of(lock_of(table(no("engine_bug", "crashed")), "")) ==
+  CHECK(text_of(lock_of(table(no("engine_bug", answer::Verdict::crashed)), "")) ==
         std::string(head) + "bert h200 9.19.0 crashed - engine_bug\n");
   const TemporaryFolder folder;
   for (const char* name : {"bert", "a b", "-", "#1", "\"", "größe", "line\nbreak", "\xe2\x80\xae", "x[seqlen=8]"}) {
@@ -118,14 +118,15 @@ TEST_CASE("150 cells fit into 10 kB, at 60 bytes a cell", "[baseline]") {
 }
 
 TEST_CASE("worse is what is further from yes, and another engine or reason is a change", "[baseline]") {
-  const CellAnswer error = no("", "error"), crashed = no("", "crashed"), wrong = no("", "wrong_result");
+  const CellAnswer error = no("", answer::Verdict::error), crashed = no("", answer::Verdict::crashed),
+                   wrong = no("", answer::Verdict::wrong_result);
   CHECK(step(yes(1), yes(1)).empty());
   CHECK(step(yes(1), yes(2)) == "changed");
   CHECK(step(yes(1), but(1, "framework")) == "worse");
   CHECK(step(but(1, "framework"), but(1, "known_bug")) == "changed");
   CHECK(step(but(1, "framework"), no("head_dim")) == "worse");
   CHECK(step(no("head_dim"), no("shared_memory")) == "changed");
-  CHECK(step(no("head_dim"), no("", "invalid_graph")) == "changed");
+  CHECK(step(no("head_dim"), no("", answer::Verdict::invalid_graph)) == "changed");
   CHECK(step(no("head_dim"), crashed) == "worse");
   CHECK(step(crashed, no("head_dim")) == "better");
   CHECK(step(error, crashed) == "changed");

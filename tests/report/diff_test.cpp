@@ -18,7 +18,7 @@ namespace {
 CellEngine engine(int64_t number, std::optional<double> ms = {}) {
   CellEngine result;
   result.engine = number;
-  result.viable = true;
+  result.viable = result.works = true;
   result.modes = fmt::format("A{}", number);
   if (ms) result.figures["median_ms"] = *ms;
   if (ms) result.run = "ok";
@@ -27,7 +27,7 @@ CellEngine engine(int64_t number, std::optional<double> ms = {}) {
 
 CellAnswer answer(const std::string& verdict, const std::string& reason = "", std::vector<CellEngine> engines = {}) {
   CellAnswer result;
-  result.verdict = verdict;
+  result.verdict = parse_enum<answer::Verdict>(verdict).value();
   result.word = verdict == "supported" ? "yes" : verdict == "unsupported" ? "no" : verdict;
   result.reason = reason;
   result.engines = std::move(engines);
@@ -204,7 +204,7 @@ TEST_CASE("a report may leave out or null what diff has a usual value for", "[di
   const CellTable cells = load_cells(file);
   REQUIRE(cells.cells.size() == 1);
   const CellAnswer& answer = cells.answer(cells.cells[0]);
-  CHECK(answer.verdict == "unsupported");
+  CHECK(answer.verdict == answer::Verdict::unsupported);
   CHECK_FALSE(answer.met);
   REQUIRE(answer.engines.size() == 1);
   CHECK(answer.engines[0].engine == -1);

@@ -43,8 +43,8 @@ probe::EngineConfigFindings built(int64_t engine, probe::Knobs knobs, const std:
   return config;
 }
 
-campaign::Result result_of(const std::string& more, std::vector<probe::EngineConfigFindings> configs) {
-  campaign::Result result;
+answer::Answer result_of(const std::string& more, std::vector<probe::EngineConfigFindings> configs) {
+  answer::Answer result;
   result.config.spec.name = "gpt2";
   result.graph.graph = graph_of(more);
   result.target.id = "device:0";
@@ -54,7 +54,7 @@ campaign::Result result_of(const std::string& more, std::vector<probe::EngineCon
   return result;
 }
 
-Json errata_of(const campaign::Result& result) {
+Json errata_of(const answer::Answer& result) {
   return errata({&result});
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("cudnn-frontend's check blocks what the rules name and nothing beside"
 }
 
 TEST_CASE("A graph of one operation has an empty name for its operation and is found", "[errata]") {
-  campaign::Result result = result_of(causal, {ran(2, {}, "crashed")});
+  answer::Answer result = result_of(causal, {ran(2, {}, "crashed")});
   result.graph.graph.operations = {graph::Matmul{}};
   CHECK(check_errata(errata_of(result), "Matmul_eng2"));
   CHECK(check_errata(errata_of(result), "_eng2"));
@@ -176,24 +176,24 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   deadly.engine = 12;
   deadly.knobs = {{"KERNEL_CFG", 7}};
   const auto fine = built(2, {{"KERNEL_CFG", 7}}, "CUDNN_STATUS_SUCCESS");
-  campaign::Result result = result_of(causal, {fine, deadly});
-  result.verdict = campaign::Verdict::crashed;
-  result.crash = campaign::Crash{"signal 11", R"(plan of engine 12 {"KERNEL_CFG":7})", ""};
+  answer::Answer result = result_of(causal, {fine, deadly});
+  result.verdict = answer::Verdict::crashed;
+  result.crash = answer::Crash{"signal 11", R"(plan of engine 12 {"KERNEL_CFG":7})", ""};
   const Json file = errata_of(result);
   REQUIRE(file["rules"].size() == 2);
   CHECK(file["rules"][0]["plan_name"] == "eng12_k24=7");
   CHECK(file["rules"][0]["seen"][0]["message"] == R"(signal 11 at plan of engine 12 {"KERNEL_CFG":7})");
 
   // The whole config's time was up: which plan took it is not known.
-  result.verdict = campaign::Verdict::timeout;
+  result.verdict = answer::Verdict::timeout;
   CHECK(errata_of(result)["rules"].empty());
 
   CHECK(errata_of(result_of(causal, {fine, built(12, {}, "crashed")}))["rules"].size() == 2);
 }
 
 TEST_CASE("What was seen again is the same rule, another GPU or cuDNN is another", "[errata]") {
-  const campaign::Result first = result_of(causal, {ran(2, {}, "wrong_result")});
-  campaign::Result other_shape = result_of(causal + R"(, "batch": 4)", {ran(2, {}, "crashed")});
+  const answer::Answer first = result_of(causal, {ran(2, {}, "wrong_result")});
+  answer::Answer other_shape = result_of(causal + R"(, "batch": 4)", {ran(2, {}, "crashed")});
   CHECK(errata({&first, &other_shape, &first})["rules"].size() == 2);
   const Json rule = errata({&first, &other_shape, &first})["rules"][0];
   CHECK(rule["seen"].size() == 3);
@@ -207,14 +207,14 @@ TEST_CASE("What was seen again is the same rule, another GPU or cuDNN is another
 }
 
 TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
-  const campaign::Result wrong =
+  const answer::Answer wrong =
       result_of(causal, {ran(2, {{"KERNEL_CFG", 3}}, "wrong_result"), ran(2, {{"KERNEL_CFG", 31}}, "ok"),
                          ran(2, {{"KERNEL_CFG", 13}}, "ok"), ran(21, {{"KERNEL_CFG", 3}}, "ok")});
-  const campaign::Result right = result_of(causal + R"(, "batch": 4)", {ran(2, {{"KERNEL_CFG", 3}}, "ok")});
-  campaign::Result newer = right;
+  const answer::Answer right = result_of(causal + R"(, "batch": 4)", {ran(2, {{"KERNEL_CFG", 3}}, "ok")});
+  answer::Answer newer = right;
   newer.cudnn_version = 92000;
   // As many operations, but others: only the form without names confuses them.
-  campaign::Result other_graph = right;
+  answer::Answer other_graph = right;
   other_graph.graph.graph.operations.back() = graph::Reshape{};
 
   const Json rules = errata({&wrong, &right, &right, &newer, &other_graph})["rules"];

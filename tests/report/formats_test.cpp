@@ -17,9 +17,9 @@ using namespace attnprobe::report;
 
 namespace {
 
-campaign::Result timed_result() {
-  campaign::Result result;
-  result.verdict = campaign::Verdict::supported;
+answer::Answer timed_result() {
+  answer::Answer result;
+  result.verdict = answer::Verdict::supported;
   result.target.id = "h200";
   result.target.name = "the h200 of a test";
   probe::EngineConfigFindings config;
@@ -39,7 +39,7 @@ campaign::Result timed_result() {
 TEST_CASE("Every format is listed by --help, and writes what it is asked for", "[formats]") {
   const std::string help = run_attnprobe("probe --help").out;
   std::set<std::string_view> names, files;
-  const campaign::Result result = timed_result();
+  const answer::Answer result = timed_result();
   Document document;
   document.groups = {{&result}};
   for (const Format& format : formats()) {
@@ -58,7 +58,7 @@ TEST_CASE("Every format is listed by --help, and writes what it is asked for", "
 }
 
 TEST_CASE("A measurement reaches JSON, schema, text, CSV and page by its row", "[formats]") {
-  const campaign::Result result = timed_result();
+  const answer::Answer result = timed_result();
   const auto& config = result.findings.engine_configs.at(0);
   const Json time = to_json(result)["engine_configs"][0]["time"];
   const Json schema = report_schema()["$defs"]["time"];
@@ -80,7 +80,7 @@ TEST_CASE("A measurement reaches JSON, schema, text, CSV and page by its row", "
 }
 
 TEST_CASE("The schema names every member that a result has, and none that it has not", "[formats]") {
-  const campaign::Result result = timed_result();
+  const answer::Answer result = timed_result();
   const Json json = to_json(result), definitions = report_schema()["$defs"];
   const auto keys = [](const Json& object) {
     std::set<std::string> names;
@@ -111,8 +111,8 @@ CellTable told_table() {
     table.configs.push_back({name, "summary", "sdpa", "fprop", "f16", "", "attnprobe", Json::object()});
   CellAnswer yes, but, no;
   for (CellAnswer* answer : {&yes, &but, &no}) answer->met = true;
-  yes.verdict = but.verdict = "supported";
-  no.verdict = "unsupported";
+  yes.verdict = but.verdict = answer::Verdict::supported;
+  no.verdict = answer::Verdict::unsupported;
   yes.word = "yes";
   but.word = "but";
   no.word = "no";

@@ -23,7 +23,7 @@ CellTable table_with(const std::string& name, const std::string& reason) {
   table.axes.cudnns = {"9.19.0"};
   table.configs = {{name, "summary", "sdpa", "fprop", "f16", "", "attnprobe", Json::object()}};
   CellAnswer answer;
-  answer.verdict = "unsupported";
+  answer.verdict = answer::Verdict::unsupported;
   answer.expect = "supported";
   answer.reason = reason;
   answer.category = "dimensions";

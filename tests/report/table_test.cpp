@@ -1,4 +1,5 @@
 // Text for people: columns, paragraphs, hints.
+#include "answer/judge.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
@@ -12,8 +13,8 @@ using namespace attnprobe::report;
 namespace {
 
 // A result by hand: what version rules said of it.
-campaign::Result result_on(const std::string& target, campaign::Verdict verdict) {
-  campaign::Result result;
+answer::Answer result_on(const std::string& target, answer::Verdict verdict) {
+  answer::Answer result;
   result.target.id = target;
   result.verdict = verdict;
   return result;
@@ -111,7 +112,7 @@ TEST_CASE("White space at the ends is cut", "[text]") {
 // ---- version rules
 
 TEST_CASE("A warning names the targets that it concerns, unless it concerns all", "[text]") {
-  auto a = result_on("a100", campaign::Verdict::supported), b = result_on("b200", campaign::Verdict::supported);
+  auto a = result_on("a100", answer::Verdict::supported), b = result_on("b200", answer::Verdict::supported);
   CHECK(warning_text({&a, &b}, {}).empty());
   b.warnings = {bug};
   CHECK(warning_text({&a, &b}, {}) == "  warning: b200: It hangs. Wait. (issue 1)\n");
@@ -125,7 +126,7 @@ TEST_CASE("A warning names the targets that it concerns, unless it concerns all"
 }
 
 TEST_CASE("Details say where a source is, colour is for the label alone", "[text]") {
-  auto a = result_on("a100", campaign::Verdict::crashed);
+  auto a = result_on("a100", answer::Verdict::crashed);
   a.warnings = {bug};
   CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
   const std::string text = printable(warning_text({&a}, {true, false, 110}));
@@ -135,32 +136,32 @@ TEST_CASE("Details say where a source is, colour is for the label alone", "[text
 }
 
 TEST_CASE("What stands in the way is in the line, the way out below, with details the source too", "[text]") {
-  auto a = result_on("a100", campaign::Verdict::supported);
+  auto a = result_on("a100", answer::Verdict::supported);
   weigh(a);
-  CHECK(a.usable == campaign::Usable::yes);
+  CHECK(a.usable == answer::Usable::yes);
   a.frontend = refusal;
   a.warnings = {bug};
   a.requirements = {need};
   weigh(a);
-  REQUIRE(a.usable == campaign::Usable::but);
+  REQUIRE(a.usable == answer::Usable::but);
   REQUIRE(a.but.size() == 3);
-  CHECK(a.but[0].kind == campaign::ObstacleKind::requirement);
+  CHECK(a.but[0].kind == answer::ObstacleKind::requirement);
   CHECK(a.but[0].text == "paging needs cuDNN 9.5.0; this is 9.2.1");
-  CHECK(a.but[1].kind == campaign::ObstacleKind::frontend);
+  CHECK(a.but[1].kind == answer::ObstacleKind::frontend);
   CHECK(a.but[1].text == "cudnn-frontend 1.23.0 refuses it: no");
-  CHECK(a.but[2].kind == campaign::ObstacleKind::known_bug);
+  CHECK(a.but[2].kind == answer::ObstacleKind::known_bug);
   CHECK(a.but[2].text == "known bug: It hangs");
   CHECK(warning_text({&a}, {}) == "  what helps, by rule: Wait. (issue 1)\n");
   CHECK_THAT(warning_text({&a}, {false, true, 200}), StartsWith("  source: doc"));
-  a.verdict = campaign::Verdict::unsupported;
+  a.verdict = answer::Verdict::unsupported;
   weigh(a);
-  CHECK(a.usable == campaign::Usable::no);
+  CHECK(a.usable == answer::Usable::no);
   CHECK(a.but.empty());
   CHECK(warning_text({&a}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
 }
 
 TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {
-  auto a = result_on("a100", campaign::Verdict::unsupported), b = result_on("b200", campaign::Verdict::unsupported);
+  auto a = result_on("a100", answer::Verdict::unsupported), b = result_on("b200", answer::Verdict::unsupported);
   CHECK(requirement_text({&a, &b}, {}).empty());
   a.requirements = b.requirements = {need};
   b.frontend = refusal;

@@ -11,7 +11,7 @@
 namespace attnprobe::test::requirements_test {
 
 using namespace attnprobe::rules;
-using campaign::Verdict;
+using answer::Verdict;
 
 namespace {
 

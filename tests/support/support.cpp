@@ -39,29 +39,27 @@ std::string cudnn_path() {
   return path;
 }
 
-std::vector<campaign::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                        const probe::WalkOptions& options) {
+std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,
+                                      const probe::WalkOptions& options) {
   campaign::CampaignOptions campaign;
   campaign.cudnn = cudnn_path();
   campaign.walk = options;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(config_json, "test")),
-                                gpu::simulated_targets(targets), campaign,
-                                [](const campaign::Result&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), campaign, [](const answer::Answer&, size_t, size_t) {})
       .results;
 }
 
-campaign::Result probe_one(const std::string& config_json, const std::string& target,
-                           const probe::WalkOptions& options) {
+answer::Answer probe_one(const std::string& config_json, const std::string& target, const probe::WalkOptions& options) {
   return probe_all(config_json, target, options).at(0);
 }
 
-std::string mode_counts(const campaign::Result& result, const std::string& mode) {
+std::string mode_counts(const answer::Answer& result, const std::string& mode) {
   for (const auto& found : result.findings.modes)
     if (found.mode == mode) return fmt::format("{}/{}", found.viable, found.candidates);
   return "not asked";
 }
 
-std::string viable_engines(const campaign::Result& result, const std::string& mode) {
+std::string viable_engines(const answer::Answer& result, const std::string& mode) {
   std::set<int64_t> engines;
   for (const auto& config : result.findings.engine_configs)
     if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), mode) != config.modes.end())

@@ -33,15 +33,15 @@ Run validate(const std::string& schema, const std::string& instance);
 std::string cudnn_path();
 
 /// One config (JSON text) on simulated targets, through worker processes.
-std::vector<campaign::Result> probe_all(const std::string& config_json, const std::string& targets,
-                                        const probe::WalkOptions& options = {});
-campaign::Result probe_one(const std::string& config_json, const std::string& target,
-                           const probe::WalkOptions& options = {});
+std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,
+                                      const probe::WalkOptions& options = {});
+answer::Answer probe_one(const std::string& config_json, const std::string& target,
+                         const probe::WalkOptions& options = {});
 
 /// "4/5" of a mode: viable of candidates.
-std::string mode_counts(const campaign::Result& result, const std::string& mode);
+std::string mode_counts(const answer::Answer& result, const std::string& mode);
 /// Engines with a viable config that a mode proposes, "1 2".
-std::string viable_engines(const campaign::Result& result, const std::string& mode);
+std::string viable_engines(const answer::Answer& result, const std::string& mode);
 
 /// Whether a text holds another.
 bool contains(const std::string& text, const std::string& part);

@@ -13,8 +13,8 @@
 
 namespace attnprobe::test::worker_test {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 namespace {
 
@@ -30,12 +30,12 @@ class Fault {
 const char* const two_configs =
     R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
 
-std::vector<Result> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
+std::vector<Answer> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
   campaign::CampaignOptions options;
   options.cudnn = cudnn_path();
   options.timeout_seconds = timeout;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(configs, "test")),
-                                gpu::simulated_targets(targets), options, [](const Result&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), options, [](const Answer&, size_t, size_t) {})
       .results;
 }
 
@@ -45,12 +45,12 @@ TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what wa
   const Fault fault("segfault@mode FALLBACK");
   const auto results = probe_with_fault(two_configs, "h200,l40s", 60);
   REQUIRE(results.size() == 4);
-  for (const Result& result : results) {
+  for (const Answer& result : results) {
     CHECK(result.verdict == Verdict::crashed);
     CHECK(contains(result.crash->how, "SIGSEGV"));
-    CHECK(result.crash->stage == "mode FALLBACK");
+    CHECK(result.crash->stage.text == "mode FALLBACK");
     CHECK(result.findings.modes.size() == 2);  // A and B were answered
-    CHECK(result.root_cause->category == diagnose::Category::crash);
+    CHECK(result.root_cause->category == answer::Category::crash);
   }
 }
 
@@ -66,12 +66,12 @@ TEST_CASE("a worker that exits in the middle is a crash with its exit status", "
 
 TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken", "[worker]") {
   const Fault fault("segfault@open");
-  for (const Result& result : probe_with_fault(two_configs, "h200", 60)) {
+  for (const Answer& result : probe_with_fault(two_configs, "h200", 60)) {
     CHECK(result.verdict == Verdict::error);
     CHECK(result.environment_broken);
     CHECK(contains(result.crash->how, "SIGSEGV"));
-    CHECK(result.crash->stage == worker::start_stage);
-    CHECK(result.root_cause->category == diagnose::Category::environment);
+    CHECK(result.crash->stage.step == probe::Step::start);
+    CHECK(result.root_cause->category == answer::Category::environment);
     CHECK(contains(result.root_cause->explanation, "died while it loaded cuDNN"));
     CHECK(contains(result.root_cause->explanation, "SIGSEGV"));
   }
@@ -79,16 +79,16 @@ TEST_CASE("a worker that dies in start-up says nothing about the graph: the envi
 
 TEST_CASE("a hang ends at the time limit", "[worker]") {
   const Fault fault("hang@mode A");
-  const Result result = probe_with_fault(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
+  const Answer result = probe_with_fault(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
   CHECK(result.verdict == Verdict::timeout);
-  CHECK(result.crash->stage == "mode A");
+  CHECK(result.crash->stage.text == "mode A");
   CHECK(contains(result.root_cause->explanation, "did not come back in time"));
 }
 
 TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {
   const auto results = probe_with_fault(two_configs, "b200,a100,h200", 60);
   std::vector<std::string> order;
-  for (const Result& result : results)
+  for (const Answer& result : results)
     order.push_back(std::to_string(result.config.spec.seqlen_q) + " " + result.target.id);
   CHECK(order == std::vector<std::string>{"128 b200", "128 a100", "128 h200", "256 b200", "256 a100", "256 h200"});
 }

@@ -11,7 +11,7 @@
 namespace attnprobe::campaign {
 namespace {
 
-std::vector<std::string> other_gpus(const Result& refused, CampaignOptions options) {
+std::vector<std::string> other_gpus(const Answer& refused, CampaignOptions options) {
   options.walk.sweep_where_none = false;
   options.walk.until_works = true;
   options.walk.plans = probe::Plans::none;

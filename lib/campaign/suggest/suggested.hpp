@@ -9,7 +9,7 @@
 namespace attnprobe::campaign {
 
 struct Suggested {
-  Result result;
+  Answer result;
   std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; none of a yes
 };
 

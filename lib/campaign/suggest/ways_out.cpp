@@ -7,11 +7,11 @@
 #include <mutex>
 #include <optional>
 
+#include "answer/reasons.hpp"
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/side_by_side.hpp"
 #include "campaign/matrix.hpp"
-#include "diagnose/reasons.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -47,7 +47,7 @@ double elements_of(const AttentionSpec& s) {
          tensor(heads_v(s), s.seqlen_kv, s.head_dim_v);
 }
 
-bool asks_again(const Result& result) {
+bool asks_again(const Answer& result) {
   const bool is_refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph;
   const bool is_but = result.usable == Usable::but;
   return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
@@ -55,7 +55,7 @@ bool asks_again(const Result& result) {
 
 // Yes, or nothing in the way that was not there before and cannot be changed by a config: a framework that takes cuDNN only where it
 // is named does so whatever the config is.
-bool is_way_out(const Result& result) {
+bool is_way_out(const Answer& result) {
   if (result.usable == Usable::yes) return true;
   if (result.usable != Usable::but) return false;
   return std::all_of(result.but.begin(), result.but.end(),
@@ -65,13 +65,13 @@ bool is_way_out(const Result& result) {
          });
 }
 
-bool is_bound_by_name(const Result& result) {
+bool is_bound_by_name(const Answer& result) {
   return result.usable == Usable::but && is_way_out(result);
 }
 
 class Suggester {
  public:
-  Suggester(Result& result, const CampaignOptions& options, const SuggestOptions& suggest)
+  Suggester(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest)
       : result_(result),
         options_(options),
         suggest_(suggest),
@@ -146,7 +146,7 @@ class Suggester {
 
   void keep_working(const std::vector<Candidate>& candidates) {
     std::vector<Candidate> working;
-    std::vector<Result> answers;
+    std::vector<Answer> answers;
     auto asked = ask(candidates, probe::Plans::none);
     for (size_t i = 0; i < candidates.size(); ++i)
       if (asked[i] && is_way_out(*asked[i]) && !has_cheaper(candidates[i], working)) {
@@ -158,7 +158,7 @@ class Suggester {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
                                         working.begin() + static_cast<std::ptrdiff_t>(end));
-      auto compiled = suggest_.compile ? ask(next, probe::Plans::first) : std::vector<std::optional<Result>>();
+      auto compiled = suggest_.compile ? ask(next, probe::Plans::first) : std::vector<std::optional<Answer>>();
       for (size_t i = 0; i < next.size(); ++i)
         if (!suggest_.compile)
           add(next[i], answers[begin + i]);
@@ -168,14 +168,14 @@ class Suggester {
     }
   }
 
-  std::vector<std::optional<Result>> ask(const std::vector<Candidate>& candidates, probe::Plans plans) {
+  std::vector<std::optional<Answer>> ask(const std::vector<Candidate>& candidates, probe::Plans plans) {
     Matrix matrix{{}, {result_.target}, {cudnn::LibraryInfo()}};
     matrix.cudnns.front().path = options_.cudnn;
     for (const auto& candidate : candidates) matrix.questions.push_back(question_of(candidate.spec));
-    std::vector<std::optional<Result>> answers(candidates.size());
+    std::vector<std::optional<Answer>> answers(candidates.size());
     std::mutex mutex;
     options_.walk.plans = plans;
-    run_matrix(matrix, places_of(matrix), options_, [&](const CellPlace& place, Result&& answer) {
+    run_matrix(matrix, places_of(matrix), options_, [&](const CellPlace& place, Answer&& answer) {
       const std::lock_guard lock(mutex);
       answers[place.config] = std::move(answer);
     });
@@ -191,7 +191,7 @@ class Suggester {
     return question;
   }
 
-  void add(const Candidate& candidate, const Result& answer) {
+  void add(const Candidate& candidate, const Answer& answer) {
     WayOut way;
     for (const Change* change : candidate.changes) way.changes.push_back(change->text);
     way.kinds = kinds_of(candidate);
@@ -212,7 +212,7 @@ class Suggester {
                : 1;
   }
 
-  Result& result_;
+  Answer& result_;
   CampaignOptions options_;
   const SuggestOptions& suggest_;
   std::vector<Change> changes_;
@@ -223,12 +223,12 @@ class Suggester {
 
 }  // namespace
 
-void advise(Result& result, const CampaignOptions& options, const SuggestOptions& suggest) {
+void advise(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest) {
   if ((options.stop != nullptr && *options.stop) || !asks_again(result)) return;
   Suggester(result, options, suggest).run();
   if (!result.root_cause) return;
   // A change that usually helps was tried here: it is among the ways out, or it does not help.
-  const auto* known = diagnose::find_reason({result.root_cause->status, result.root_cause->reason});
+  const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
   if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
     result.root_cause->in_general.clear();
   // What helps stands with the reason, before what other GPUs say.
@@ -239,8 +239,8 @@ void advise(Result& result, const CampaignOptions& options, const SuggestOptions
   advice.insert(advice.begin(), texts.begin(), texts.end());
 }
 
-void advise(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
-  std::vector<Result*> refused;
+void advise(std::vector<Answer>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
+  std::vector<Answer*> refused;
   for (auto& result : results)
     if (asks_again(result)) refused.push_back(&result);
   const size_t jobs = jobs_of(options), threads = std::clamp<size_t>(refused.size(), 1, jobs);

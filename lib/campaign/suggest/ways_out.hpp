@@ -19,10 +19,10 @@ struct SuggestOptions {
   bool compile = true;         ///< the first choice of each way; else cuDNN's support check is all
 };
 
-/// Adds Result::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
+/// Adds Answer::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
 /// nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
-void advise(Result& result, const CampaignOptions& options, const SuggestOptions& suggest = {});
+void advise(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest = {});
 /// The same of each, several at a time: most of what one asks takes a few milliseconds of one core.
-void advise(std::vector<Result>& results, const CampaignOptions& options, const SuggestOptions& suggest = {});
+void advise(std::vector<Answer>& results, const CampaignOptions& options, const SuggestOptions& suggest = {});
 
 }  // namespace attnprobe::campaign

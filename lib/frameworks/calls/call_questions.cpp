@@ -23,7 +23,7 @@ CallQuestions questions_of(const std::vector<FrameworkCall>& calls, Caller calle
     has_one_release = has_one_release && call.release == calls.front().release;
     for (const auto& note : call.notes) asked.notes.push_back(fmt::format("{}: {}", call.name, note));
     for (const auto& spec : call.graphs) {
-      campaign::Question question;
+      answer::Question question;
       question.config = {spec, call.origin};
       question.call = call.keys;
       question.command = fmt::format("attnprobe --{} {}", framework, shell_word(json_text(call.given)));

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "campaign/question.hpp"
+#include "answer/question.hpp"
 #include "frameworks/calls/framework_calls.hpp"
 
 namespace attnprobe::frameworks {
 
 struct CallQuestions {
-  std::vector<campaign::Question> questions;
+  std::vector<answer::Question> questions;
   std::string framework;  ///< a word for rules::choose_gates(): "torch==2.11.0", or "torch" where the calls name none
   std::vector<std::string> notes;  ///< what of the calls is not asked, each naming its call
 };

@@ -59,7 +59,7 @@ CudnnVersion cudnn_for(const diagnose::TextFacts& facts, const rules::ChosenGate
   return usual_cudnn;
 }
 
-report::TextCall answer_of(const campaign::Result& result, const FrameworkCall& call, bool target_is_named) {
+report::TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool target_is_named) {
   report::TextCall answer;
   answer.line = parse_number<int64_t>(call.origin.pointer).value_or(0);
   answer.call = attention::describe(result.config.spec);

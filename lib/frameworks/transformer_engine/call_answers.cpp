@@ -12,8 +12,8 @@
 namespace attnprobe::frameworks {
 namespace {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 // The backend that a call can have at all, by its type.
 std::string backend_of(const TransformerEngineQuery& query) {
@@ -21,20 +21,20 @@ std::string backend_of(const TransformerEngineQuery& query) {
 }
 
 // Transformer Engine asks heuristic mode A, and whether any of its engine configs passes the support check.
-const probe::EngineConfigFindings* first_of_mode_a(const Result& result) {
+const probe::EngineConfigFindings* first_of_mode_a(const Answer& result) {
   for (const auto& config : result.findings.engine_configs)
     if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end())
       return &config;
   return nullptr;
 }
 
-bool answered(const Result& result) {
+bool answered(const Answer& result) {
   return !result.environment_broken && result.verdict != Verdict::crashed && result.verdict != Verdict::timeout &&
          result.verdict != Verdict::error;
 }
 
 // cuDNN's words for one pass that it does not run.
-std::string reason_of(const Result& result) {
+std::string reason_of(const Answer& result) {
   if (result.verdict == Verdict::supported)
     return "mode A, the only one that Transformer Engine asks, has no engine config that works; others do";
   if (!result.root_cause) return std::string(name_of(result.verdict));
@@ -45,7 +45,7 @@ std::string reason_of(const Result& result) {
 }
 
 // What cuDNN says of a pass that cudnn-frontend does not let through.
-std::string own_words(const Result& result) {
+std::string own_words(const Answer& result) {
   if (!answered(result)) return "gave no answer";
   if (const auto* engine = first_of_mode_a(result)) return fmt::format("would run it, by engine {}", engine->engine);
   return fmt::format("refuses too: {}", reason_of(result));
@@ -188,8 +188,8 @@ std::vector<TransformerEngineAnswer> transformer_engine_answers(const std::vecto
                                                                 const std::vector<gpu::Target>& targets,
                                                                 const report::Results& results,
                                                                 CudnnVersion cudnn_version) {
-  std::map<std::pair<std::string, std::string>, const Result*> by_name;
-  for (const Result* result : results) by_name[{result->config.spec.name, result->target.id}] = result;
+  std::map<std::pair<std::string, std::string>, const Answer*> by_name;
+  for (const Answer* result : results) by_name[{result->config.spec.name, result->target.id}] = result;
   std::vector<TransformerEngineAnswer> answers;
   for (const auto& query : queries)
     for (const auto& target : targets) {

@@ -26,7 +26,7 @@ std::vector<TargetGroup> transformer_engine_groups(const std::vector<Transformer
 struct TransformerEnginePass {
   std::string pass;    ///< "forward", "backward"
   std::string config;  ///< of which result; "" where Transformer Engine builds no graph
-  const campaign::Result* result = nullptr;
+  const answer::Answer* result = nullptr;
 };
 
 /// What nvte_get_fused_attn_backend answers for one call on one target.

@@ -74,7 +74,7 @@ std::string csv(const CellTable& table) {
                                   table.cudnn(cell),
                                   answer.word,
                                   obstacles_text(answer),
-                                  answer.verdict,
+                                  std::string(name_of(answer.verdict)),
                                   answer.expect,
                                   answer.met ? "true" : "false",
                                   std::to_string(answer.viable),

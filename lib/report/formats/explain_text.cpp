@@ -46,7 +46,7 @@ void add_paragraph(std::string& out, const std::string& head, const std::string&
 }
 
 void add_cause(std::string& out, const Explanation& explanation, const TextStyle& style) {
-  const diagnose::RootCause& cause = *explanation.cause;
+  const answer::RootCause& cause = *explanation.cause;
   std::string head = fmt::format("root cause: {}", name_of(cause.category));
   if (cause.engine) head += fmt::format(" (engine {} came furthest)", *cause.engine);
   out += "   " + (style.colour ? coloured(head, "1") : head) + "\n";
@@ -120,7 +120,7 @@ bool is_frontend_alone(const replay::Replay& replay) {
 }
 
 // The cause of the first graph that was refused.
-std::optional<diagnose::RootCause> first_cause(const replay::Replay& replay) {
+std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
   for (const auto& graph : replay.graphs)
     if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
   return std::nullopt;

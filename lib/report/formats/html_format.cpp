@@ -93,7 +93,7 @@ class Payload {
                  {"s", engine.status},
                  {"r", texts_.text(engine.reason)},
                  {"ws", value_or_null(engine.workspace_bytes)},
-                 {"plan", value_or_null(engine.plan)},
+                 {"plan", value_or_null(std::string(name_of(engine.plan)))},
                  {"run", value_or_null(engine.run)}};
     for (const Measurement& measured : measurements())
       if (!measured.in_page.empty()) json[std::string(measured.in_page)] = value_or_null(engine.figure(measured.key));

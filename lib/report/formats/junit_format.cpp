@@ -10,6 +10,8 @@
 namespace attnprobe::report {
 namespace {
 
+using answer::Verdict;
+
 // Text and attributes alike. What XML 1.0 cannot say, and CI systems should not print, is escaped.
 std::string xml(const std::string& text) {
   std::string out;
@@ -29,7 +31,7 @@ std::string xml(const std::string& text) {
 }
 
 bool is_failure_of_run(const CellAnswer& answer) {
-  return answer.verdict == "error" || answer.verdict == "crashed" || answer.verdict == "timeout";
+  return answer.verdict == Verdict::error || answer.verdict == Verdict::crashed || answer.verdict == Verdict::timeout;
 }
 
 std::string expectation(const CellAnswer& answer) {
@@ -39,7 +41,8 @@ std::string expectation(const CellAnswer& answer) {
 // Everything that a person wants of a cell that does not work, or not as expected.
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
-  std::string text = fmt::format("{}: verdict {}{}\n", outcome_word(answer), answer.verdict, expectation(answer));
+  std::string text =
+      fmt::format("{}: verdict {}{}\n", outcome_word(answer), name_of(answer.verdict), expectation(answer));
   for (const auto& line : framework_lines(answer)) text += line + "\n";
   for (const CellObstacle& obstacle : answer.but) text += fmt::format("but {} ({})\n", obstacle.text, obstacle.source);
   if (!answer.status.empty() || !answer.reason.empty())
@@ -99,8 +102,8 @@ std::string junit_text(const CellTable& table, const std::function<std::string(c
       ++(is_error ? errors : failures);
       const char* kind = is_error ? "error" : "failure";
       cases += fmt::format(">\n      <{} type=\"{}\" message=\"{}\">{}</{}>\n    </testcase>\n", kind,
-                           xml(answer.category.empty() ? answer.verdict : answer.category), xml(message),
-                           xml(account_of(table, *cell)), kind);
+                           xml(answer.category.empty() ? std::string(name_of(answer.verdict)) : answer.category),
+                           xml(message), xml(account_of(table, *cell)), kind);
     }
     all_failures += failures;
     all_errors += errors;

@@ -13,8 +13,8 @@
 namespace attnprobe::report {
 namespace {
 
-using campaign::Result;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Verdict;
 
 // Of more than these the refusals alone are told, without what to do about each.
 constexpr size_t most_frameworks_told = 3;
@@ -56,7 +56,7 @@ void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std
 }
 
 // What gets around a framework's refusals; which framework is said where several are asked.
-void add_changes(std::vector<Paragraph>& ways_out, const Result& result, const TextStyle& style) {
+void add_changes(std::vector<Paragraph>& ways_out, const Answer& result, const TextStyle& style) {
   for (const rules::GateAnswer& framework : result.frameworks)
     for (const rules::GateRefusal& refusal : framework.refusals) {
       const std::string whose = result.frameworks.size() == 1 ? "" : framework.title + ": ";
@@ -71,7 +71,7 @@ void add_changes(std::vector<Paragraph>& ways_out, const Result& result, const T
     }
 }
 
-void add_framework_notes(std::vector<Paragraph>& notes, const Result& result) {
+void add_framework_notes(std::vector<Paragraph>& notes, const Answer& result) {
   for (const rules::GateAnswer& framework : result.frameworks) {
     std::vector<std::string> told;
     for (const std::string& note : framework.notes)
@@ -93,11 +93,11 @@ std::string refusal(const rules::FrontendAnswer& answer, const TextStyle& style)
 
 std::string framework_lines(const Results& results) {
   size_t most = 0;
-  for (const Result* result : results) most = std::max(most, result->frameworks.size());
+  for (const Answer* result : results) most = std::max(most, result->frameworks.size());
   std::string out;
   for (size_t i = 0; i < most; ++i) {
     std::vector<Paragraph> lines;
-    for (const Result* result : results) {
+    for (const Answer* result : results) {
       if (i >= result->frameworks.size()) continue;
       const rules::GateAnswer& framework = result->frameworks[i];
       add(lines, framework.text + (framework.instead.empty() ? "" : "; " + framework.instead), result->target.id);
@@ -110,10 +110,10 @@ std::string framework_lines(const Results& results) {
   return out;
 }
 
-std::string obstacles_summary(const Result& result) {
+std::string obstacles_summary(const Answer& result) {
   // The frameworks stand above, one a line; many of them would drown the rest of this one.
   constexpr size_t most_frameworks = 2;
-  const auto is_framework = [](const auto& one) { return one.kind == campaign::ObstacleKind::framework; };
+  const auto is_framework = [](const auto& one) { return one.kind == answer::ObstacleKind::framework; };
   const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
   std::string text;
   if (frameworks > most_frameworks)
@@ -126,7 +126,7 @@ std::string obstacles_summary(const Result& result) {
 
 std::string warning_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> warnings, ways_out, probed, sources, framework_notes;
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     if (style.details || result->frameworks.size() <= most_frameworks_told) {
       add_changes(ways_out, *result, style);
       add_framework_notes(framework_notes, *result);
@@ -138,14 +138,14 @@ std::string warning_text(const Results& results, const TextStyle& style) {
     for (const auto& way : result->ways_out)
       if (!result->root_cause) add(probed, text_of(way), result->target.id);
     // What stands in the way of a supported config is in its line already.
-    const bool is_told = result->usable == campaign::Usable::but;
+    const bool is_told = result->usable == answer::Usable::but;
     for (const auto& bug : result->warnings) {
       const std::string text = fmt::format("{} ({})", bug.advice, source_text(bug.source, style));
       add(is_told ? ways_out : warnings, is_told ? text : bug.what + " " + text, result->target.id);
     }
     if (!style.details) continue;
     for (const auto& obstacle : result->but)
-      if (obstacle.kind != campaign::ObstacleKind::known_bug && !obstacle.source.empty())
+      if (obstacle.kind != answer::ObstacleKind::known_bug && !obstacle.source.empty())
         add(sources, obstacle.source, result->target.id);
   }
   std::string out;
@@ -157,7 +157,7 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   return out;
 }
 
-std::vector<rules::FrontendEngine> frontend_engines_beside(const Result& result) {
+std::vector<rules::FrontendEngine> frontend_engines_beside(const Answer& result) {
   if (result.verdict != Verdict::unsupported || !result.has_spec() || !result.cudnn_version.is_known()) return {};
   return rules::frontend_engines(result.config.spec, result.cudnn_version, result.target.sm);
 }
@@ -166,7 +166,7 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> needs, engines;
   std::string engines_of;
   std::map<std::string, std::vector<Paragraph>> refusals;  // by whose they are
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     for (const auto& engine : frontend_engines_beside(*result)) {
       engines_of = FrontendVersion::parse(engine.frontend).value_or(FrontendVersion()).short_text();
       add(engines,

@@ -122,7 +122,7 @@ std::string replay_text(const replay::Replay& replay, const std::vector<size_t>&
 std::string agreement_text(const std::vector<const ReplayedGraph*>& graphs, const Results& results,
                            const TextStyle& style) {
   std::string out;
-  for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const campaign::Result& result) {
+  for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const answer::Answer& result) {
     if (graph.logged.first_line == 0) return;  // of no log
     const replay::Agreement agreement = compare(graph, result);
     const std::string head = fmt::format("graph {} on {}: ", graph.number, result.target.id);
@@ -149,7 +149,7 @@ Json replay_json(const replay::Replay& replay, const std::vector<const ReplayedG
     json["graphs"].push_back(logged_json(*graph));
     json["graphs"].back()["agreements"] = Json::array();
   }
-  for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const campaign::Result& result) {
+  for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const answer::Answer& result) {
     const replay::Agreement agreement = compare(graph, result);
     for (auto& entry : json["graphs"])
       if (entry["number"] == graph.number)

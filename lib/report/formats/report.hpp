@@ -14,10 +14,10 @@ namespace attnprobe::report {
 std::string tool_version();
 
 /// One entry of "results" in a report (docs: `attnprobe schema report`).
-Json to_json(const campaign::Result& result);
+Json to_json(const answer::Answer& result);
 
 /// Results in their fixed order, without those that are not there yet.
-using Results = std::vector<const campaign::Result*>;
+using Results = std::vector<const answer::Answer*>;
 
 /// A whole report, schema "attnprobe/report/1".
 Json report_json(const Results& results, const std::optional<cudnn::LibraryInfo>& library);

@@ -37,7 +37,7 @@ Json object_schema(const Properties& required, const Properties& optional = {}) 
   return json;
 }
 
-Json graph_json(const campaign::Result& result) {
+Json graph_json(const answer::Answer& result) {
   const build::BuiltGraph& built = result.graph;
   if (built.graph.operations.empty()) return nullptr;
   Json ops = Json::array();
@@ -59,7 +59,7 @@ Json graph_schema() {
       {{"choice", schema_of::type("string")}, {"score_ops", schema_of::array_of(schema_of::type("string"))}});
 }
 
-Json given_json(const campaign::GivenGraph& given) {
+Json given_json(const answer::GivenGraph& given) {
   return {{"description", given.description}, {"recognised", given.is_recognised}, {"notes", given.notes}};
 }
 
@@ -70,7 +70,7 @@ Json given_schema() {
        {"notes", schema_of::array_of(schema_of::type("string"))}});
 }
 
-Json ways_out_json(const std::vector<campaign::WayOut>& ways) {
+Json ways_out_json(const std::vector<answer::WayOut>& ways) {
   Json list = Json::array();
   for (const auto& way : ways)
     list.push_back({{"changes", way.changes},
@@ -116,13 +116,13 @@ Json target_schema() {
                                          "of a simulated one: whether it was ever compared with a real one")}});
 }
 
-Json cudnn_json(const campaign::Result& result) {
+Json cudnn_json(const answer::Answer& result) {
   return {{"version", result.cudnn_version.is_known() ? Json(result.cudnn_version.text()) : Json()},
           {"path", result.cudnn_path}};
 }
 
-Json crash_json(const campaign::Crash& crash) {
-  return {{"how", crash.how}, {"stage", crash.stage}, {"output", crash.output}};
+Json crash_json(const answer::Crash& crash) {
+  return {{"how", crash.how}, {"stage", crash.stage.text}, {"output", crash.output}};
 }
 
 Json crash_schema() {
@@ -155,29 +155,28 @@ std::string tool_version() {
 }
 
 const std::vector<ResultMember>& result_members() {
-  using campaign::Result;
+  using answer::Answer;
   using namespace schema_of;
   static const std::vector<ResultMember> members{
       {"config", false, [] { return described(or_null(type("object")), "null for a graph that no config builds"); },
-       [](const Result& r, Json& j) { j["config"] = r.has_spec() ? to_json(r.config.spec) : Json(); }},
+       [](const Answer& r, Json& j) { j["config"] = r.has_spec() ? to_json(r.config.spec) : Json(); }},
       {"graph", false, [] { return or_null(graph_schema()); },
-       [](const Result& r, Json& j) { j["graph"] = graph_json(r); }},
-      {"target", false, target_schema, [](const Result& r, Json& j) { j["target"] = target_json(r.target); }},
+       [](const Answer& r, Json& j) { j["graph"] = graph_json(r); }},
+      {"target", false, target_schema, [](const Answer& r, Json& j) { j["target"] = target_json(r.target); }},
       {"cudnn", false,
        [] {
          return object_schema({{"version", or_null(type("string"))}, {"path", type("string")}});
        },
-       [](const Result& r, Json& j) { j["cudnn"] = cudnn_json(r); }},
-      {"verdict", false, one_of<campaign::Verdict>,
-       [](const Result& r, Json& j) { j["verdict"] = name_of(r.verdict); }},
+       [](const Answer& r, Json& j) { j["cudnn"] = cudnn_json(r); }},
+      {"verdict", false, one_of<answer::Verdict>, [](const Answer& r, Json& j) { j["verdict"] = name_of(r.verdict); }},
       {"usable", false,
        [] {
-         return described(or_null(one_of<campaign::Usable>()),
+         return described(or_null(one_of<answer::Usable>()),
                           "what a person wants to know; null where the machine or an error left it open");
        },
-       [](const Result& r, Json& j) { put(j["usable"], r.usable); }},
+       [](const Answer& r, Json& j) { put(j["usable"], r.usable); }},
       {"but", true, [] { return described(array_of(reference("obstacle")), "what stands in the way, for usable but"); },
-       [](const Result& r, Json& j) { j["but"] = r.but; }},
+       [](const Answer& r, Json& j) { j["but"] = r.but; }},
       {"from", true,
        [] {
          return described(
@@ -185,7 +184,7 @@ const std::vector<ResultMember>& result_members() {
              "the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), "
              "or by the version rules; not there where it is not known");
        },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (r.from)
            j["from"] = {{"cudnn", r.from->version.text()}, {"asked", r.from->asked}, {"text", text_of(*r.from)}};
        }},
@@ -194,34 +193,34 @@ const std::vector<ResultMember>& result_members() {
          return described(type("boolean"),
                           "the version rules say this; cuDNN was not asked, since it is before 9.8 or not here");
        },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (r.by_rule) j["by_rule"] = true;
        }},
       {"environment_broken", false, [] { return type("boolean"); },
-       [](const Result& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
+       [](const Answer& r, Json& j) { j["environment_broken"] = r.environment_broken; }},
       {"expect", false, one_of<attention::ExpectedVerdict>,
-       [](const Result& r, Json& j) { j["expect"] = name_of(expected(r)); }},
+       [](const Answer& r, Json& j) { j["expect"] = name_of(expected(r)); }},
       {"expect_given", false,
        [] { return described(type("boolean"), "whether the config says what is expected; else supported is"); },
-       [](const Result& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
-      {"met", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["met"] = met_expectation(r); }},
+       [](const Answer& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
+      {"met", false, [] { return type("boolean"); }, [](const Answer& r, Json& j) { j["met"] = met_expectation(r); }},
       {"root_cause", false, [] { return or_null(reference("root_cause")); },
-       [](const Result& r, Json& j) { put(j["root_cause"], r.root_cause); }},
+       [](const Answer& r, Json& j) { put(j["root_cause"], r.root_cause); }},
       {"ways_out", true,
        [] {
          return described(
              ways_out_schema(),
              "changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first");
        },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (!r.ways_out.empty()) j["ways_out"] = ways_out_json(r.ways_out);
        }},
       {"given", true, [] { return described(given_schema(), "of a graph that another program made"); },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (r.given) j["given"] = given_json(*r.given);
        }},
       {"crash", true, crash_schema,
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (r.crash) j["crash"] = crash_json(*r.crash);
        }},
       {"requirements", true,
@@ -230,18 +229,18 @@ const std::vector<ResultMember>& result_members() {
              array_of(reference("requirement")),
              "what the config needs and this cuDNN or GPU lacks by the version rules; never decides the verdict");
        },
-       [](const Result& r, Json& j) { j["requirements"] = r.requirements; }},
+       [](const Answer& r, Json& j) { j["requirements"] = r.requirements; }},
       {"warnings", true,
        [] {
          return described(array_of(reference("known_bug")), "known bugs that concern the config on this cuDNN and GPU");
        },
-       [](const Result& r, Json& j) { j["warnings"] = r.warnings; }},
+       [](const Answer& r, Json& j) { j["warnings"] = r.warnings; }},
       {"frontend", true,
        [] {
          return described(or_null(reference("frontend")),
                           "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
        },
-       [](const Result& r, Json& j) { put(j["frontend"], r.frontend); }},
+       [](const Answer& r, Json& j) { put(j["frontend"], r.frontend); }},
       {"frontend_engines", true,
        [] {
          return described(
@@ -249,7 +248,7 @@ const std::vector<ResultMember>& result_members() {
              "where cuDNN refuses: engines of cudnn-frontend's own that serve the config by its rules. Its "
              "graphs made in Python may get them, C++ programs (PyTorch, Transformer Engine, XLA) do not");
        },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (const auto engines = frontend_engines_beside(r); !engines.empty()) j["frontend_engines"] = engines;
        }},
       {"frameworks", true,
@@ -257,40 +256,40 @@ const std::vector<ResultMember>& result_members() {
          return described(array_of(reference("framework")),
                           "with --framework: what each does with the config before cuDNN sees it");
        },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (!r.frameworks.empty()) j["frameworks"] = r.frameworks;
        }},
       {"stages", false, [] { return array_of(one_of<Stage>()); },
-       [](const Result& r, Json& j) { j["stages"] = stages_json(r.findings); }},
+       [](const Answer& r, Json& j) { j["stages"] = stages_json(r.findings); }},
       {"failure", false, [] { return or_null(failure_schema()); },
-       [](const Result& r, Json& j) { put(j["failure"], r.findings.failure); }},
+       [](const Answer& r, Json& j) { put(j["failure"], r.findings.failure); }},
       {"modes", false, [] { return array_of(reference("mode")); },
-       [](const Result& r, Json& j) { j["modes"] = r.findings.modes; }},
+       [](const Answer& r, Json& j) { j["modes"] = r.findings.modes; }},
       {"engine_configs", false, [] { return array_of(reference("engine_config")); },
-       [](const Result& r, Json& j) { j["engine_configs"] = r.findings.engine_configs; }},
+       [](const Answer& r, Json& j) { j["engine_configs"] = r.findings.engine_configs; }},
       {"engines", false, [] { return array_of(reference("engine")); },
-       [](const Result& r, Json& j) { j["engines"] = r.findings.engines; }},
-      {"engine_count", false, count, [](const Result& r, Json& j) { j["engine_count"] = r.findings.engine_count; }},
-      {"swept", false, [] { return type("boolean"); }, [](const Result& r, Json& j) { j["swept"] = r.findings.swept; }},
+       [](const Answer& r, Json& j) { j["engines"] = r.findings.engines; }},
+      {"engine_count", false, count, [](const Answer& r, Json& j) { j["engine_count"] = r.findings.engine_count; }},
+      {"swept", false, [] { return type("boolean"); }, [](const Answer& r, Json& j) { j["swept"] = r.findings.swept; }},
       {"walk_ms", true,
        [] { return described(type("number"), "not in a matrix, whose reports are the same each time"); },
-       [](const Result& r, Json& j) { j["walk_ms"] = r.findings.walk_ms; }},
+       [](const Answer& r, Json& j) { j["walk_ms"] = r.findings.walk_ms; }},
       {"gpu_ms", true,
        [] { return described(type("number"), "where plans ran: its turn on the GPU, with data and reference"); },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (r.findings.plans_run) j["gpu_ms"] = r.findings.gpu_ms;
        }},
       {"log", true, [] { return type("string"); },
-       [](const Result& r, Json& j) {
+       [](const Answer& r, Json& j) {
          if (!r.findings.log.empty()) j["log"] = r.findings.log;
        }},
       {"reproduce", false, [] { return described(type("string"), "the command that asks this again"); },
-       [](const Result& r, Json& j) { j["reproduce"] = r.reproduce; }},
+       [](const Answer& r, Json& j) { j["reproduce"] = r.reproduce; }},
   };
   return members;
 }
 
-Json to_json(const campaign::Result& result) {
+Json to_json(const answer::Answer& result) {
   const auto& members = result_members();
   Json json = object_with_room(members.size());
   for (const ResultMember& member : members) member.put(result, json);

@@ -1,6 +1,6 @@
 // The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
+#include "answer/reasons.hpp"
 #include "attention/config.hpp"
-#include "diagnose/reasons.hpp"
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
 #include "report/model/measurements.hpp"
@@ -120,8 +120,8 @@ Json time() {
 }
 
 Json root_cause() {
-  Json json = of_struct<diagnose::RootCause>();
-  json["properties"]["category"] = one_of<diagnose::Category>();
+  Json json = of_struct<answer::RootCause>();
+  json["properties"]["category"] = one_of<answer::Category>();
   return json;
 }
 
@@ -182,7 +182,7 @@ Json report_schema() {
        with(of_struct<rules::FrontendEngine>(),
             {{"switch_on", "the environment variable that offers it; empty where it is by_default"}})},
       {"framework", framework_schema()},
-      {"obstacle", of_struct<campaign::Obstacle>()},
+      {"obstacle", of_struct<answer::Obstacle>()},
       {"result", result()}};
   return schema;
 }

@@ -12,7 +12,7 @@ struct ResultMember {
   bool is_optional;  ///< left out where there is none, or by a matrix
   Json (*schema)();
   /// Writes the value, or leaves an optional one alone.
-  void (*put)(const campaign::Result& result, Json& json);
+  void (*put)(const answer::Answer& result, Json& json);
 };
 
 /// In the order in which they are written.

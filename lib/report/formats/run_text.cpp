@@ -87,7 +87,7 @@ std::string sanitizer_text(const probe::SanitizerFindings& under) {
 
 }  // namespace
 
-std::string kernel_notes(const campaign::Result& result, const TextStyle& style) {
+std::string kernel_notes(const answer::Answer& result, const TextStyle& style) {
   std::string text;
   for (const auto& config : result.findings.engine_configs) {
     if (!is_built(config) || (!style.details && !text.empty())) continue;
@@ -132,7 +132,7 @@ std::string run_problem(const EngineConfigFindings& config) {
   return config.run && config.run->status != probe::RunStatus::ok ? config.run->message : "";
 }
 
-std::string fastest_summary(const campaign::Result& result) {
+std::string fastest_summary(const answer::Answer& result) {
   const EngineConfigFindings *fastest = nullptr, *first = nullptr;
   for (const auto& config : result.findings.engine_configs) {
     if (!is_timed(config)) continue;
@@ -148,14 +148,14 @@ std::string fastest_summary(const campaign::Result& result) {
                             100 * (*first->time->median_ms / *fastest->time->median_ms - 1));
 }
 
-std::string run_notes(const campaign::Result& result, const TextStyle& style) {
+std::string run_notes(const answer::Answer& result, const TextStyle& style) {
   std::string text;
   std::set<std::string> said;
   auto say = [&](const std::string& paragraph) {
     if (said.insert(paragraph).second) text += wrapped(paragraph, 2, style.width);
   };
   if (const auto* choice = probe::displaced_choice(result.findings);
-      choice != nullptr && result.verdict == campaign::Verdict::supported)
+      choice != nullptr && result.verdict == answer::Verdict::supported)
     say(fmt::format("the heuristics' first choice, {}, is left out: {}", engine_config_name(*choice),
                     *choice->left_out));
   for (const auto& config : result.findings.engine_configs) {

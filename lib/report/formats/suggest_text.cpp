@@ -12,13 +12,13 @@
 
 namespace attnprobe::report {
 
-using campaign::Result;
+using answer::Answer;
+using answer::Usable;
 using campaign::Suggested;
-using campaign::Usable;
 
 namespace {
 
-std::string suggested_answer(const Result& result) {
+std::string suggested_answer(const Answer& result) {
   const std::string why = result.root_cause
                               ? fmt::format("{}: {}", name_of(result.root_cause->category), short_reason(result))
                           : result.but.empty() ? ""

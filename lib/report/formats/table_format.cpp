@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <map>
 
+#include "answer/reasons.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "campaign/by_rule.hpp"
 #include "cudnn/library_info.hpp"
-#include "diagnose/reasons.hpp"
 #include "gpu/comparisons.hpp"
 #include "report/formats/format.hpp"
 #include "report/formats/notes.hpp"
@@ -17,9 +17,9 @@
 namespace attnprobe::report {
 namespace {
 
-using campaign::Result;
-using campaign::Usable;
-using campaign::Verdict;
+using answer::Answer;
+using answer::Usable;
+using answer::Verdict;
 using probe::EngineConfigFindings;
 
 constexpr std::string_view status_prefix = "CUDNN_STATUS_";
@@ -48,7 +48,7 @@ class Writer {
  public:
   explicit Writer(const TextStyle& style) : style_(style) {}
 
-  std::string answer(const Result& result) const {
+  std::string answer(const Answer& result) const {
     std::string word(answer_word(result));
     if (!style_.colour) return word;
     const bool is_refused = result.verdict == Verdict::unsupported;
@@ -65,7 +65,7 @@ class Writer {
 };
 
 // "engine 2 KERNEL_CFG=7 and 3 more".
-std::string working_summary(const Result& result) {
+std::string working_summary(const Answer& result) {
   std::vector<const EngineConfigFindings*> working;
   // Behind one whose plan was built are those that nobody went on to build.
   const auto is_left = [&](const EngineConfigFindings& config) {
@@ -81,13 +81,13 @@ std::string working_summary(const Result& result) {
   return text;
 }
 
-std::string cause_summary(const Result& result) {
+std::string cause_summary(const Answer& result) {
   if (!result.root_cause) return "";
   return fmt::format("{}: {}", name_of(result.root_cause->category), short_reason(result));
 }
 
 // Behind the answer: what works, what stands in the way, or why nothing works.
-std::string account_of(const Result& result) {
+std::string account_of(const Answer& result) {
   if (result.by_rule) {
     if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
     return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
@@ -96,24 +96,24 @@ std::string account_of(const Result& result) {
   return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
 }
 
-std::string line_of(const Result& result) {
+std::string line_of(const Answer& result) {
   std::string account = account_of(result);
   if (!result.from) return account;
   return fmt::format("{}{}{}", account, account.empty() ? "" : "; ", text_of(*result.from));
 }
 
-std::string expectation_mark(const Result& result) {
+std::string expectation_mark(const Answer& result) {
   if (!result.config.spec.expect.is_given) return "";
   if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
   return fmt::format(" (expected {})", name_of(expected(result)));
 }
 
 std::string decisive_text(const std::vector<log::Reason>& traceback) {
-  const auto* decisive = diagnose::decisive_reason(traceback);
+  const auto* decisive = answer::decisive_reason(traceback);
   return decisive == nullptr ? "" : decisive->reason;
 }
 
-void add_modes(std::string& out, const Result& result) {
+void add_modes(std::string& out, const Answer& result) {
   std::vector<std::vector<std::string>> rows{{"mode", "candidates", "viable", "note"}};
   for (const auto& mode : result.findings.modes) {
     std::string note = mode.notes.empty() ? "" : mode.notes.front();
@@ -126,7 +126,7 @@ void add_modes(std::string& out, const Result& result) {
 
 std::string check_cell(const EngineConfigFindings& config) {
   if (config.check.supported) return "ok";
-  const auto* decisive = diagnose::decisive_reason(config.reasons);
+  const auto* decisive = answer::decisive_reason(config.reasons);
   return short_status(decisive == nullptr ? config.check.status : decisive->status);
 }
 
@@ -150,7 +150,7 @@ std::string detail_cell(const EngineConfigFindings& config) {
   return text;
 }
 
-void add_engine_configs(std::string& out, const Result& result) {
+void add_engine_configs(std::string& out, const Answer& result) {
   const bool plans = result.findings.plans_built;
   std::vector<std::vector<std::string>> rows{{"proposed by", "engine", "knobs", "check"}};
   const bool runs = result.findings.plans_run;
@@ -168,7 +168,7 @@ void add_engine_configs(std::string& out, const Result& result) {
   if (rows.size() > 1) out += aligned(rows, 2) + "\n";
 }
 
-void add_sweep(std::string& out, const Result& result) {
+void add_sweep(std::string& out, const Answer& result) {
   int64_t legal = 0, tried = 0, viable = 0;
   for (const auto& engine : result.findings.engines) {
     legal += engine.legal;
@@ -188,10 +188,10 @@ std::string bullet(std::string paragraph) {
 }
 
 // `alike`: the results that the cause speaks for, `result` among them.
-void add_cause(std::string& out, const Result& result, const Results& alike, const Writer& writer,
+void add_cause(std::string& out, const Answer& result, const Results& alike, const Writer& writer,
                const TextStyle& style) {
   if (!result.root_cause) return;
-  const diagnose::RootCause& cause = *result.root_cause;
+  const answer::RootCause& cause = *result.root_cause;
   std::string where;
   if (cause.engine) where += fmt::format("engine {}", *cause.engine);
   if (cause.mode) where += fmt::format("{}proposed by mode {}", where.empty() ? "" : ", ", *cause.mode);
@@ -214,7 +214,7 @@ void add_cause(std::string& out, const Result& result, const Results& alike, con
   out += "\n";
 }
 
-void add_details(std::string& out, const Result& result, const Writer& writer, const TextStyle& style) {
+void add_details(std::string& out, const Answer& result, const Writer& writer, const TextStyle& style) {
   add_modes(out, result);
   add_engine_configs(out, result);
   add_sweep(out, result);
@@ -229,7 +229,7 @@ void add_details(std::string& out, const Result& result, const Writer& writer, c
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
 }
 
-std::string headline(const Result& result, const Writer& writer) {
+std::string headline(const Answer& result, const Writer& writer) {
   const auto& spec = result.config.spec;
   const std::string what = result.given ? result.given->description : describe(spec);
   std::string text = writer.bold(spec.name.empty() ? what : spec.name) + "\n";
@@ -238,7 +238,7 @@ std::string headline(const Result& result, const Writer& writer) {
   return text;
 }
 
-std::string target_text(const Result& result) {
+std::string target_text(const Answer& result) {
   return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
                      result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
 }
@@ -246,7 +246,7 @@ std::string target_text(const Result& result) {
 // Targets that fail for the same reason share one explanation.
 void add_causes_once(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
   std::vector<Results> groups;
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     if (!result->root_cause) continue;
     auto same = std::find_if(groups.begin(), groups.end(), [&](const Results& group) {
       return group.front()->root_cause->reason == result->root_cause->reason &&
@@ -259,7 +259,7 @@ void add_causes_once(std::string& out, const Results& results, const Writer& wri
   }
   for (const Results& group : groups) {
     std::string targets;
-    for (const Result* result : group) targets += (targets.empty() ? "" : ", ") + result->target.id;
+    for (const Answer* result : group) targets += (targets.empty() ? "" : ", ") + result->target.id;
     out += fmt::format("\n  on {}\n", targets);
     add_cause(out, *group.front(), group, writer, style);
     out.pop_back();
@@ -270,7 +270,7 @@ void add_causes_once(std::string& out, const Results& results, const Writer& wri
 void add_config(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
   out += framework_lines(results) + headline(*results.front(), writer);
   if (style.details) {
-    for (const Result* result : results) {
+    for (const Answer* result : results) {
       const std::string line = line_of(*result);
       out += fmt::format("  on {}: {}{}{}\n", target_text(*result), writer.answer(*result), expectation_mark(*result),
                          line.empty() ? "" : ", " + line);
@@ -283,7 +283,7 @@ void add_config(std::string& out, const Results& results, const Writer& writer, 
     return;
   }
   std::vector<std::vector<std::string>> rows;
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm),
                     writer.answer(*result) + expectation_mark(*result), line_of(*result)});
   }
@@ -303,7 +303,7 @@ std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& result
     return static_cast<size_t>(known - counts.begin());
   };
   std::map<std::vector<std::string>, size_t> trainings;
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     const size_t place = place_of(answer_word(*result));
     if (result->config.training.empty()) {
       ++counts[place].second;
@@ -321,7 +321,7 @@ std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& result
 std::string footer(const Results& results) {
   size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
   bool has_training = false;
-  for (const Result* result : results) {
+  for (const Answer* result : results) {
     has_training = has_training || !result->config.training.empty();
     expected += result->config.spec.expect.is_given ? 1 : 0;
     unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
@@ -336,7 +336,7 @@ std::string footer(const Results& results) {
   if (!results.empty() && results.front()->by_rule)
     return text + fmt::format(". By rule: {}.\n", campaign::why_by_rule(results.front()->cudnn_version));
   // Each group was asked of one cuDNN; there is no version where none could be loaded.
-  if (const Result* any = results.empty() ? nullptr : results.front();
+  if (const Answer* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())
     text += fmt::format(". cuDNN {} ({})", any->cudnn_version.text(), any->cudnn_path);
   text += simulated == results.size() ? ", simulated GPUs"
@@ -353,10 +353,10 @@ std::string text_of(const Results& results, const TextStyle& style) {
   std::string out;
   for (size_t begin = 0; begin < results.size();) {
     // Results of one config stand together: every target in turn.
-    std::vector<const Result*> group;
+    std::vector<const Answer*> group;
     for (size_t i = begin; i < results.size(); ++i) {
       const bool repeats = std::any_of(group.begin(), group.end(),
-                                       [&](const Result* r) { return r->target.id == results[i]->target.id; });
+                                       [&](const Answer* r) { return r->target.id == results[i]->target.id; });
       if (repeats) break;
       group.push_back(results[i]);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "answer/answer.hpp"
 #include "probe/findings.hpp"
 #include "probe/walk_difference.hpp"
 #include "rules/frontend_engines.hpp"
@@ -46,6 +47,7 @@ CellEngine engine_of(const JsonView& config) {
              time = config.find_set("time");
   engine.viable = check && check->boolean_or("supported", false);
   if (!engine.viable) add_reason(engine, check ? check->text_or("status", "") : "", config.elements_or_none("reasons"));
+  probe::EngineConfigFindings judged;
   if (plan) {
     probe::PlanFindings findings;
     findings.status = plan->text_or("status", "");
@@ -53,17 +55,23 @@ CellEngine engine_of(const JsonView& config) {
     for (const JsonView& reason : reasons)
       findings.reasons.push_back({reason.text_or("status", ""), reason.text_or("reason", "")});
     const probe::PlanOutcome outcome = outcome_of(findings);
-    // One that nobody could build here is as good as one that nobody asked for.
     if (outcome != probe::PlanOutcome::needs_driver && outcome != probe::PlanOutcome::needs_compiler)
-      engine.plan = outcome == probe::PlanOutcome::built ? "built" : "failed";
-    if (engine.plan == "failed") add_reason(engine, findings.status, reasons);
+      engine.plan = outcome == probe::PlanOutcome::built ? PlanState::built : PlanState::failed;
+    if (engine.plan == PlanState::failed) add_reason(engine, findings.status, reasons);
+    judged.plan = std::move(findings);
   }
   if (run) {
     engine.run = run->text_or("status", "");
-    engine.is_wrong = engine.run == name_of(probe::RunStatus::wrong_result);
+    probe::RunFindings& findings = judged.run.emplace();
+    findings.status = parse_enum<probe::RunStatus>(engine.run).value_or(probe::RunStatus::not_run);
     for (const JsonView& under : run->elements_or_none("sanitized"))
-      engine.is_wrong = engine.is_wrong || under.text_or("status", "") == name_of(probe::SanitizerStatus::errors);
+      findings.sanitized.emplace_back().status =
+          parse_enum<probe::SanitizerStatus>(under.text_or("status", "")).value_or(probe::SanitizerStatus::failed);
+    engine.is_wrong = is_wrong(findings);
   }
+  engine.is_lost = answer::is_lost_over(judged);
+  engine.works = engine.viable && engine.plan != PlanState::failed &&
+                 (!engine.modes.empty() || engine.plan == PlanState::built) && (!judged.run || ran(*judged.run));
   if (time) {
     for (const Measurement& measured : measurements())
       if (const auto value = time->optional_number(std::string(measured.key)))
@@ -77,8 +85,8 @@ CellEngine engine_of(const JsonView& config) {
 std::string word_of(const JsonView& result, const CellAnswer& answer) {
   if (std::string usable = result.text_or("usable", ""); !usable.empty()) return usable;
   if (answer.environment_broken) return "environment";
-  if (answer.verdict == "error") return answer.verdict;
-  return answer.verdict == "supported" ? "yes" : "no";
+  if (answer.verdict == answer::Verdict::error) return "error";
+  return answer.verdict == answer::Verdict::supported ? "yes" : "no";
 }
 
 CellFramework framework_of(const JsonView& place) {
@@ -131,16 +139,22 @@ void add_notes(CellAnswer& answer, const JsonView& result) {
   }
 }
 
-}  // namespace
-
-bool is_working(const CellEngine& engine) {
-  return engine.viable && engine.plan != "failed" && (!engine.modes.empty() || engine.plan == "built") &&
-         (engine.run.empty() || engine.run == "ok" || engine.run == "not_verified");
+// Its gravity, from what the report tells.
+answer::Severity severity_of(const CellAnswer& answer) {
+  const auto any = [&](auto is_so) { return std::any_of(answer.engines.begin(), answer.engines.end(), is_so); };
+  answer::Outcome outcome{answer.verdict, answer.environment_broken};
+  outcome.lacks_memory = answer.category == name_of(answer::Category::memory);
+  outcome.has_wrong_plan = any([](const CellEngine& engine) { return engine.is_wrong; });
+  outcome.has_lost_plan = any([](const CellEngine& engine) { return engine.is_lost; });
+  outcome.met = answer.met;
+  return severity_of(outcome);
 }
+
+}  // namespace
 
 CellAnswer answer_of(const JsonView& result) {
   CellAnswer answer;
-  answer.verdict = result.text_or("verdict", "");
+  answer.verdict = parse_enum<answer::Verdict>(result.text_or("verdict", "")).value_or(answer::Verdict::error);
   if (result.boolean_or("expect_given", true)) answer.expect = result.text_or("expect", "");
   answer.met = result.boolean_or("met", false);
   answer.environment_broken = result.boolean_or("environment_broken", false);
@@ -165,7 +179,7 @@ CellAnswer answer_of(const JsonView& result) {
   for (const JsonView& config : result.elements_or_none("engine_configs")) {
     answer.engines.push_back(engine_of(config));
     ++answer.candidates;
-    answer.viable += is_working(answer.engines.back()) ? 1 : 0;
+    answer.viable += answer.engines.back().works ? 1 : 0;
   }
   add_ways_out(answer, result);
   add_notes(answer, result);
@@ -174,6 +188,7 @@ CellAnswer answer_of(const JsonView& result) {
   if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
     answer.frontend = frontend->text_or("message", "");
   if (const auto from = result.find_set("from")) answer.from = from->text_or("text", "");
+  answer.severity = severity_of(answer);
   return answer;
 }
 

@@ -8,7 +8,4 @@ namespace attnprobe::report {
 /// `result`: an entry of a report's "results". Throws Error at the place of a member of another type than attnprobe writes.
 CellAnswer answer_of(const JsonView& result);
 
-/// Whether a program that takes it gets a right result, as far as it was asked.
-bool is_working(const CellEngine& engine);
-
 }  // namespace attnprobe::report

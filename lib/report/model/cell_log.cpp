@@ -60,7 +60,7 @@ std::string line_of(const CellPlace& place, const std::string& cell) {
   return fmt::format("{}{},{},{}],{}\n", cell_key, place.config, place.target, place.cudnn, cell.substr(1));
 }
 
-Json cell_json(const campaign::Result& result) {
+Json cell_json(const answer::Answer& result) {
   Json json = to_json(result);
   drop_times(json);
   return json;

@@ -17,7 +17,7 @@ namespace attnprobe::report {
 
 /// A cell of a report: the entry of "results" without what differs from run to run, its times of building and walking
 /// (measured times of plans stay).
-Json cell_json(const campaign::Result& result);
+Json cell_json(const answer::Answer& result);
 
 /// The file cells.jsonl: a line with the axes, then {"cell": [config, target, cudnn], …the result…} a line.
 class CellLog {

@@ -98,7 +98,7 @@ std::string name_in(const JsonView& result) {
 const CellEngine* fastest(const CellAnswer& answer) {
   const CellEngine* best = nullptr;
   for (const auto& engine : answer.engines)
-    if (engine.median_ms() && is_working(engine) && (best == nullptr || *engine.median_ms() < *best->median_ms()))
+    if (engine.median_ms() && engine.works && (best == nullptr || *engine.median_ms() < *best->median_ms()))
       best = &engine;
   return best;
 }
@@ -223,8 +223,9 @@ std::string reproduce_command(const CellTable& table, const Cell& cell) {
       {question, table.target_words[cell.place.target], table.cudnn_words[cell.place.cudnn]});
 }
 
-const std::string& outcome_word(const CellAnswer& answer) {
-  return answer.word == "no" && answer.verdict != "unsupported" ? answer.verdict : answer.word;
+std::string outcome_word(const CellAnswer& answer) {
+  const bool is_refusal = answer.word != "no" || answer.verdict == answer::Verdict::unsupported;
+  return is_refusal ? answer.word : std::string(name_of(answer.verdict));
 }
 
 bool is_missed(const CellAnswer& answer) {

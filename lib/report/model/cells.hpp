@@ -11,6 +11,23 @@
 #include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
+/// What became of a plan. One that nobody could build here is as good as one that nobody asked for.
+enum class PlanState { unasked, built, failed };
+}  // namespace attnprobe::report
+
+namespace attnprobe {
+template <>
+struct EnumNames<report::PlanState> {
+  static constexpr std::array<std::pair<report::PlanState, std::string_view>, 3> table{{
+      {report::PlanState::unasked, ""},
+      {report::PlanState::built, "built"},
+      {report::PlanState::failed, "failed"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::report {
+ATTNPROBE_JSON_ENUM(PlanState)
 
 /// One engine config of an answer.
 struct CellEngine {
@@ -20,8 +37,11 @@ struct CellEngine {
   bool viable = false;
   std::string status, reason;  ///< why not; of the plan where that failed
   std::optional<int64_t> workspace_bytes;
-  std::string plan, run;  ///< "built", "failed", "ok", "wrong_result", …; "" where not asked for
+  PlanState plan = PlanState::unasked;
+  std::string run;        ///< "ok", "wrong_result", …; "" where not asked for
+  bool works = false;     ///< as far as it was taken; a plan that nobody built is not against it
   bool is_wrong = false;  ///< what ran computed something wrong, or a sanitizer found errors
+  bool is_lost = false;   ///< its plan took its process or its CUDA context down
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
 
@@ -56,7 +76,9 @@ ATTNPROBE_JSON(CellFramework, title, takes, text, instead, changes, notes)
 
 /// What was answered, without who was asked: many cells share one.
 struct CellAnswer {
-  std::string verdict, expect;
+  answer::Verdict verdict = answer::Verdict::error;
+  std::string expect;
+  answer::Severity severity = answer::Severity::environment;
   std::string word;               ///< "yes", "but", "no"; "environment" or "error" where the question is open
   std::vector<CellObstacle> but;  ///< for "but"
   bool met = false, environment_broken = false;
@@ -75,7 +97,7 @@ ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, 
                reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frameworks, frontend, from)
 
 /// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
-const std::string& outcome_word(const CellAnswer& answer);
+std::string outcome_word(const CellAnswer& answer);
 
 /// Whether the config says what is expected, and this is not it.
 bool is_missed(const CellAnswer& answer);

@@ -65,7 +65,7 @@ double Choice::loss() const {
   return ratio > noise_of(*first) + noise_of(best) ? ratio : 0;
 }
 
-std::optional<Choice> choice_of(const campaign::Result& result) {
+std::optional<Choice> choice_of(const answer::Answer& result) {
   Choice choice;
   choice.result = &result;
   bool met_first = false;

@@ -17,7 +17,7 @@ struct TimedPlan {
 };
 
 struct Choice {
-  const campaign::Result* result = nullptr;
+  const answer::Answer* result = nullptr;
   TimedPlan best;
   std::optional<TimedPlan> first;  ///< the heuristics' first choice; none where it fails or was not timed
   size_t timed = 0;                ///< plans that ran right and were timed
@@ -28,7 +28,7 @@ struct Choice {
 };
 
 /// None for a result that no timed plan is right for.
-std::optional<Choice> choice_of(const campaign::Result& result);
+std::optional<Choice> choice_of(const answer::Answer& result);
 
 /// Over all: the time of the first choices over that of the best, less 1, for problems where both are known.
 double loss_over_all(const std::vector<Choice>& choices);

@@ -14,6 +14,8 @@
 namespace attnprobe::report {
 namespace {
 
+using answer::Verdict;
+
 using Key = std::tuple<std::string, std::string, std::string>;  // config, target, cuDNN
 
 // Which cells of a table count, by name.
@@ -32,7 +34,7 @@ bool has_one_version(const CellTable& table, const std::string& version) {
 // The words of a cell that say why, or what works.
 std::string account(const CellAnswer& answer) {
   std::string text = outcome_word(answer);
-  if (answer.verdict == "supported") {
+  if (answer.verdict == Verdict::supported) {
     if (const std::string obstacles = obstacles_text(answer); !obstacles.empty()) text += ", " + obstacles;
     return text + fmt::format("; {} engine config{}", answer.viable, answer.viable == 1 ? " works" : "s work");
   }
@@ -66,19 +68,19 @@ std::string sentence_of(const std::string& reason) {
 }
 
 bool is_lost(const CellAnswer& answer) {
-  return answer.verdict == "crashed" || answer.verdict == "timeout" || answer.verdict == "error";
+  return answer.verdict == Verdict::crashed || answer.verdict == Verdict::timeout || answer.verdict == Verdict::error;
 }
 
 std::optional<ChangeKind> answer_change(const CellAnswer& before, const CellAnswer& after) {
-  const std::string &was = outcome_word(before), &is = outcome_word(after);
+  const std::string was = outcome_word(before), is = outcome_word(after);
   if (was == is) return std::nullopt;
-  if (after.verdict == "wrong_result") return ChangeKind::wrong;
+  if (after.verdict == Verdict::wrong_result) return ChangeKind::wrong;
   if (is_lost(after)) return is_lost(before) ? std::nullopt : std::optional(ChangeKind::lost);
-  if (before.verdict == "wrong_result" && after.verdict == "supported") return ChangeKind::right;
+  if (before.verdict == Verdict::wrong_result && after.verdict == Verdict::supported) return ChangeKind::right;
   if (is_lost(before)) return ChangeKind::recovered;
   if (is == "yes") return ChangeKind::now_yes;
   if (is == "but") return was == "yes" ? ChangeKind::yes_to_but : ChangeKind::no_to_but;
-  if (before.verdict == "supported") return ChangeKind::now_no;
+  if (before.verdict == Verdict::supported) return ChangeKind::now_no;
   return ChangeKind::reason_changed;
 }
 
@@ -120,7 +122,7 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
     change.kind = *kind;
     return change;
   }
-  if (after.verdict != "supported") {
+  if (after.verdict != Verdict::supported) {
     if (sentence_of(before.reason) == sentence_of(after.reason) && before.category == after.category)
       return std::nullopt;
     change.kind = ChangeKind::reason_changed;

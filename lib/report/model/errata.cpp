@@ -49,20 +49,20 @@ struct Fault {
   std::string status, message;
 };
 
-/// The stage at which a worker was lost ends with the engine config that it was at.
-bool crashed_at(const campaign::Result& result, const probe::EngineConfigFindings& config) {
-  return result.verdict == campaign::Verdict::crashed && result.crash &&
-         result.crash->stage.ends_with(fmt::format(" engine {} {}", config.engine, Json(config.knobs).dump()));
+bool crashed_at(const answer::Answer& result, const probe::EngineConfigFindings& config) {
+  using probe::Step;
+  return result.verdict == answer::Verdict::crashed && result.crash &&
+         (result.crash->stage.is_at(Step::plan, config) || result.crash->stage.is_at(Step::run, config));
 }
 
-std::optional<Fault> fault_of(const campaign::Result& result, const probe::EngineConfigFindings& config) {
+std::optional<Fault> fault_of(const answer::Answer& result, const probe::EngineConfigFindings& config) {
   using probe::RunStatus;
   constexpr std::array faults{RunStatus::crashed, RunStatus::timeout, RunStatus::wrong_result, RunStatus::cuda_error};
   if (config.run && std::find(faults.begin(), faults.end(), config.run->status) != faults.end())
     return Fault{std::string(name_of(config.run->status)), config.run->message};
   if (config.plan && outcome_of(*config.plan) == probe::PlanOutcome::crashed)
     return Fault{"crashed", "when the plan was built"};
-  if (crashed_at(result, config)) return Fault{"crashed", result.crash->how + " at " + result.crash->stage};
+  if (crashed_at(result, config)) return Fault{"crashed", result.crash->how + " at " + result.crash->stage.text};
   return std::nullopt;
 }
 
@@ -99,7 +99,7 @@ std::array<std::string, forms.size()> tags_of(const graph::OpGraph& graph) {
   return tags;
 }
 
-void add_fault(std::vector<Faulty>& all, Faulty faulty, const Fault& fault, const campaign::Result& result) {
+void add_fault(std::vector<Faulty>& all, Faulty faulty, const Fault& fault, const answer::Answer& result) {
   auto found = std::find_if(all.begin(), all.end(), [&](const Faulty& other) { return faulty.same_as(other); });
   if (found == all.end()) found = all.insert(all.end(), std::move(faulty));
   if (std::find(found->statuses.begin(), found->statuses.end(), fault.status) == found->statuses.end())

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "answer/reasons.hpp"
 #include "attention/config.hpp"
 #include "attention/random_config.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "catch.hpp"
-#include "diagnose/reasons.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::advice_test {
 
 using namespace attnprobe::campaign;
+using answer::Answer;
 
 namespace {
 
@@ -28,13 +29,13 @@ CampaignOptions quick() {
   return options;
 }
 
-bool is_refused(const Result& result) {
+bool is_refused(const Answer& result) {
   return result.usable && *result.usable != Usable::yes && result.has_spec();
 }
 
-std::vector<Result> refused(const std::vector<Question>& questions, const std::string& targets) {
+std::vector<Answer> refused(const std::vector<Question>& questions, const std::string& targets) {
   auto results = run_campaign(questions, gpu::simulated_targets(targets), quick()).results;
-  std::erase_if(results, [](const Result& result) { return !is_refused(result); });
+  std::erase_if(results, [](const Answer& result) { return !is_refused(result); });
   return results;
 }
 
@@ -53,23 +54,23 @@ std::vector<Question> shipped_questions() {
   return questions_of(configs);
 }
 
-Question with_spec(const Result& of, const attention::AttentionSpec& spec) {
+Question with_spec(const Answer& of, const attention::AttentionSpec& spec) {
   Question question = of;
   question.config.spec = spec;
   return question;
 }
 
-std::string words_of(const Result& result) {
+std::string words_of(const Answer& result) {
   return to_json(result.config.spec).dump() + " on " + result.target.id;
 }
 
 // A change that the help names gets past the reason, or the help is not worth telling.
-void follow_help(const std::vector<Result>& results) {
+void follow_help(const std::vector<Answer>& results) {
   size_t followed = 0;
-  for (const Result& result : results) {
+  for (const Answer& result : results) {
     if (!result.root_cause || result.root_cause->in_general.empty()) continue;
     const log::Reason reason{result.root_cause->status, result.root_cause->reason};
-    const auto* known = diagnose::find_reason(reason);
+    const auto* known = answer::find_reason(reason);
     if (known == nullptr || known->changes.empty()) continue;
     std::vector<Question> changed;
     for (const Change& change : changes_of(result.config.spec)) {
@@ -82,9 +83,9 @@ void follow_help(const std::vector<Result>& results) {
     if (changed.empty()) continue;
     ++followed;
     const auto answers = run_campaign(changed, {result.target}, quick()).results;
-    const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Result& answer) {
+    const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Answer& answer) {
       const auto* other =
-          answer.root_cause ? diagnose::find_reason({answer.root_cause->status, answer.root_cause->reason}) : nullptr;
+          answer.root_cause ? answer::find_reason({answer.root_cause->status, answer.root_cause->reason}) : nullptr;
       return answer.verdict == Verdict::supported || other != known;
     });
     if (!gets_past) FAIL_CHECK(known->id << ": " << words_of(result) << ": " << known->help);
@@ -92,20 +93,20 @@ void follow_help(const std::vector<Result>& results) {
   CHECK(followed > 0);
 }
 
-void follow_ways_out(std::vector<Result>& results) {
+void follow_ways_out(std::vector<Answer>& results) {
   SuggestOptions suggest;
   suggest.most = 2;
   suggest.two_at_a_time = suggest.compile = false;
   advise(results, quick(), suggest);
   size_t ways = 0;
-  for (const Result& result : results) {
+  for (const Answer& result : results) {
     for (const WayOut& way : result.ways_out) {
       ++ways;
       const auto again = run_campaign({with_spec(result, way.spec)}, {result.target}, quick()).results.at(0);
       if (again.usable != Usable::yes) FAIL_CHECK(words_of(result) << ": " << text_of(way));
     }
     if (!result.root_cause) continue;
-    const auto* known = diagnose::find_reason({result.root_cause->status, result.root_cause->reason});
+    const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
     // Changes were tried: what they are good for stands among the ways out.
     if (known != nullptr && !known->changes.empty()) CHECK(result.root_cause->in_general.empty());
   }
@@ -115,7 +116,7 @@ void follow_ways_out(std::vector<Result>& results) {
 }  // namespace
 
 TEST_CASE("advice: what 300 random refused configs are told holds when it is followed", "[advice][random][slow]") {
-  std::vector<Result> results;
+  std::vector<Answer> results;
   for (uint64_t seed = 1; results.size() < 300; seed += 100)
     for (auto& result : refused(random_questions(seed, 100), gpus)) results.push_back(std::move(result));
   results.resize(300);

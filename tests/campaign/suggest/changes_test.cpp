@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "answer/reasons.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
-#include "diagnose/reasons.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::changes_test {
@@ -153,7 +153,7 @@ TEST_CASE("The config that works is written", "[suggest]") {
 TEST_CASE("What a reason's help changes is a kind of change that is tried", "[suggest]") {
   const auto kinds = change_kinds();
   size_t count = 0;
-  for (const auto& reason : diagnose::known_reasons())
+  for (const auto& reason : answer::known_reasons())
     for (const auto& kind : reason.changes) {
       INFO(reason.id << " " << kind);
       ++count;

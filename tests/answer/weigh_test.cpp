@@ -1,14 +1,14 @@
 // What a person is told, from verdict, rules and engine configs.
-#include "campaign/result.hpp"
+#include "answer/judge.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::weigh_test {
 
-using campaign::FirstVersion;
-using campaign::Result;
-using campaign::Usable;
+using answer::Answer;
+using answer::FirstVersion;
+using answer::Usable;
 
 namespace {
 
@@ -24,8 +24,8 @@ probe::EngineConfigFindings engine_config(int64_t engine, const std::string& pla
 }
 
 // One query in fp8 with 9.14 on a B200, of which a bug about compiling is known.
-Result fp8_decode(std::vector<probe::EngineConfigFindings> configs) {
-  Result result;
+Answer fp8_decode(std::vector<probe::EngineConfigFindings> configs) {
+  Answer result;
   result.config =
       attention::parse_configs(
           R"({"heads": 32, "batch": 4, "seqlen_q": 1, "seqlen_kv": 2048, "head_dim": 128, "dtype": "fp8_e4m3"})",
@@ -49,16 +49,16 @@ constexpr const char* failed = "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED";
 TEST_CASE("a known bug about compiling stands in the way until the first choice was compiled", "[campaign]") {
   auto unbuilt = engine_config(3, built);
   unbuilt.plan.reset();
-  const Result checked = fp8_decode({unbuilt});
+  const Answer checked = fp8_decode({unbuilt});
   REQUIRE(checked.usable == Usable::but);
   CHECK(checked.warnings.at(0).id == "fp8_decode_blackwell");
   CHECK_THAT(checked.but.at(0).text, ContainsSubstring("its kernel does not compile"));
 
-  const Result compiled = fp8_decode({engine_config(3, built)});
+  const Answer compiled = fp8_decode({engine_config(3, built)});
   CHECK(compiled.usable == Usable::yes);
   CHECK(compiled.warnings.empty());
 
-  const Result second = fp8_decode({engine_config(3, failed), engine_config(1, built)});
+  const Answer second = fp8_decode({engine_config(3, failed), engine_config(1, built)});
   REQUIRE(second.usable == Usable::but);
   CHECK(second.but.size() == 2);
   CHECK(second.but.back().text == "the first choice, engine 3, does not compile; engine 1 works");
@@ -72,8 +72,8 @@ TEST_CASE("a plan that only the GPU's driver can finish proves nothing either wa
       engine_config(1, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER",
                     "cuLinkCreate returned error attnprobe null driver: no GPU here (100) at: CUDA_SUCCESS != result");
   CHECK(outcome_of(*config.plan) == probe::PlanOutcome::needs_driver);
-  const Result result = fp8_decode({config});
-  CHECK(result.verdict == campaign::Verdict::supported);
+  const Answer result = fp8_decode({config});
+  CHECK(result.verdict == answer::Verdict::supported);
   REQUIRE(result.usable == Usable::but);
   CHECK(result.warnings.at(0).id == "fp8_decode_blackwell");
   CHECK(result.but.size() == 1);
@@ -83,7 +83,7 @@ TEST_CASE("from which cuDNN on is said with how it is known", "[campaign]") {
   CHECK(text_of(FirstVersion{{9, 10, 2}, true, {9, 8, 0}, {}}) == "from cuDNN 9.10.2 (9.8.0 refuses)");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {}}) == "from cuDNN 9.0.0 by rule");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {9, 8, 0}}) == "from cuDNN 9.0.0 by rule, asked back to 9.8.0");
-  const Result result = fp8_decode({engine_config(3, built)});
+  const Answer result = fp8_decode({engine_config(3, built)});
   REQUIRE(result.from);
   CHECK_FALSE(result.from->asked);
 }
@@ -104,7 +104,7 @@ TEST_CASE(
     "what the Python package of cudnn-frontend alone refuses is said of it, and not where a framework brings its own",
     "[campaign]") {
   const auto asked = [](const std::vector<std::string>& frameworks) {
-    Result result;
+    Answer result;
     result.config = attention::parse_configs(
                         R"({"heads": 8, "seqlen": 512, "head_dim": 64, "pass": "bprop", "frontend": "1.24"})", "test")
                         .at(0);
@@ -117,7 +117,7 @@ TEST_CASE(
     weigh(result);
     return result;
   };
-  const Result alone = asked({});
+  const Answer alone = asked({});
   REQUIRE(alone.frontend);
   CHECK(alone.frontend->id == "package_reshape_mode");
   CHECK(alone.frontend->from == "1.24");

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "diagnose/category.hpp"
+#include "answer/category.hpp"
 #include "log/log_parse.hpp"
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 
 /// A kind of reason that cuDNN is known to give.
 struct KnownReason {
@@ -41,4 +41,4 @@ const std::vector<KnownReason>& known_reasons();
 /// The category of a status by itself, for a reason that the catalogue does not know.
 Category category_of_status(const std::string& status);
 
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer

@@ -7,15 +7,15 @@
 #include <sstream>
 #include <tuple>
 
+#include "answer/reasons.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "catch.hpp"
-#include "diagnose/reasons.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::reasons_test {
 
-using namespace attnprobe::diagnose;
+using namespace attnprobe::answer;
 using log::Reason;
 
 namespace {
@@ -235,7 +235,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
     options.sweep_where_none = false;
     Json config = problem;
     config.update(Json::parse("{" + std::string(members) + "}"));
-    const campaign::Result result = probe_one(config.dump(), target, options);
+    const answer::Answer result = probe_one(config.dump(), target, options);
     if (result.cudnn_version.number() / 100 != 919) {
       WARN("SKIPPED: the cases are of cuDNN 9.19, this is " << result.cudnn_version);
       return;

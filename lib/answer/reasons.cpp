@@ -1,4 +1,4 @@
-#include "diagnose/reasons.hpp"
+#include "answer/reasons.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -10,7 +10,7 @@ namespace attnprobe {
 extern const EmbeddedFiles embedded_reasons;
 }
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 namespace {
 
 KnownReason read_reason(const JsonView& place) {
@@ -95,4 +95,4 @@ Category category_of_status(const std::string& status) {
   return Category::unknown;
 }
 
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer

@@ -11,7 +11,7 @@
 #include "../probe/findings.hpp"
 #include "category.hpp"
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 
 struct RootCause {
   Category category = Category::unknown;  ///< of the known reason; for an unknown text, of the status
@@ -42,4 +42,4 @@ bool speaks_of_environment(const probe::WalkFindings& findings);
 /// that an allocation failure (measured, 9.19).
 bool lacks_descriptor(const probe::Failure& failure);
 
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer

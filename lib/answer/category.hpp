@@ -3,7 +3,7 @@
 
 #include "../base/enum_names.hpp"
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 
 /// What a reason is about.
 enum class Category {
@@ -46,53 +46,53 @@ enum class Category {
   unknown,          ///< a text that the catalogue does not know
 };
 
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer
 
 namespace attnprobe {
 template <>
-struct EnumNames<diagnose::Category> {
-  static constexpr std::array<std::pair<diagnose::Category, std::string_view>, 37> table{{
-      {diagnose::Category::arch_mismatch, "arch_mismatch"},
-      {diagnose::Category::multi_gemm, "multi_gemm"},
-      {diagnose::Category::shared_memory, "shared_memory"},
-      {diagnose::Category::graph_pattern, "graph_pattern"},
-      {diagnose::Category::shape, "shape"},
-      {diagnose::Category::heads, "heads"},
-      {diagnose::Category::head_dim, "head_dim"},
-      {diagnose::Category::sequence_length, "sequence_length"},
-      {diagnose::Category::data_type, "data_type"},
-      {diagnose::Category::layout, "layout"},
-      {diagnose::Category::alignment, "alignment"},
-      {diagnose::Category::mask, "mask"},
-      {diagnose::Category::bias, "bias"},
-      {diagnose::Category::score_mod, "score_mod"},
-      {diagnose::Category::sink, "sink"},
-      {diagnose::Category::padding, "padding"},
-      {diagnose::Category::ragged, "ragged"},
-      {diagnose::Category::paged, "paged"},
-      {diagnose::Category::dropout, "dropout"},
-      {diagnose::Category::deterministic, "deterministic"},
-      {diagnose::Category::engine_config, "engine_config"},
-      {diagnose::Category::version, "version"},
-      {diagnose::Category::invalid_graph, "invalid_graph"},
-      {diagnose::Category::environment, "environment"},
-      {diagnose::Category::compilation, "compilation"},
-      {diagnose::Category::internal_error, "internal_error"},
-      {diagnose::Category::execution, "execution"},
-      {diagnose::Category::no_candidates, "no_candidates"},
-      {diagnose::Category::memory, "memory"},
-      {diagnose::Category::cuda_error, "cuda_error"},
-      {diagnose::Category::cudnn_error, "cudnn_error"},
-      {diagnose::Category::constraint, "constraint"},
-      {diagnose::Category::not_run, "not_run"},
-      {diagnose::Category::wrong_result, "wrong_result"},
-      {diagnose::Category::crash, "crash"},
-      {diagnose::Category::timeout, "timeout"},
-      {diagnose::Category::unknown, "unknown"},
+struct EnumNames<answer::Category> {
+  static constexpr std::array<std::pair<answer::Category, std::string_view>, 37> table{{
+      {answer::Category::arch_mismatch, "arch_mismatch"},
+      {answer::Category::multi_gemm, "multi_gemm"},
+      {answer::Category::shared_memory, "shared_memory"},
+      {answer::Category::graph_pattern, "graph_pattern"},
+      {answer::Category::shape, "shape"},
+      {answer::Category::heads, "heads"},
+      {answer::Category::head_dim, "head_dim"},
+      {answer::Category::sequence_length, "sequence_length"},
+      {answer::Category::data_type, "data_type"},
+      {answer::Category::layout, "layout"},
+      {answer::Category::alignment, "alignment"},
+      {answer::Category::mask, "mask"},
+      {answer::Category::bias, "bias"},
+      {answer::Category::score_mod, "score_mod"},
+      {answer::Category::sink, "sink"},
+      {answer::Category::padding, "padding"},
+      {answer::Category::ragged, "ragged"},
+      {answer::Category::paged, "paged"},
+      {answer::Category::dropout, "dropout"},
+      {answer::Category::deterministic, "deterministic"},
+      {answer::Category::engine_config, "engine_config"},
+      {answer::Category::version, "version"},
+      {answer::Category::invalid_graph, "invalid_graph"},
+      {answer::Category::environment, "environment"},
+      {answer::Category::compilation, "compilation"},
+      {answer::Category::internal_error, "internal_error"},
+      {answer::Category::execution, "execution"},
+      {answer::Category::no_candidates, "no_candidates"},
+      {answer::Category::memory, "memory"},
+      {answer::Category::cuda_error, "cuda_error"},
+      {answer::Category::cudnn_error, "cudnn_error"},
+      {answer::Category::constraint, "constraint"},
+      {answer::Category::not_run, "not_run"},
+      {answer::Category::wrong_result, "wrong_result"},
+      {answer::Category::crash, "crash"},
+      {answer::Category::timeout, "timeout"},
+      {answer::Category::unknown, "unknown"},
   }};
 };
 }  // namespace attnprobe
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 ATTNPROBE_JSON_ENUM(Category)
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer

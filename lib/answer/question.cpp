@@ -1,6 +1,6 @@
-#include "campaign/question.hpp"
+#include "answer/question.hpp"
 
-namespace attnprobe::campaign {
+namespace attnprobe::answer {
 
 void adopt_frontend(attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks) {
   using attention::Pattern;
@@ -14,4 +14,4 @@ void adopt_frontend(std::vector<Question>& questions, const std::vector<rules::C
     if (!question.given) adopt_frontend(question.config.spec, frameworks);
 }
 
-}  // namespace attnprobe::campaign
+}  // namespace attnprobe::answer

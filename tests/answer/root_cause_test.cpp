@@ -1,16 +1,16 @@
 // What cuDNN's reasons mean, which of them is the root cause, and what might help.
 #include <algorithm>
 
+#include "answer/reasons.hpp"
+#include "answer/root_cause.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "catch.hpp"
-#include "diagnose/reasons.hpp"
-#include "diagnose/root_cause.hpp"
 #include "log/log_parse.hpp"
 
 namespace attnprobe::test::root_cause_test {
 
-using namespace attnprobe::diagnose;
+using namespace attnprobe::answer;
 
 using probe::EngineConfigFindings;
 using probe::Reason;

@@ -10,7 +10,7 @@
 #include "graph/op_graph.hpp"
 #include "rules/framework_gates.hpp"
 
-namespace attnprobe::campaign {
+namespace attnprobe::answer {
 
 /// A graph that is asked about as it is.
 struct GivenGraph {
@@ -38,4 +38,4 @@ void adopt_frontend(attention::AttentionSpec& spec, const std::vector<rules::Cho
 /// The same of all that are asked by a config. A program's own graph stays as it is.
 void adopt_frontend(std::vector<Question>& questions, const std::vector<rules::ChosenGate>& frameworks);
 
-}  // namespace attnprobe::campaign
+}  // namespace attnprobe::answer

@@ -1,4 +1,4 @@
-#include "diagnose/root_cause.hpp"
+#include "answer/root_cause.hpp"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <charconv>
 #include <tuple>
 
+#include "answer/reasons.hpp"
 #include "base/version.hpp"
-#include "diagnose/reasons.hpp"
 #include "log/status.hpp"
 #include "rules/requirements.hpp"
 
-namespace attnprobe::diagnose {
+namespace attnprobe::answer {
 namespace {
 
 using probe::EngineConfigFindings;
@@ -181,4 +181,4 @@ bool speaks_of_environment(const probe::WalkFindings& findings) {
   return findings.failure && category_of_status(findings.failure->cudnn.status) == Category::environment;
 }
 
-}  // namespace attnprobe::diagnose
+}  // namespace attnprobe::answer
