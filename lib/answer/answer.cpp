@@ -24,6 +24,11 @@ std::string text_of(const WayOut& way) {
                      more(way.work, "work"), more(way.memory, "memory"));
 }
 
+std::string_view answer_word(const Answer& result) {
+  if (result.usable) return name_of(*result.usable);
+  return result.environment_broken ? "environment" : name_of(result.verdict);
+}
+
 std::string short_reason(const Answer& result) {
   if (!result.root_cause) return "";
   const std::string& reason = result.root_cause->reason;

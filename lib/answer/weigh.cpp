@@ -167,11 +167,6 @@ void weigh_obstacles(Answer& result) {
   result.usable = result.but.empty() ? Usable::yes : Usable::but;
 }
 
-std::string_view answer_word(const Answer& result) {
-  if (result.usable) return name_of(*result.usable);
-  return result.environment_broken ? "environment" : name_of(result.verdict);
-}
-
 }  // namespace
 
 void weigh(Answer& result) {
