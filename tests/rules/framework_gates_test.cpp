@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "catch.hpp"
 #include "rules/condition.hpp"
+#include "support.hpp"
 
 namespace attnprobe::test::framework_gates_test {
 
