@@ -139,9 +139,8 @@ void judge(Answer& result, bool deterministic) {
   if (findings.plans_built && !findings.failure && judge_runs(result)) return;
   if (!findings.failure && judge_constraints(result, deterministic)) return;
   const bool is_known = result.cudnn_version.is_known() && result.has_spec();
-  result.root_cause = is_known
-                          ? root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
-                          : root_cause(findings);
+  result.root_cause = is_known ? root_cause(findings, result.config.spec, result.cudnn_version, result.target.sm)
+                               : root_cause(findings);
   if (speaks_of_environment(findings)) {
     result.verdict = Verdict::error;
     result.environment_broken = true;
@@ -167,12 +166,11 @@ namespace {
 
 std::string words_on_kill(const Lost& lost) {
   const char* who =
-      lost.is_killed
-          ? "Most often the kernel does that when memory runs out (`dmesg` names the process), a container "
-            "or a batch job at its memory limit, or somebody by hand: free memory, raise the limit or use "
-            "fewer --jobs"
-          : "Most often a batch system does that at a time limit, a terminal that is closed, or somebody "
-            "by hand: see that it may run to its end";
+      lost.is_killed ? "Most often the kernel does that when memory runs out (`dmesg` names the process), a container "
+                       "or a batch job at its memory limit, or somebody by hand: free memory, raise the limit or use "
+                       "fewer --jobs"
+                     : "Most often a batch system does that at a time limit, a terminal that is closed, or somebody "
+                       "by hand: see that it may run to its end";
   return fmt::format(
       "Something outside of cuDNN killed the worker process ({}); it was at: {}. cuDNN does not send itself this "
       "signal. {}, and ask again (a matrix: with --resume).",
@@ -204,7 +202,8 @@ void judge_lost(Answer& result, const Lost& lost) {
   cause.reason = lost.what;
   cause.explanation =
       lost.timed_out
-          ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.", lost.crash.stage.text)
+          ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.",
+                        lost.crash.stage.text)
           : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.crash.how, lost.crash.stage.text);
   result.root_cause = cause;
 }
