@@ -123,6 +123,7 @@ TEST_CASE("times count beyond the tolerance, of the fastest right engine config"
   CHECK(change(timed(1.0, 2.0), timed(3.0, 1.0)).empty());
   auto wrong = timed(1.0, 2.0);
   wrong.engines[0].run = "wrong_result";  // fast is no use
+  wrong.engines[0].works = false;
   CHECK(change(timed(1.0, 2.0), wrong) == "slower");
 }
 

@@ -178,7 +178,7 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   const auto fine = built(2, {{"KERNEL_CFG", 7}}, "CUDNN_STATUS_SUCCESS");
   answer::Answer result = result_of(causal, {fine, deadly});
   result.verdict = answer::Verdict::crashed;
-  result.crash = answer::Crash{"signal 11", R"(plan of engine 12 {"KERNEL_CFG":7})", ""};
+  result.crash = answer::Crash{"signal 11", {probe::Step::plan, "plan", 12, {{"KERNEL_CFG", 7}}}, ""};
   const Json file = errata_of(result);
   REQUIRE(file["rules"].size() == 2);
   CHECK(file["rules"][0]["plan_name"] == "eng12_k24=7");
