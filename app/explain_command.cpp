@@ -9,11 +9,9 @@
 #include "base/input.hpp"
 #include "base/text.hpp"
 #include "commands.hpp"
-#include "diagnose/refusal.hpp"
 #include "exit_code.hpp"
-#include "frameworks/calls/text_calls.hpp"
+#include "explain/explain_text.hpp"
 #include "output.hpp"
-#include "report/formats/explain_text.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -63,8 +61,13 @@ Given given_by(const std::vector<std::string>& words) {
   return {"", text};
 }
 
-int explain(const ExplainOptions& options) {
+int run_explain(const ExplainOptions& options) {
   const Given given = given_by(options.words);
+  if (options.words.size() == 1 && given.file.empty())
+    if (const std::string text = explain::explain_id(options.words.front()); !text.empty()) {
+      write_text(options.output, text);
+      return all_met;
+    }
   std::vector<NamedFile> inputs;
   if (!given.file.empty()) inputs.push_back({"TEXT", given.file});
   check_outputs({{"--output " + options.output, options.output}}, inputs);
@@ -74,16 +77,15 @@ int explain(const ExplainOptions& options) {
     else
       read_input(given.file, take, problem);
   };
-  const report::Explained explained =
-      given.file.empty()
-          ? report::explain(report::typed_text, fmt::format("\"{}\" is not a file, and as a text", cut(given.text)),
-                            give, frameworks::answer_calls)
-          : report::explain(given.file, input_name(given.file), give, frameworks::answer_calls);
+  const explain::Explained explained =
+      given.file.empty() ? explain::explain(explain::typed_text,
+                                            fmt::format("\"{}\" is not a file, and as a text", cut(given.text)), give)
+                         : explain::explain(given.file, input_name(given.file), give);
   if (options.format == "json")
-    write_data(options.output, json_text(report::explain_json(explained), 2) + "\n");
+    write_data(options.output, json_text(explain::explain_json(explained), 2) + "\n");
   else
-    write_text(options.output, report::explain_text(explained, terminal_style(options.verbose)));
-  return all_met;
+    write_text(options.output, explain::explain_text(explained, terminal_style(options.verbose)));
+  return explained.is_established() ? all_met : bad_usage;
 }
 
 }  // namespace
@@ -101,7 +103,7 @@ void add_explain(CLI::App& app, Run& run) {
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->add_flag("-v,--verbose", options->verbose, "reasons of graphs that work, too");
-  command->callback([options, &run] { run = [options] { return explain(*options); }; });
+  command->callback([options, &run] { run = [options] { return run_explain(*options); }; });
 }
 
 }  // namespace attnprobe::app

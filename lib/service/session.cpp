@@ -10,10 +10,9 @@
 #include "campaign/chosen_libraries.hpp"
 #include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
-#include "frameworks/calls/text_calls.hpp"
+#include "explain/explain_text.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
-#include "report/formats/explain_text.hpp"
 #include "report/formats/report.hpp"
 #include "service/limits_request.hpp"
 #include "service/probe_request.hpp"
@@ -50,9 +49,9 @@ Json explain(const JsonView& params) {
   JsonObject object(params);
   const std::string text = object.take("text").text();
   object.finish();
-  return report::explain_json(report::explain(
-      report::typed_text, report::typed_text,
-      [&](const std::function<void(std::string_view)>& take, std::string*) { take(text); }, frameworks::answer_calls));
+  return explain::explain_json(
+      explain::explain(explain::typed_text, explain::typed_text,
+                       [&](const std::function<void(std::string_view)>& take, std::string*) { take(text); }));
 }
 
 Json targets() {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/text.hpp"
-#include "diagnose/text_answer.hpp"
+#include "explain/text_answer.hpp"
 #include "log/log_parse.hpp"
 #include "replay/replay.hpp"
 
@@ -15,10 +15,10 @@ constexpr size_t longest_graph = size_t{1} << 20;
 
 // What cudnn-frontend's own sentence in the line means; none where the line has none.
 std::optional<std::string> meaning_of_refusal(const std::string& line) {
-  diagnose::SentenceFinder finder;
+  explain::MessageFinder finder;
   finder.feed(line + "\n");
-  for (const auto& refusal : diagnose::answer_of(finder.finish(), false).refusals)
-    if (refusal.layer == diagnose::Layer::cudnn_frontend && refusal.kind == diagnose::SentenceKind::refusal)
+  for (const auto& refusal : explain::answer_of(finder.finish(), false).refusals)
+    if (refusal.layer == explain::Layer::cudnn_frontend && refusal.kind == explain::MessageKind::refusal)
       return refusal.means;
   return std::nullopt;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "attention/spec.hpp"
-#include "diagnose/sentence_finder.hpp"
+#include "explain/message_finder.hpp"
 
 namespace attnprobe::trace {
 
@@ -31,7 +31,7 @@ class FrontendLogReader {
   /// Only what cudnn-frontend's own sentences refuse: behind others cuDNN may have been asked.
   std::vector<FrontendRefusal> refusals() const;
   /// What its sentences come to, refusals of its own or not.
-  diagnose::TextFindings finish() { return finder_.finish(); }
+  explain::TextFindings finish() { return finder_.finish(); }
 
   /// Different refusals that are kept.
   static constexpr size_t most_refusals = 100;
@@ -39,7 +39,7 @@ class FrontendLogReader {
  private:
   std::map<size_t, std::string> graphs_;                             // by file: the last, while nothing was refused
   std::map<std::pair<std::string, std::string>, int64_t> refusals_;  // by graph and line
-  diagnose::SentenceFinder finder_;
+  explain::MessageFinder finder_;
 };
 
 }  // namespace attnprobe::trace

@@ -211,8 +211,8 @@ TraceFindings Observer::finish() {
     passed_over_ += log.bytes_passed_over();
   }
   findings.frontend_refusals = frontend_reader_.refusals();
-  findings.frontend = diagnose::answer_of(frontend_reader_.finish(), true);
-  findings.program_stderr = diagnose::answer_of(stderr_finder_.finish(), true);
+  findings.frontend = explain::answer_of(frontend_reader_.finish(), true);
+  findings.program_stderr = explain::answer_of(stderr_finder_.finish(), true);
   findings.bytes_read = bytes_read_;
   findings.bytes_passed_over = passed_over_;
   findings.notes.assign(problems_.begin(), problems_.end());

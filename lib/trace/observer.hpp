@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "diagnose/sentence_finder.hpp"
+#include "explain/message_finder.hpp"
 #include "replay/log_history.hpp"
 #include "replay/merged_history.hpp"
 #include "trace/frontend_log.hpp"
@@ -65,7 +65,7 @@ class Observer {
   };
   std::vector<FrontendLog> frontend_logs_;
   FrontendLogReader frontend_reader_;
-  diagnose::SentenceFinder stderr_finder_;
+  explain::MessageFinder stderr_finder_;
   int64_t bytes_read_ = 0, passed_over_ = 0;
   std::set<std::string> problems_;
 };

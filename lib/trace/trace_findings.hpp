@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "campaign/process_libraries.hpp"
-#include "diagnose/text_answer.hpp"
+#include "explain/text_answer.hpp"
 #include "replay/replay.hpp"
 #include "trace/frontend_log.hpp"
 
@@ -31,12 +31,12 @@ struct TraceFindings {
   replay::Replay replay;                   ///< every distinct graph of all of them, counts added up
   std::vector<std::vector<int64_t>> pids;  ///< of replay.graphs: the processes that built each
   std::vector<FrontendRefusal> frontend_refusals;
-  diagnose::TextAnswer frontend;        ///< what cudnn-frontend's log says of refusals
-  diagnose::TextAnswer program_stderr;  ///< and the program's standard error, where that was read
-  int64_t bytes_read = 0;               ///< of all logs
-  int64_t bytes_passed_over = 0;        ///< written faster than they could be read
-  double reading_cpu_seconds = 0;       ///< processor time that the trace itself took
-  std::vector<std::string> notes;       ///< what stood in the trace's way, a sentence each
+  explain::TextAnswer frontend;        ///< what cudnn-frontend's log says of refusals
+  explain::TextAnswer program_stderr;  ///< and the program's standard error, where that was read
+  int64_t bytes_read = 0;              ///< of all logs
+  int64_t bytes_passed_over = 0;       ///< written faster than they could be read
+  double reading_cpu_seconds = 0;      ///< processor time that the trace itself took
+  std::vector<std::string> notes;      ///< what stood in the trace's way, a sentence each
 };
 
 }  // namespace attnprobe::trace

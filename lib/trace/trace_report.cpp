@@ -9,10 +9,10 @@
 #include "attention/fields.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
+#include "explain/graph_text.hpp"
 #include "log/log_parse.hpp"
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
-#include "report/formats/explain_text.hpp"
 #include "report/formats/replay_text.hpp"
 
 namespace attnprobe::trace {
@@ -181,9 +181,9 @@ std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const Te
 }
 
 // What cudnn-frontend's log says but for the lines that stand with their attention already.
-diagnose::TextAnswer besides_refusals(const TraceFindings& findings) {
-  diagnose::TextAnswer answer = findings.frontend;
-  std::erase_if(answer.refusals, [&](const diagnose::Refusal& refusal) {
+explain::TextAnswer besides_refusals(const TraceFindings& findings) {
+  explain::TextAnswer answer = findings.frontend;
+  std::erase_if(answer.refusals, [&](const explain::Refusal& refusal) {
     return std::any_of(findings.frontend_refusals.begin(), findings.frontend_refusals.end(),
                        [&](const auto& other) { return other.message.find(refusal.said) != std::string::npos; });
   });
@@ -191,12 +191,12 @@ diagnose::TextAnswer besides_refusals(const TraceFindings& findings) {
 }
 
 // Each line that says why something was refused, once, with what it means.
-std::string answers_text(const char* head, const diagnose::TextAnswer& answer, const TextStyle& style) {
+std::string answers_text(const char* head, const explain::TextAnswer& answer, const TextStyle& style) {
   constexpr size_t most_lines = 12;
   std::set<int64_t> lines;
   std::string out;
   for (const auto& refusal : answer.refusals) {
-    if (refusal.kind != diagnose::SentenceKind::refusal || lines.size() == most_lines) continue;
+    if (refusal.kind != explain::MessageKind::refusal || lines.size() == most_lines) continue;
     if (!lines.insert(refusal.first_line).second) continue;
     out +=
         wrapped(fmt::format("- {}{}: {}", refusal.headline,
@@ -233,7 +233,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (!is_attention(graphs[i])) continue;
     if (graphs[i].logged.refused())
-      out += "\n" + report::explained_graph_text(graphs[i], style);
+      out += "\n" + explain::graph_text(graphs[i], style);
     else if (++shown <= most_shown)
       out += "\n" + worked_text(graphs[i], i < findings.pids.size() ? findings.pids[i].size() : 1, style);
   }

@@ -1,10 +1,10 @@
-"""The pages of the site that say what people find by searching for an error: each sentence that `attnprobe explain` knows."""
+"""The pages of the site that say what people find by searching for an error: each message of the catalogue of `attnprobe explain`."""
 
 import json
 import re
 from pathlib import Path
 
-SENTENCES = Path(__file__).resolve().parents[2] / "lib" / "diagnose" / "sentences"
+CATALOG = Path(__file__).resolve().parents[2] / "catalog"
 LONGEST_HEADING = 120
 
 
@@ -47,23 +47,24 @@ def escaped(text):
 
 
 def entry(sentence):
-    forms = [readable(match).strip() for match in sentence["match"]]
+    forms = [(form["text"] if "text" in form else readable(form["pattern"])).strip() for form in sentence["texts"]]
     heading = forms[0] if len(forms[0]) <= LONGEST_HEADING else forms[0][:LONGEST_HEADING].rsplit(" ", 1)[0] + " …"
     lines = [f"### {escaped(heading)}", ""]
     if len(forms) > 1:
         lines += ["Also: " + "; ".join(f"“{escaped(form)}”" for form in forms[1:]), ""]
     lines += [f"**{escaped(sentence.get('headline') or sentence['who'])}.** {escaped(sentence['means'])}", ""]
-    lines += ["The likeliest causes first:", "", *(f"{n}. {escaped(cause)}" for n, cause in enumerate(sentence["causes"], 1)), ""]
+    if sentence["causes"]:
+        lines += ["The likeliest causes first:", "", *(f"{n}. {escaped(cause)}" for n, cause in enumerate(sentence["causes"], 1)), ""]
     lines += [f"**What to do:** {escaped(sentence['next'])}", ""]
-    versions = [version for version in ([sentence["versions"]] if isinstance(sentence["versions"], str) else sentence["versions"]) if version]
-    lines += [escaped(f"{sentence['who']}{', ' + versions[0] if versions else ''}. Source: {sentence['source']}"), ""]
+    since = next((form["since"] for form in sentence["texts"] if "since" in form), "")
+    lines += [escaped(f"{sentence['who']}{', since ' + since if since else ''}. Source: {sentence['source']}"), ""]
     return lines
 
 
 def page(document):
-    sentences = document["sentences"]
-    lines = [f"# {document['title']}", "", f"{len(sentences)} sentences that `attnprobe explain` knows: paste the whole message into it, and it also reads the GPU, the shape and the release in it, "
-             "holds them against each other, and asks cuDNN where that helps. “…” stands for a value.", ""]
+    sentences = document["messages"]
+    lines = [f"# {document['title']}", "", f"{len(sentences)} messages that `attnprobe explain` knows: paste the whole message into it, and it also reads the GPU, the shape and the release in it, "
+             "and asks rules and cuDNN about it. “…” stands for a value.", ""]
     # Their own words, one group for each who speaks; a heading of the second level each.
     for who in dict.fromkeys(sentence["who"] for sentence in sentences):
         lines += [f"## {escaped(who)}", ""]
@@ -75,4 +76,5 @@ def page(document):
 
 def pages():
     """Path in the site -> Markdown."""
-    return {f"reference/sentences/{file.stem}.md": page(json.loads(file.read_text())) for file in sorted(SENTENCES.glob("*.json"))}
+    documents = {file.stem: json.loads(file.read_text()) for file in sorted(CATALOG.glob("*.json"))}
+    return {f"reference/sentences/{name}.md": page(document) for name, document in documents.items() if "messages" in document}

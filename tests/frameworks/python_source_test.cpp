@@ -5,7 +5,6 @@
 
 #include "catch.hpp"
 #include "frameworks/calls/python_expression.hpp"
-#include "frameworks/calls/text_calls.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::python_source_test {
@@ -246,7 +245,7 @@ TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN ab
   CHECK(calls[0]["is_taken"] == false);
   CHECK_THAT(calls[0]["says"].get<std::string>(), ContainsSubstring("PyTorch 2.15.0 refuses dropout 0.1"));
   const Run words = run_attnprobe("explain " + file);
-  CHECK_THAT(words.out, ContainsSubstring("the call in line 3, by rule"));
+  CHECK_THAT(words.out, ContainsSubstring("line 3: sdpa"));
   CHECK_THAT(words.out, ContainsSubstring("attnprobe --torch " + file + " --target h100"));
   const Run asked = run_attnprobe("--torch " + file + " --target h100 --quick --format json");
   CHECK(asked.exit_code == 0);
@@ -258,7 +257,7 @@ TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN ab
   const Run alone =
       run_attnprobe("explain 'q = torch.zeros(1, 8, 128, 64).half()\nF.scaled_dot_product_attention(q, q, q)'");
   CHECK(alone.exit_code == 0);
-  CHECK_THAT(alone.out, ContainsSubstring("the call in line 2, by rule"));
+  CHECK_THAT(alone.out, ContainsSubstring("line 2: sdpa"));
 }
 
 }  // namespace attnprobe::test::python_source_test

@@ -1,18 +1,16 @@
 // Any text, as `explain` is given it: told in words and as JSON.
 #include "base/text.hpp"
 #include "bounded.hpp"
-#include "frameworks/calls/text_calls.hpp"
-#include "report/formats/explain_text.hpp"
+#include "explain/explain_text.hpp"
 
 using namespace attnprobe;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fuzz::bounded([&] {
-    const auto explained = report::explain(
-        "fuzz", "fuzz", [&](const auto& take, std::string*) { take(fuzz::text_of(data, size)); },
-        frameworks::answer_calls);
-    report::explain_text(explained, {});
-    json_text(report::explain_json(explained));
+    const auto explained = explain::explain(
+        "fuzz", "fuzz", [&](const auto& take, std::string*) { take(fuzz::text_of(data, size)); }, {false, ""});
+    explain::explain_text(explained, {});
+    json_text(explain::explain_json(explained));
   });
   return 0;
 }

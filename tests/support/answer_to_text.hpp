@@ -3,24 +3,25 @@
 
 #include <string>
 
-#include "diagnose/sentence_finder.hpp"
-#include "diagnose/text_answer.hpp"
+#include "explain/text_answer.hpp"
 
 namespace attnprobe::test {
 
-inline diagnose::TextAnswer answer_to(const std::string& text) {
-  diagnose::SentenceFinder finder;
+/// Of its messages and facts alone: nothing is asked.
+inline explain::TextAnswer answer_to(const std::string& text) {
+  explain::MessageFinder finder;
   finder.feed(text);
-  return diagnose::answer_of(finder.finish(), false);
+  return explain::answer_of(finder.finish(), false);
 }
 
-/// The same where none of the text's sentences were known: by rule alone.
-inline diagnose::TextAnswer answer_by_rule_to(const std::string& text) {
-  diagnose::SentenceFinder finder;
+/// With its question put to the rules.
+inline explain::TextAnswer asked_answer_to(const std::string& text) {
+  explain::MessageFinder finder;
   finder.feed(text);
-  diagnose::TextFindings findings = finder.finish();
-  findings.sentences.clear();
-  return diagnose::answer_of(findings, false);
+  const explain::TextFindings findings = finder.finish();
+  explain::TextAnswer answer = explain::answer_of(findings, false);
+  explain::add_asked(answer, findings, {false, ""});
+  return answer;
 }
 
 }  // namespace attnprobe::test

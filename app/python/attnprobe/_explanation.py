@@ -31,7 +31,7 @@ class Refusal(Document):
     next: str = ""
     versions: str = ""
     source: str = ""
-    #: "refusal", "general", "note", or "reading" of words that no sentence of attnprobe's knows
+    #: "refusal", "general", "note", or "reading" of facts and of what was asked
     kind: str = ""
     in_log: bool = False
 
@@ -138,7 +138,11 @@ class Explanation(Document):
     told: Tuple[Any, ...] = ()
     problems: Tuple[str, ...] = ()
     advice: str = ""
-    #: the one thing to do next
+    #: who was asked about the attention that the text tells of, and what the answer was
+    asked: str = ""
+    #: the fact that would decide, where nothing is established
+    missing: str = ""
+    #: a command that tells more
     next: str = ""
 
     def __str__(self) -> str:

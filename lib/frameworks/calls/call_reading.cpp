@@ -10,7 +10,7 @@
 #include "base/input.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "diagnose/text_facts.hpp"
+#include "frameworks/calls/named_releases.hpp"
 #include "frameworks/calls/python_call.hpp"
 #include "frameworks/calls/python_source.hpp"
 #include "rules/framework_gates.hpp"
@@ -140,11 +140,10 @@ bool is_read(const std::string& framework) try {
 std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form,
                                            CallReader& reader) {
   const std::string framework(name_of(form.caller));
-  diagnose::TextFacts facts;
-  diagnose::add_facts(facts, text);
   std::vector<std::string> releases;
-  for (const auto& one : facts.frameworks)
-    if (one.starts_with(framework + "==")) releases.push_back(one.substr(framework.size() + 2));
+  for (const NamedRelease& one : named_releases(text))
+    if (one.framework == framework && std::find(releases.begin(), releases.end(), one.version) == releases.end())
+      releases.push_back(one.version);
   std::vector<FrameworkCall> calls;
   std::string problem;
   for (SourceCall& found : source_calls(text)) {

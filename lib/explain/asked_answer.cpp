@@ -1,0 +1,220 @@
+// What the answers of rules and cuDNN come to for a text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "explain/text_answer.hpp"
+#include "rules/bug_sightings.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+// "…, known bug: X" of rules: what it is, and what to do about it.
+BugInText bug_in_text(const rules::KnownBug& bug, const std::string& why, bool is_strong) {
+  BugInText found{bug.id, bug.what, bug.advice, "", "", why, is_strong};
+  for (const rules::KnownBugRule& rule : rules::known_bug_rules())
+    if (rule.entry.id == bug.id) {
+      found.versions = rules::versions_text(rule.when);
+      found.experiment = rule.experiment;
+    }
+  return found;
+}
+
+std::string whom_asked(const Asked& asked) {
+  const answer::Answer& result = asked.result;
+  std::string text;
+  for (const auto& gate : result.frameworks) text += fmt::format("{}'s rules; ", gate.title);
+  text +=
+      fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
+                  result.target.id, result.by_rule ? "" : " (simulated, support check)", answer::answer_word(result));
+  if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
+  if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
+  return text;
+}
+
+// Who is in the way, in the order in which a call meets them.
+std::optional<Refusal> refusal_of(const Asked& asked) {
+  const answer::Answer& result = asked.result;
+  for (const auto& gate : result.frameworks) {
+    if (gate.refusals.empty()) continue;
+    const rules::GateRefusal& first = gate.refusals.front();
+    Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title, gate.text);
+    if (!gate.instead.empty()) refusal.means = gate.instead + ".";
+    if (!first.message.empty()) refusal.causes.push_back(fmt::format("its message: \"{}\"", first.message));
+    refusal.next = first.change;
+    if (!gate.taken_from.empty())
+      refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
+    refusal.source = first.source.text;
+    return refusal;
+  }
+  if (!result.requirements.empty()) {
+    const rules::Requirement& first = result.requirements.front();
+    Refusal refusal = reading(first.id, Layer::cudnn_engine, "cuDNN", first.text);
+    refusal.next = result.from ? fmt::format("use cuDNN {} or newer", result.from->version.text())
+                               : fmt::format("use {}", first.needs);
+    if (first.needs.starts_with("what no")) refusal.next = result.root_cause ? result.root_cause->in_general : "";
+    refusal.source = first.source.text;
+    return refusal;
+  }
+  if (result.frontend && result.frontend->refuses) {
+    Refusal refusal =
+        reading("cudnn-frontend:" + result.frontend->id, Layer::cudnn_frontend, "cudnn-frontend",
+                fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version, result.frontend->message));
+    refusal.source = result.frontend->source.text;
+    return refusal;
+  }
+  if (result.usable == answer::Usable::no && result.root_cause) {
+    if (result.verdict == answer::Verdict::crashed && !result.warnings.empty()) {
+      Refusal refusal = reading(
+          result.warnings.front().id, Layer::cudnn_engine, "cuDNN",
+          fmt::format("cuDNN {} does not have this: {}", result.cudnn_version.text(), result.warnings.front().what));
+      refusal.next = result.warnings.front().advice;
+      refusal.source = result.warnings.front().source.text;
+      return refusal;
+    }
+    Refusal refusal =
+        reading(std::string(name_of(result.root_cause->category)), layer_of(result.root_cause->category), "cuDNN",
+                fmt::format("cuDNN {} refuses it on {}: {}", result.cudnn_version.text(), result.target.id,
+                            answer::short_reason(result)));
+    refusal.means = result.root_cause->explanation;
+    refusal.next = result.root_cause->in_general;
+    refusal.source = result.by_rule ? "by rule" : "asked";
+    return refusal;
+  }
+  return std::nullopt;
+}
+
+// The bug that a question asked for concerns, where nothing refuses: "does that still fit?".
+std::optional<Refusal> warning_of(const Asked& asked) {
+  if (asked.result.warnings.empty()) return std::nullopt;
+  const rules::KnownBug& bug = asked.result.warnings.front();
+  Refusal refusal = reading(
+      bug.id, Layer::execution, "cuDNN",
+      fmt::format("cuDNN {} accepts it, but has a known bug there: {}", asked.result.cudnn_version.text(), bug.what));
+  refusal.next = bug.advice;
+  refusal.source = bug.source.text;
+  return refusal;
+}
+
+Refusal possible_bug(const BugInText& bug) {
+  Refusal refusal =
+      reading(bug.id, Layer::execution, "cuDNN",
+              fmt::format("possible: a known bug of cuDNN ({}) fits all that the text tells", bug.versions));
+  refusal.means = bug.what;
+  refusal.next = bug.advice;
+  refusal.source = "lib/rules/cudnn/known_bugs.json";
+  return refusal;
+}
+
+// Where a faster choice is refused, a slower one comes first.
+void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
+  const probe::EngineConfigFindings* first = probe::first_working(findings);
+  if (first == nullptr) return;
+  for (const auto& config : findings.engine_configs) {
+    const bool is_proposed = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
+    if (!is_proposed || probe::works(config, findings) || config.reasons.empty()) continue;
+    refusal.causes.push_back(fmt::format(
+        "the heuristics also propose engine {}, which is refused for this graph (\"{}\"); engine {} is the first that works",
+        config.engine, config.reasons.front().reason, first->engine));
+    return;
+  }
+}
+
+Refusal accepted(const Asked& asked, const TextFacts& facts) {
+  const answer::Answer& result = asked.result;
+  const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
+                                   [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
+  Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN",
+                            fmt::format("cuDNN {} supports this attention on {}{}", result.cudnn_version.text(),
+                                        result.target.id, result.by_rule ? ", by rule" : ""));
+  if (facts.trouble == Trouble::question || facts.asks)
+    refusal.means = "Nothing that was asked refuses it.";
+  else
+    refusal.means = "Nothing that was asked refuses it; what else went wrong is not established.";
+  if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
+  if (facts.trouble == Trouble::slow) add_refused_choice(refusal, result.findings);
+  for (const auto& other : asked.beside) refusal.causes.push_back(other);
+  refusal.source = result.by_rule ? "by rule" : "asked";
+  return refusal;
+}
+
+}  // namespace
+
+void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
+  const TextFacts& facts = findings.facts;
+  const bool is_message = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
+    return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
+  });
+  if (findings.pasted.empty() || facts.is_about_others() || !facts.other_gpus.empty() || facts.raised.is_outside)
+    return;
+  const ToldQuestion question = read_question(findings.pasted, facts);
+  const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
+  const bool asks_gpu = facts.speaks_of_cudnn && !facts.target().empty() && facts.trouble != Trouble::none;
+  if (!facts.speaks_of_attention || !(asks || asks_gpu)) return;
+  const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
+                                   [](const ToldField& one) { return one.value.is_number(); });
+  if (is_message && sizes < 2) return;  // the message says it; what would be asked is mostly assumed
+  const auto list = ask(question, facts, with);
+  if (list.empty()) return;
+  const Asked& asked = list.front();
+  answer.asked = whom_asked(asked);
+  answer.command = asked.command;
+  if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
+  const bool is_execution = is_message && answer.refusals.front().layer == Layer::execution &&
+                            answer.refusals.front().kind == MessageKind::refusal;
+  if (is_message && !is_execution) return;
+  for (const auto& bug : asked.bugs) {
+    const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
+                                      [&](const auto& one) { return one.id == bug.id; });
+    if (concerns || answer.bugs.size() < 2)
+      answer.bugs.push_back(bug_in_text(bug, "what the text tells of its shape, GPU and versions", concerns));
+  }
+  std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
+  std::optional<Refusal> found;
+  const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
+                           facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
+  if (fails_later) {
+    if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
+  } else if (asked.is_established) {
+    found = refusal_of(asked);
+    if (!found && facts.asks) found = warning_of(asked);
+  }
+  if (!found && asked.depends_on.empty() && asked.result.usable == answer::Usable::yes &&
+      (facts.asks || facts.trouble == Trouble::slow))
+    found = accepted(asked, facts);
+  if (!found) {
+    if (!is_message && !asked.depends_on.empty()) answer.missing = asked.depends_on;
+    return;
+  }
+  if (!asked.result.ways_out.empty() && found->help.empty())
+    found->help = answer::text_of(asked.result.ways_out.front());
+  if (!question.fields.empty()) found->first_line = question.fields.front().line;
+  found->times = 1;
+  answer.refusals.insert(answer.refusals.begin(), std::move(*found));
+  answer.missing.clear();
+}
+
+void add_asked_graph(TextAnswer& answer, const replay::Replay& replay, const TextFacts& facts, const AskWith& with) {
+  const auto results = ask_graph(replay, facts, with);
+  std::string others;
+  const answer::Answer* refused = nullptr;
+  for (const auto& result : results) {
+    if (refused == nullptr && result.usable == answer::Usable::no) refused = &result;
+    others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", result.target.id, answer::answer_word(result));
+  }
+  if (results.empty()) return;
+  answer.asked = fmt::format("cuDNN {} (simulated, support check): {}", results.front().cudnn_version.text(), others);
+  answer.command = refused != nullptr ? refused->reproduce : results.front().reproduce;
+  if (refused == nullptr) return;
+  Asked asked;
+  asked.result = *refused;
+  if (auto refusal = refusal_of(asked)) {
+    refusal->times = 1;
+    answer.refusals.insert(answer.refusals.begin(), std::move(*refusal));
+  }
+}
+
+}  // namespace attnprobe::explain

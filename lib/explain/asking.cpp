@@ -1,0 +1,279 @@
+#include "explain/asking.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "attention/config.hpp"
+#include "base/error.hpp"
+#include "campaign/by_rule.hpp"
+#include "campaign/inquiry.hpp"
+#include "campaign/reproduce.hpp"
+#include "cudnn/library_info.hpp"
+#include "explain/words.hpp"
+#include "gpu/catalogue.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr const char* usual_gpu = "h100";
+constexpr const char* newest_by_rule = "9.28";
+
+campaign::CampaignOptions options_for(const std::vector<rules::ChosenGate>& gates, const AskWith& with) {
+  campaign::CampaignOptions options;
+  options.frameworks = gates;
+  options.walk.plans = probe::Plans::automatic;  // of simulated GPUs none is built
+  options.walk.sweep_where_none = false;
+  options.program = with.program;
+  return options;
+}
+
+// A field that a question needs, with the value that it gets where the text tells none, and another one.
+struct Usual {
+  const char *field, *words;
+  Json value, other;
+};
+
+const std::vector<Usual>& usual_fields() {
+  static const std::vector<Usual> usual = {{"heads_q", "the number of heads", 8, 32},
+                                           {"seqlen_q", "the sequence length", 1024, 1088},
+                                           {"head_dim_qk", "the head dimension", 128, 64},
+                                           {"dtype", "the data type", "bf16", "f16"},
+                                           {"pass", "forward or backward", "fprop", "bprop"}};
+  return usual;
+}
+
+using Fields = std::vector<std::pair<std::string, Json>>;
+
+void set_field(Fields& fields, const std::string& name, Json value) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; });
+  if (found == fields.end())
+    fields.emplace_back(name, std::move(value));
+  else
+    found->second = std::move(value);
+}
+
+const Json* field_of(const Fields& fields, const std::string& name) {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; });
+  return found == fields.end() ? nullptr : &found->second;
+}
+
+// With what a config needs besides: K's and V's sizes, the lengths of packed and paged sequences.
+Fields completed(Fields fields) {
+  const auto copy = [&](const char* to, const char* from) {
+    if (field_of(fields, to) == nullptr)
+      if (const Json* value = field_of(fields, from)) set_field(fields, to, *value);
+  };
+  copy("heads_kv", "heads_q");
+  copy("head_dim_v", "head_dim_qk");
+  if (field_of(fields, "seqlen_kv") == nullptr) {
+    const Json queries = *field_of(fields, "seqlen_q");
+    set_field(fields, "seqlen_kv", queries == 1 ? Json(4096) : queries);
+  }
+  const bool is_packed = field_of(fields, "layout") != nullptr, is_paged = field_of(fields, "paged") != nullptr;
+  if (is_packed && field_of(fields, "batch") == nullptr) set_field(fields, "batch", 2);
+  if (!is_paged && !is_packed) return fields;
+  Json mask = field_of(fields, "mask") == nullptr ? Json::object() : *field_of(fields, "mask");
+  mask["padding"] = true;
+  set_field(fields, "mask", mask);
+  return fields;
+}
+
+campaign::CampaignOptions with_library(campaign::CampaignOptions options, const answer::Answer& result) {
+  options.cudnn = result.cudnn_path;
+  return options;
+}
+
+std::optional<answer::Question> question_of(const Fields& fields, const ToldQuestion& told) try {
+  std::vector<attention::Override> overrides;
+  for (const auto& [name, value] : fields) overrides.push_back({name, value});
+  answer::Question question;
+  question.config = attention::configs_from_options(overrides).front();
+  question.call = told.call;
+  return question;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
+  return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
+}
+
+// The version of the text that is here, else the first.
+std::string version_of(const TextFacts& facts) {
+  for (const auto& version : facts.versions)
+    if (cudnn::find_version(version)) return version;
+  for (const auto& version : facts.versions)
+    if (campaign::named_version(version)) return version;
+  return "";
+}
+
+// What stands in the way, as far as it is the same for other sizes.
+std::string obstacle_of(const answer::Answer& result) {
+  for (const auto& gate : result.frameworks)
+    if (!gate.refusals.empty()) return "framework " + gate.refusals.front().id;
+  for (const auto& requirement : result.requirements) return "requirement " + requirement.id;
+  if (result.frontend && result.frontend->refuses) return "frontend " + result.frontend->id;
+  if (result.usable == answer::Usable::no && result.root_cause)
+    return fmt::format("cudnn {} {}", name_of(result.root_cause->category), answer::short_reason(result));
+  for (const auto& bug : result.warnings) return "bug " + bug.id;
+  return "";
+}
+
+bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
+  static const RE2 hangs("\\bhangs?\\b|never (?:ends|finish)", any_case()),
+      crashes("crash|illegal memory|abort|misaligned|error when|SIG", any_case()),
+      wrong("wrong|NaN|not written|numerical|\\bInf\\b|wraps|elsewhere|unwritten|rounded|by 1\\.|too large",
+            any_case());
+  switch (trouble) {
+    case Trouble::hang:
+      return has_words(bug.what, hangs);
+    case Trouble::crash:
+      return has_words(bug.what, crashes);
+    case Trouble::wrong:
+    case Trouble::varies:
+      return has_words(bug.what, wrong);
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
+                                const std::string& version, const std::vector<rules::ChosenGate>& gates,
+                                const AskWith& with) {
+  const campaign::CampaignOptions options = options_for(gates, with);
+  const auto by_rule = [&] {
+    std::vector<answer::Question> adopted = questions;
+    answer::adopt_frontend(adopted, gates);
+    std::string word = version;
+    if (word.empty()) word = rules::cudnn_of(gates).value_or(newest_by_rule);
+    auto named = campaign::named_version(word);
+    if (!named) named = campaign::named_version(newest_by_rule);
+    return campaign::answer_by_rule(adopted, targets, *named, options).results;
+  };
+  if (!with.cudnn) return by_rule();
+  try {
+    campaign::InquiryOptions inquiry;
+    inquiry.cudnn = version;
+    inquiry.campaign = options;
+    inquiry.other_versions = false;
+    auto results = campaign::inquire({{questions, targets}}, inquiry).front().results;
+    const bool is_broken =
+        std::any_of(results.begin(), results.end(), [](const auto& one) { return one.environment_broken; });
+    return is_broken ? by_rule() : results;
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::environment) throw;
+    return by_rule();
+  }
+}
+
+std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFacts& facts, const AskWith& with) try {
+  for (const replay::ReplayedGraph& graph : replay.graphs) {
+    if (!graph.logged.imported || graph.logged.refused()) continue;
+    const std::string named = facts.target();
+    // Where no GPU is named, those that differ most.
+    std::vector<gpu::Target> targets;
+    for (const auto& word :
+         named.empty() ? std::vector<std::string>{usual_gpu, "b200"} : std::vector<std::string>{named})
+      targets.push_back(gpu::simulated_targets(word).front());
+    return put({replay::question_of(replay, graph)}, targets, version_of(facts), {}, with);
+  }
+  return {};
+} catch (const Error&) {
+  return {};
+}
+
+std::vector<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
+  Fields fields;
+  for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
+  Asked asked;
+  asked.by_rules_of = told.framework_note;
+  std::vector<const Usual*> untold;
+  for (const Usual& usual : usual_fields())
+    if (field_of(fields, usual.field) == nullptr) {
+      set_field(fields, usual.field, usual.value);
+      untold.push_back(&usual);
+      if (std::string_view(usual.field) != "pass")
+        asked.assumed.push_back(fmt::format(
+            "{} {}", usual.words, usual.value.is_string() ? usual.value.get<std::string>() : usual.value.dump()));
+    }
+  if (!facts.frontends.empty() && told.framework.empty()) set_field(fields, "frontend", facts.frontends.front());
+  auto question = question_of(completed(fields), told);
+  if (!question) {
+    std::erase_if(fields, [](const auto& one) { return one.first == "frontend"; });  // a release that is not known
+    question = question_of(completed(fields), told);
+  }
+  if (!question) return {};
+  const Fields chosen = fields;
+  std::vector<answer::Question> questions = {*question};
+  std::vector<const Usual*> asked_for = {nullptr};
+  for (const Usual* usual : untold) {
+    Fields others = chosen;
+    set_field(others, usual->field, usual->other);
+    if (const auto other = question_of(completed(others), told)) {
+      questions.push_back(*other);
+      asked_for.push_back(usual);
+    }
+  }
+  // A question about a window is mostly about the mask that goes with it.
+  size_t without_causal = 0;
+  if (const Json* mask = field_of(chosen, "mask");
+      mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
+    Fields others = chosen;
+    Json other_mask = *mask;
+    other_mask.erase("causal");
+    set_field(others, "mask", other_mask);
+    if (const auto other = question_of(completed(others), told)) {
+      without_causal = questions.size();
+      questions.push_back(*other);
+      asked_for.push_back(nullptr);
+    }
+  }
+  std::string gpu = facts.target();
+  if (gpu.empty()) {
+    gpu = usual_gpu;
+    asked.assumed.push_back("an H100");
+  }
+  const auto gates = gates_of(told);
+  const std::vector<gpu::Target> targets = {gpu::simulated_targets(gpu).front()};
+  auto results = put(questions, targets, version_of(facts), gates, with);
+  if (results.empty()) return {};
+  asked.result = std::move(results.front());
+  const std::string obstacle = obstacle_of(asked.result);
+  asked.is_established = !obstacle.empty();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const answer::Answer& result = i == 0 ? asked.result : results[i];
+    if (i > 0 && i == without_causal) {
+      if (!obstacle_of(result).empty())
+        asked.beside.push_back(fmt::format("without the causal mask: {}",
+                                           result.frameworks.empty() || result.frameworks.front().refusals.empty()
+                                               ? answer::short_reason(result)
+                                               : result.frameworks.front().text));
+      continue;
+    }
+    if (asked.is_established && obstacle_of(result) != obstacle) {
+      asked.is_established = false;
+      asked.depends_on = asked_for[i]->words;
+    }
+    for (const auto& bug : result.warnings)
+      if (shows_so(bug, facts.trouble) &&
+          std::none_of(asked.bugs.begin(), asked.bugs.end(), [&](const auto& one) { return one.id == bug.id; }))
+        asked.bugs.push_back(bug);
+  }
+  if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
+    campaign::advise(asked.result, with_library(options_for(gates, with), asked.result),
+                     {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
+  asked.command = asked.result.reproduce;
+  std::vector<Asked> list;
+  list.push_back(std::move(asked));
+  return list;
+} catch (const Error&) {
+  return {};
+}
+
+}  // namespace attnprobe::explain

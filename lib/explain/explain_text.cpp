@@ -1,0 +1,281 @@
+#include "explain/explain_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/input.hpp"
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "cudnn/library_info.hpp"
+#include "explain/graph_text.hpp"
+#include "replay/explanation.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+using replay::Explanation;
+using report::TextStyle;
+using report::wrapped;
+
+constexpr size_t most_lines = 15;
+constexpr size_t most_said = 240;
+
+// The cause of the first graph that was refused.
+std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
+  for (const auto& graph : replay.graphs)
+    if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
+  return std::nullopt;
+}
+
+// What the text says besides its graphs: cuDNN's log lines count where they are about the machine.
+TextAnswer besides_graphs(const Explained& explained) {
+  TextAnswer text = explained.answer;
+  if (!explained.replay.graphs.empty())
+    std::erase_if(text.refusals,
+                  [](const Refusal& refusal) { return refusal.in_log && refusal.layer != Layer::environment; });
+  return text;
+}
+
+// Who leads: the messages, unless a log's graphs were rebuilt or its reasons come from further inside.
+bool messages_lead(const replay::Replay& replay, const TextAnswer& besides) {
+  if (besides.refusals.empty()) return false;
+  if (besides.refusals.front().kind == MessageKind::reading) return true;
+  if (shows_graphs(replay)) return false;
+  const auto cause = first_cause(replay);
+  return !cause || besides.refusals.front().layer < layer_of(cause->category);
+}
+
+// For programs the first refusal is the one that leads: of the graph's own layer, where a graph's reasons do.
+std::vector<Refusal> ordered_refusals(const Explained& explained) {
+  std::vector<Refusal> refusals = explained.answer.refusals;
+  const auto cause = first_cause(explained.replay);
+  if (cause && !messages_lead(explained.replay, besides_graphs(explained)))
+    std::stable_partition(refusals.begin(), refusals.end(),
+                          [&](const Refusal& refusal) { return refusal.layer == layer_of(cause->category); });
+  return refusals;
+}
+
+bool is_file(const replay::Replay& replay) {
+  return replay.file != "-" && replay.file != typed_text;
+}
+
+// A file is read for its calls again; of what was typed, or piped, the first call is given as JSON.
+std::string call_command(const Explained& explained) {
+  const TextCall& call = explained.calls.front();
+  return fmt::format("attnprobe --{} {} --target {}", call.framework,
+                     shell_word(is_file(explained.replay) ? explained.replay.file : json_text(call.asked)),
+                     call.target);
+}
+
+// One command that runs as printed; "" where there is none that tells more.
+std::string next_command(const Explained& explained) {
+  const auto& refusals = explained.answer.refusals;
+  if (!explained.calls.empty()) return call_command(explained);
+  if (!explained.answer.command.empty()) return explained.answer.command;
+  if (!refusals.empty() && refusals.front().layer == Layer::environment && refusals.front().id != "other-maker")
+    return "attnprobe doctor";
+  if (shows_graphs(explained.replay) && is_file(explained.replay))
+    return "attnprobe replay " + shell_word(explained.replay.file);
+  if (!refusals.empty() && !explain_id(refusals.front().id).empty()) return "attnprobe explain " + refusals.front().id;
+  return "";
+}
+
+class Lines {
+ public:
+  explicit Lines(const TextStyle& style) : style_(style) {}
+
+  void headline(const std::string& text) {
+    std::string head = wrapped(text, 0, style_.width);
+    if (style_.colour) head = coloured(head.substr(0, head.size() - 1), "1") + "\n";
+    out_ += head;
+  }
+
+  void add(const std::string& head, const std::string& text) {
+    if (text.empty()) return;
+    std::string part = wrapped(text, indent, style_.width);
+    if (!head.empty()) part.replace(0, indent, fmt::format("  {:<{}}", head, indent - 2));
+    out_ += part;
+  }
+
+  void raw(const std::string& text) { out_ += text; }
+
+  std::string text(const std::string& next) const {
+    const std::string last = next.empty() ? "" : "next: " + next + "\n";
+    const auto lines = static_cast<size_t>(std::count(out_.begin(), out_.end(), '\n'));
+    const size_t room = most_lines - (last.empty() ? 0 : 1);
+    if (style_.details || lines <= room) return out_ + last;
+    size_t end = 0;
+    for (size_t line = 0; line + 1 < room; ++line) end = out_.find('\n', end) + 1;
+    return out_.substr(0, end) + "  … -v shows the rest\n" + last;
+  }
+
+ private:
+  static constexpr size_t indent = 11;
+  TextStyle style_;
+  std::string out_;
+};
+
+std::string place_of(const Refusal& refusal) {
+  return fmt::format("line {}{}", refusal.first_line,
+                     refusal.times > 1 ? fmt::format(" and {} more", refusal.times - 1) : std::string());
+}
+
+void add_read(Lines& lines, const TextAnswer& answer, const Refusal* first, bool details) {
+  if (first != nullptr && !first->line.empty()) {
+    const std::string said =
+        first->line.size() <= most_said || details ? first->line : first->line.substr(0, most_said) + "…";
+    lines.add("read", fmt::format("{}: {}", place_of(*first), said));
+  }
+  std::string told;
+  for (const auto& fact : answer.told) told += (told.empty() ? "" : "; ") + fact;
+  lines.add(first == nullptr || first->line.empty() ? "read" : "", told);
+}
+
+void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer, bool details) {
+  lines.add("means", refusal.means);
+  for (size_t i = 0; i < refusal.causes.size() && (details || i < 2); ++i)
+    lines.add(i == 0 ? (refusal.causes.size() > 1 ? "likely" : "because") : "",
+              (i == 0 ? "" : "or ") + refusal.causes[i]);
+  lines.add("asked", answer.asked);
+  lines.add("fix", refusal.next);
+  lines.add("", refusal.help);
+}
+
+void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) {
+  for (const auto& bug : answer.bugs)
+    if (bug.id != shown)
+      lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
+}
+
+void add_call(Lines& lines, const TextCall& call) {
+  lines.add("call", fmt::format("line {}: {} on {}{}: {} (by rule)", call.line, call.call, call.target,
+                                call.target_is_named ? "" : " (the text names no GPU)", call.says));
+  for (const auto& assumed : call.read_as) lines.add("", assumed);
+  if (!call.change.empty()) lines.add("fix", call.change);
+  for (const auto& need : call.needs) lines.add("needs", need);
+  for (const auto& bug : call.bugs) lines.add("possible", fmt::format("known bug (cuDNN {}): {}", call.cudnn, bug));
+}
+
+std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
+  size_t refused = 0;
+  for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
+  std::string out = fmt::format("{}: {} graph{}, {} refused\n", input_name(replay.file), replay.graphs.size(),
+                                replay.graphs.size() == 1 ? "" : "s", refused);
+  if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
+  for (const auto& problem : replay.history.problems) out += wrapped(problem, 2, style.width);
+  for (const auto& graph : replay.graphs) out += "\n" + graph_text(graph, style);
+  for (const auto& line : replay.history.exceptions) out += wrapped(line, 3, style.width);
+  return out;
+}
+
+// Where a message only hands on a failure, what a gate says of the very call is nearer.
+bool call_leads(const Explained& explained) {
+  const auto& refusals = explained.answer.refusals;
+  return !explained.calls.empty() && (refusals.empty() || refusals.front().kind == MessageKind::general ||
+                                      refusals.front().kind == MessageKind::reading);
+}
+
+std::string with_id(const Refusal& refusal) {
+  return explain_id(refusal.id).empty() ? refusal.headline : fmt::format("{}  [{}]", refusal.headline, refusal.id);
+}
+
+}  // namespace
+
+std::string explain_text(const Explained& explained, const TextStyle& style) {
+  const replay::Replay& replay = explained.replay;
+  const TextAnswer text = besides_graphs(explained);
+  const std::string next = next_command(explained);
+  Lines lines(style);
+  if (call_leads(explained)) {
+    lines.headline(explained.calls.front().says);
+    for (const auto& call : explained.calls) add_call(lines, call);
+    if (!text.refusals.empty())
+      lines.add("read", fmt::format("{}: {}", place_of(text.refusals.front()), text.refusals.front().line));
+    return lines.text(next);
+  }
+  if (messages_lead(replay, text)) {
+    const Refusal& first = text.refusals.front();
+    lines.headline(with_id(first));
+    add_read(lines, text, &first, style.details);
+    add_refusal(lines, first, text, style.details);
+    add_bugs(lines, text, first.id);
+    for (const auto& call : explained.calls) add_call(lines, call);
+    if (!text.callers.empty()) lines.add("caller", fmt::format("{}", text.callers.front()));
+    for (size_t i = 1; i < text.refusals.size() && i < 9; ++i)
+      if (text.refusals[i].first_line != first.first_line && text.refusals[i].kind != MessageKind::general)
+        lines.add("also", fmt::format("{} ({}): {}", text.refusals[i].headline, place_of(text.refusals[i]),
+                                      text.refusals[i].means));
+    lines.add("file", replay.problem);
+    if (!replay.graphs.empty()) lines.raw("\n" + graphs_text(replay, style));
+    return lines.text(next);
+  }
+  if (!replay.graphs.empty()) {
+    if (const auto cause = shows_graphs(replay) ? std::nullopt : first_cause(replay))
+      lines.headline(headline_of(layer_of(cause->category), "cuDNN"));
+    lines.raw(graphs_text(replay, style));
+    if (!shows_graphs(replay)) lines.add("log", replay::how_to_log());
+    if (!text.refusals.empty())
+      lines.add("also", fmt::format("{} ({})", text.refusals.front().headline, place_of(text.refusals.front())));
+    return lines.text(next);
+  }
+  lines.headline("Not known: nothing in the text establishes who refused, or why");
+  add_read(lines, text, nullptr, style.details);
+  lines.add("asked", text.asked);
+  add_bugs(lines, text, "");
+  lines.add("missing", text.missing);
+  lines.add("log", replay::how_to_log());
+  return lines.text(next);
+}
+
+Json explain_json(const Explained& explained) {
+  const replay::Replay& replay = explained.replay;
+  const TextAnswer& text = explained.answer;
+  Json json = {{"schema", "attnprobe/explain/1"},
+               {"tool", {{"name", "attnprobe"}, {"version", report::tool_version()}}},
+               {"file", replay.file},
+               {"problems", replay.history.problems}};
+  if (!replay.problem.empty()) json["problems"].push_back(replay.problem);
+  json["graphs"] = Json::array();
+  for (const auto& graph : replay.graphs) {
+    const replay::LoggedGraph& logged = graph.logged;
+    const Explanation explanation = replay::explain(logged, graph.recognised);
+    json["graphs"].push_back({{"number", graph.number},
+                              {"description", graph.recognised.description},
+                              {"hash", logged.imported ? Json(logged.hash) : Json()},
+                              {"line", logged.first_line},
+                              {"cudnn", logged.cudnn_version.is_known() ? Json(logged.cudnn_version.text()) : Json()},
+                              {"device", logged.device},
+                              {"sm", logged.sm},
+                              {"verdict", explanation.works     ? Json("works")
+                                          : explanation.refused ? Json("refused")
+                                                                : Json()},
+                              {"root_cause", explanation.cause ? Json(*explanation.cause) : Json()},
+                              {"reasons", explanation.reasons},
+                              {"viable", explanation.viable},
+                              {"requirements", explanation.requirements},
+                              {"warnings", explanation.known_bugs},
+                              {"frontend", explanation.frontend ? Json(*explanation.frontend) : Json()}});
+  }
+  json["exceptions"] = replay.history.exceptions;
+  json["frontend_refusals"] = Json::array();
+  for (const auto& line : replay.history.exceptions)
+    if (const auto rule = replay::frontend_refusal(line)) json["frontend_refusals"].push_back(*rule);
+  const auto refusals = ordered_refusals(explained);
+  json["refusals"] = refusals;
+  json["advice"] = !refusals.empty()          ? refusals.front().next
+                   : !explained.calls.empty() ? explained.calls.front().change
+                                              : "";
+  json["callers"] = text.callers;
+  json["bugs"] = text.bugs;
+  json["own_words"] = text.own_words;
+  json["told"] = text.told;
+  json["calls"] = explained.calls;
+  json["asked"] = text.asked;
+  json["missing"] = text.missing;
+  json["next"] = next_command(explained);
+  return json;
+}
+
+}  // namespace attnprobe::explain

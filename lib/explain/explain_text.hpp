@@ -1,0 +1,18 @@
+// `attnprobe explain`: the answer for people and for programs.
+#pragma once
+
+#include <string>
+
+#include "explain/explained.hpp"
+#include "report/formats/report.hpp"
+
+namespace attnprobe::explain {
+
+/// The answer first, then what was read, what was asked, what to change, and one command. At most 15 lines unless `style.details`.
+std::string explain_text(const Explained& explained, const report::TextStyle& style);
+
+/// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice",
+/// "refusals": [{"id", "layer", "who", "headline", …}], "callers", "told", "calls": [{"line", "call", "says", …}], "asked", "missing", "next"}.
+Json explain_json(const Explained& explained);
+
+}  // namespace attnprobe::explain

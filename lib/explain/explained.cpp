@@ -1,0 +1,109 @@
+#include "explain/explained.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "answer/reasons.hpp"
+#include "base/error.hpp"
+#include "explain/text_calls.hpp"
+#include "rules/framework_rules.hpp"
+#include "rules/requirements.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+std::string paragraph(const std::string& id, const std::string& what, const std::string& fix,
+                      const std::string& source) {
+  std::string text = fmt::format("{}\n  {}\n", id, what);
+  if (!fix.empty()) text += fmt::format("  fix     {}\n", fix);
+  if (!source.empty()) text += fmt::format("  source  {}\n", source);
+  return text;
+}
+
+}  // namespace
+
+bool Explained::is_established() const {
+  return !calls.empty() || !replay.graphs.empty() || explain::is_established(answer);
+}
+
+bool shows_graphs(const replay::Replay& replay) {
+  return std::any_of(replay.graphs.begin(), replay.graphs.end(),
+                     [](const auto& graph) { return graph.logged.imported.has_value(); });
+}
+
+Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
+                  const AskWith& with) {
+  constexpr size_t most_source = size_t{4} << 20;
+  MessageFinder finder;
+  std::string source;
+  const auto give_both = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
+    give(
+        [&](std::string_view bytes) {
+          finder.feed(bytes);
+          source += bytes.substr(0, most_source - std::min(most_source, source.size()));
+          take(bytes);
+        },
+        problem);
+  };
+  Explained explained;
+  std::optional<Error> broken;  // a document that is no graph may still be a text with messages
+  try {
+    explained.replay = replay::read_replay_of(name, give_both);
+  } catch (const Error& e) {
+    explained.replay.file = name;
+    explained.replay.problem = e.what();
+    broken = e;
+  }
+  const TextFindings findings = finder.finish();
+  explained.answer = answer_of(findings, shows_graphs(explained.replay));
+  explained.calls = answer_calls(source, findings.facts, with);
+  const bool was_asked = std::any_of(
+      explained.replay.graphs.begin(), explained.replay.graphs.end(),
+      [](const auto& graph) { return graph.logged.refused() || !graph.logged.imported || !graph.is_frontend; });
+  if (!explained.replay.graphs.empty() && !was_asked)
+    add_asked_graph(explained.answer, explained.replay, findings.facts, with);
+  else if (explained.calls.empty() && explained.replay.graphs.empty())
+    add_asked(explained.answer, findings, with);
+  if (explained.is_established()) return explained;
+  if (broken) throw Error(*broken);
+  if (explained.replay.history.has_entries()) throw Error(ErrorKind::usage, replay::why_no_graph(explained.replay));
+  const TextFacts& facts = findings.facts;
+  if (!facts.speaks_of_attention && !facts.speaks_of_cudnn && explained.answer.refusals.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}: nothing known: no attention-related message found", called));
+  return explained;
+}
+
+std::string explain_id(const std::string& id) {
+  for (const answer::KnownReason& reason : answer::known_reasons())
+    if (reason.id == id) return paragraph(id, "a reason of cuDNN's. " + reason.meaning, reason.help, reason.source);
+  for (const rules::RequirementRule& rule : rules::requirement_rules())
+    if (rule.entry.id == id)
+      return paragraph(id, fmt::format("a requirement: {} needs {}.", rule.entry.feature, rule.entry.needs), "",
+                       rule.entry.source.text);
+  for (const rules::KnownBugRule& rule : rules::known_bug_rules())
+    if (rule.entry.id == id)
+      return paragraph(id, "a known bug of cuDNN. " + rule.entry.what, rule.entry.advice, rule.entry.source.text);
+  for (const rules::FrameworkRule& rule : rules::frontend_rules().refusals)
+    if ("cudnn-frontend:" + rule.id == id)
+      return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
+  for (const rules::FrameworkGate& gate : rules::framework_gates())
+    for (const rules::GateRule& rule : gate.rules)
+      if (gate.framework + ":" + rule.id == id)
+        return paragraph(id, fmt::format("a rule of {}: it refuses {} ({}).", gate.title, rule.what, rule.status),
+                         rule.change, rule.source.text);
+  const auto of_message = [&](const Message& message) {
+    std::string what = fmt::format("a message of {}. {}", message.who, message.means);
+    for (const auto& cause : message.causes) what += "\n  - " + cause;
+    return paragraph(id, what, message.next, message.source);
+  };
+  for (const Message& message : messages())
+    if (message.id == id) return of_message(message);
+  for (const Report& report : reports())
+    if (report.message.id == id) return of_message(report.message);
+  return "";
+}
+
+}  // namespace attnprobe::explain

@@ -1,0 +1,333 @@
+#include "explain/facts.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "base/version.hpp"
+#include "explain/words.hpp"
+#include "frameworks/calls/named_releases.hpp"
+#include "gpu/catalogue.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr size_t most_facts = 16;
+
+template <class T>
+void add_fact(std::vector<T>& facts, const T& fact) {
+  if (facts.size() < most_facts && std::find(facts.begin(), facts.end(), fact) == facts.end()) facts.push_back(fact);
+}
+
+int64_t number_of(const std::string& digits) {
+  return digits.empty() || digits.size() > 9 ? 0 : std::stoll(digits);
+}
+
+// A text whose facts are added: what works beside what does not is kept for later.
+struct PlacedFacts {
+  TextFacts& facts;
+  std::string_view text;  // as prose
+  std::string_view page;  // as it stands
+  int64_t first_line;
+  std::vector<std::string> gpus = {}, versions = {};
+
+  int64_t line_of(size_t at) const {
+    return first_line + std::count(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  }
+  void note(const std::string& value, size_t at) { facts.lines.try_emplace(value, line_of(at)); }
+  void add(std::vector<std::string>& list, const std::string& value, size_t at) {
+    note(value, at);
+    add_fact(list, value);
+  }
+};
+
+// GPUs that the catalogue does not have, by their series.
+constexpr std::pair<const char*, int> series[] = {
+    {"\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b", 61},
+    {"\\b((?:Tesla )?P100|GP100)\\b", 60},
+    {"\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|TITAN RTX|Quadro RTX \\d{4})\\b", 75},
+    {"\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b", 86},
+    {"\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b", 89},
+    {"\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b", 120}};
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> families{{{"Volta", "v100"},
+                                                                                 {"Turing", "t4"},
+                                                                                 {"Ampere", "a100"},
+                                                                                 {"Ada", "l40s"},
+                                                                                 {"Hopper", "h100"},
+                                                                                 {"Pascal", ""},
+                                                                                 {"Blackwell", ""}}};
+
+void add_gpus(PlacedFacts& place) {
+  static const RE2 names(
+      "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
+      "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
+      any_case());
+  // Short names are words of other things, too: they count behind the maker's name or an article.
+  static const RE2 short_names(
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      exact_case());
+  static const RE2 family("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
+  std::vector<std::pair<size_t, std::string>> found;
+  const auto take = [&](const std::string* words, size_t at) {
+    std::string name = words[1];
+    if (name.ends_with("Thor")) name = "thor";
+    const gpu::Target* target = gpu::find(name);
+    const size_t begin = at + words[0].size() - words[1].size();
+    if (target != nullptr && !is_demanded(place.text, begin)) found.emplace_back(begin, target->id);
+  };
+  each_match(names, place.text, take);
+  each_match(short_names, place.text, take);
+  each_match(family, place.text, [&](const std::string* words, size_t at) {
+    for (const auto& [name, target] : families)
+      if (words[1] == name && !target.empty() && !is_demanded(place.text, at)) found.emplace_back(at, target);
+  });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [at, id] : found)
+    if (!is_contrast(place.text, at)) place.add(place.facts.gpus, id, at);
+  for (const auto& [at, id] : found)
+    if (is_contrast(place.text, at)) place.add(place.gpus, id, at);
+  for (const auto& [pattern, sm] : series) {
+    const RE2 words(pattern, any_case());
+    each_match(words, place.text, [&, sm_of_series = sm](const std::string* name, size_t at) {
+      if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, sm_of_series);
+    });
+  }
+  static const RE2 others(
+      "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|RX ?[5-9]\\d00(?: ?XTX?)?|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
+      "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend)\\b",
+      exact_case());
+  each_match(others, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.other_gpus, words[1], at); });
+  static const RE2 zluda("zluda", any_case());
+  each_match(zluda, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, "ZLUDA", at); });
+}
+
+void add_sms(PlacedFacts& place) {
+  static const RE2 of_engines("smVersion[\"']*\\s*[:=]\\s*(\\d{3,4})\\b", any_case());
+  each_match(of_engines, place.text, [&](const std::string* words, size_t) {
+    add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) / 10));
+  });
+  // Of messages that say what the GPU at hand has, not what a rule asks for.
+  static const RE2 of_gpus(
+      "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
+      "compute[_ ]capability\\W{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
+      any_case());
+  each_match(of_gpus, place.text, [&](const std::string* words, size_t) {
+    add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) * 10 + number_of(words[2])));
+  });
+  // "GPU: RTX 4080 SUPER, sm_89 (Ada)", "fails on sm_120".
+  static const RE2 of_prose(
+      "(?:\\b(?:fails?|crash\\w*|works?|run(?:s|ning)?|tested|seen|refus\\w+) on (?:an? )?|\\bGPU\\b[^\\n.;]{0,40}[ (,:]|\\b(?:RTX|GTX|GB10|Spark|Thor|Orin)\\b[^\\n.;]{0,40}[ (,:])sm_?(\\d{2,3})a?\\b",
+      any_case());
+  each_match(of_prose, place.text, [&](const std::string* words, size_t at) {
+    if (!is_demanded(place.text, at)) add_fact(place.facts.sms, static_cast<int>(number_of(words[1])));
+  });
+}
+
+void add_versions(PlacedFacts& place) {
+  static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
+  static const RE2 in_words(
+      "\\b(?:lib)?cudnn(?: version|_version)?(?: is| at|:)?[ :=v]{1,3}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
+  for (const RE2* versions : {&of_files, &in_words})
+    each_match(*versions, place.text, [&](const std::string* words, size_t at) {
+      if (is_demanded(place.text, at) ||
+          has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
+        return;
+      place.add(is_contrast(place.text, at) ? place.versions : place.facts.versions, words[1], at);
+    });
+  // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0"
+  static const RE2 others(
+      "\\bcudnn [\\d.]{3,8}(?:,| and| to| ->| or|/) ?(?:cudnn )?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
+  each_match(others, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
+  static const RE2 of_logs("\\bcudnn \\(v(\\d{5,6}) ", any_case());
+  each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
+    place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
+  });
+  static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+                             any_case());
+  each_match(frontends, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
+  for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text))
+    if (!is_demanded(place.text, release.at))
+      place.add(place.facts.frameworks, release.framework + "==" + release.version, release.at);
+}
+
+bool is_other_operation(const std::string& name) {
+  return name.find("Conv") != std::string::npos || name.find("Norm") != std::string::npos;
+}
+
+size_t count_of(const std::string& text, std::string_view word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
+  return count;
+}
+
+// fprop has two matmuls, bprop five.
+size_t matmuls_of(const std::string& graph) {
+  return count_of(graph, "Matmul");
+}
+
+// cuDNN's kernels carry what they compute in their names.
+bool is_kernel_of_attention(const std::string& kernel) {
+  return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
+         kernel.find("mha") != std::string::npos;
+}
+
+struct NamedOperation {
+  NamedOperation(const char* known_as, const char* pattern) : name(known_as), words(pattern, any_case()) {}
+  std::string name;
+  RE2 words;
+};
+
+// What the text is about. The same statuses and messages come from convolutions and matmuls.
+void add_subject(PlacedFacts& place) {
+  static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
+  each_match(kernels, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.kernels, words[1], at); });
+  static const RE2 attention(
+      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\b[sd]_(?:q|kv|qk|v)\\b|"
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bprefill\\b|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
+      any_case());
+  static const RE2 cudnn("cudnn", any_case());
+  place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);
+  place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
+  static const NamedOperation operations[] = {
+      {"a convolution",
+       "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP"},
+      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
+      {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
+      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
+      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
+  };
+  for (const NamedOperation& operation : operations)
+    if (has_words(place.text, operation.words)) add_fact(place.facts.other_operations, operation.name);
+  static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
+  static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()");
+  place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
+  place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
+  static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
+  each_match(engines, place.text,
+             [&](const std::string* words, size_t) { add_fact(place.facts.engines, number_of(words[1])); });
+  static const RE2 graphs(
+      "\\b((?:[A-Za-z]+_){0,12}(?:Matmul|ConvFwd|ConvBwdData|ConvBwdFilter|SDPA_FWD|SDPA_BWD)_\\w*)");
+  each_match(graphs, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.graphs, words[1], at); });
+}
+
+}  // namespace
+
+std::vector<int> TextFacts::all_sms() const {
+  std::vector<int> all = sms;
+  for (const auto& id : gpus)
+    if (const gpu::Target* target = gpu::find(id)) all.push_back(target->sm);
+  return all;
+}
+
+std::string TextFacts::target() const {
+  if (!gpus.empty()) return gpus.front();
+  for (const int sm : sms)
+    for (const gpu::Target& target : gpu::catalogue())
+      if (target.sm == sm) return fmt::format("sm_{}", sm);
+  return "";
+}
+
+void add_facts(TextFacts& facts, std::string_view text, int64_t first_line) {
+  const std::string prose = as_prose(text);
+  PlacedFacts place{facts, prose, text, first_line};
+  add_gpus(place);
+  add_sms(place);
+  add_versions(place);
+  add_subject(place);
+  for (const auto& id : place.gpus) add_fact(facts.gpus, id);
+  for (const auto& version : place.versions) add_fact(facts.versions, version);
+}
+
+std::vector<std::string> told_in_words(const TextFacts& facts) {
+  std::vector<std::string> told;
+  const auto add = [&](const std::string& words, const std::string& value) {
+    const auto line = facts.lines.find(value);
+    told.push_back(line == facts.lines.end() ? words : fmt::format("{} (line {})", words, line->second));
+  };
+  for (const auto& version : facts.versions) add("cuDNN " + version, version);
+  for (const auto& release : facts.frontends) add("cudnn-frontend " + release, release);
+  for (const auto& framework : facts.frameworks) add(framework, framework);
+  if (facts.versions.empty())
+    if (const auto brought = cudnns_brought(facts); brought.size() == 1)
+      told.push_back(fmt::format("its wheels bundle cuDNN {} (builds for another CUDA may differ)", brought.front()));
+  for (const auto& id : facts.gpus) add("GPU " + id, id);
+  for (const auto& name : facts.other_gpus) add("GPU of another maker: " + name, name);
+  for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
+  if (!facts.engines.empty())
+    told.push_back(fmt::format("engine{} {}", facts.engines.size() == 1 ? "" : "s", fmt::join(facts.engines, ", ")));
+  for (const auto& graph : facts.graphs)
+    if (const std::string words = graph_in_words(graph); !words.empty())
+      add(fmt::format("the graph {} is {}", graph, words), graph);
+  for (const auto& kernel : facts.kernels)
+    add(fmt::format("the kernel {} is {}", kernel, kernel_in_words(kernel)), kernel);
+  if (facts.is_about_others()) told.push_back("it is about " + facts.other_operations.front() + ", not attention");
+  if (facts.raised.program != nullptr)
+    told.push_back(fmt::format("{} raised line {} (by {})", facts.raised.name, facts.raised.line, facts.raised.how));
+  if (facts.has_frames && !facts.has_error)
+    told.emplace_back("the traceback is cut off before the error message; include the last line");
+  return told;
+}
+
+std::vector<std::string> cudnns_brought(const TextFacts& facts) {
+  std::vector<std::string> versions;
+  for (const auto& framework : facts.frameworks) try {
+      for (const auto& chosen : rules::choose_gates({framework}, "the text")) {
+        if (chosen.release == nullptr || !chosen.asked.empty()) continue;
+        const std::string& pinned = chosen.release->cudnn;
+        if (const auto version = CudnnVersion::parse(pinned.substr(0, pinned.rfind('.'))); version)
+          add_fact(versions, version->text());
+        else if (const auto short_one = CudnnVersion::parse(pinned); short_one)
+          add_fact(versions, short_one->text());
+      }
+    } catch (const Error&) {
+      continue;  // a release that no gate was read of
+    }
+  return versions;
+}
+
+std::string kernel_in_words(const std::string& name) {
+  if (!is_kernel_of_attention(name)) return "of cuDNN, and not its attention";
+  static const RE2 architecture("sm(\\d{2,3})");
+  std::string words = "cuDNN's attention";
+  if (name.find("bprop") != std::string::npos) words += ", backward";
+  if (name.find("fprop") != std::string::npos) words += ", forward";
+  if (std::string sm; RE2::PartialMatch(name, architecture, &sm)) words += ", for sm_" + sm;
+  return words;
+}
+
+std::string graph_in_words(const std::string& name) {
+  if (is_other_operation(name)) return "no attention (a convolution or a normalisation)";
+  std::string words;
+  if (name.find("SDPA_FWD") != std::string::npos)
+    words = "forward attention as one operation (sdpa_unified)";
+  else if (name.find("SDPA_BWD") != std::string::npos)
+    words = "backward attention as one operation";
+  else if (matmuls_of(name) == 2 && name.find("Reduction") != std::string::npos)
+    words = name.find("LOG") != std::string::npos ? "forward attention with statistics, for training (sdpa_composite)"
+                                                  : "forward attention (sdpa_composite)";
+  else if (matmuls_of(name) == 5)
+    words = "backward attention (sdpa_composite)";
+  else
+    return "";
+  if (name.find("RNG") != std::string::npos) words += ", with dropout";
+  if (name.find("GEN_INDEX") != std::string::npos)
+    words += ", with a mask made from positions (causal, window, padding)";
+  return words;
+}
+
+}  // namespace attnprobe::explain

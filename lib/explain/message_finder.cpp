@@ -1,0 +1,302 @@
+#include "explain/message_finder.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "explain/message_patterns.hpp"
+#include "explain/plain_line.hpp"
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+// Text is searched in blocks of lines, joined by blanks; what begins in the last bytes of one is left to the next.
+constexpr size_t block_bytes = size_t{16} << 10;
+constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest hit
+constexpr size_t window_bytes = size_t{2} << 10;
+constexpr size_t longest_piece = size_t{32} << 10;  // of a line
+constexpr size_t longest_said = 600, longest_shown = 400;
+// In a text longer than this, a pattern with a gap ("cudnn.{0,80}error") is not let run over the ends of lines: two
+// programs' lines would meet in it.
+constexpr int64_t most_pasted_lines = 400;
+constexpr size_t most_glued_bytes = size_t{64} << 10;
+// Facts are read of the blocks where something was found, and of the beginning.
+constexpr size_t most_bytes_for_facts = size_t{256} << 10;
+
+// "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", behind whatever a launcher puts there.
+bool is_line_of_log(std::string_view line) {
+  static const RE2 marker("(?:^|[ :\\]\\t])[iweIWE]! ", exact_case());
+  if (line.find("; Reason: ") != std::string_view::npos) return true;
+  return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
+}
+
+// The reason that a line holds, as cuDNN's log or a program that hands it on writes it.
+log::Reason reason_in(std::string_view line, size_t at) {
+  log::Reason reason;
+  constexpr std::string_view mark = "CUDNN_STATUS_";
+  size_t status = line.rfind(mark, at);
+  if (status == std::string_view::npos) status = line.find(mark);
+  if (status != std::string_view::npos) {
+    const size_t end = line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", status);
+    reason.status = std::string(line.substr(status, end == std::string_view::npos ? end : end - status));
+  }
+  size_t begin = 0;
+  for (const std::string_view head : {std::string_view("Reason: "), std::string_view(": ")}) {
+    const size_t found = line.rfind(head, at);
+    if (found == std::string_view::npos) continue;
+    begin = found + head.size();
+    break;
+  }
+  reason.reason = std::string(trim(line.substr(std::min(begin, at))));
+  return reason;
+}
+
+// A few words might be anybody's: then the line has to show that they are cuDNN's.
+bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
+  constexpr size_t telling = 28;
+  return words_of_reason(reason).size() >= telling || line.find("CUDNN_STATUS_") != std::string_view::npos ||
+         line.find("Reason: ") != std::string_view::npos || line.find(" at: ") != std::string_view::npos;
+}
+
+void count_place(Place& place, const Place& found) {
+  if (place.times == 0 || found.first_line < place.first_line) place.first_line = found.first_line;
+  if (place.times == 0 || found.said.size() > place.said.size()) {
+    place.said = found.said;
+    place.line = found.line;
+  }
+  place.times += found.times;
+  place.in_log = place.in_log && found.in_log;
+}
+
+}  // namespace
+
+class MessageFinder::State {
+ public:
+  void feed(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const size_t end = bytes.find_first_of(std::string_view("\n\0", 2));
+      const size_t room = longest_piece - std::min(longest_piece, pending_.size());
+      const size_t taken = std::min(end == std::string_view::npos ? bytes.size() : end, room);
+      pending_ += bytes.substr(0, taken);
+      if (taken == end) {
+        take_line(true);
+        bytes.remove_prefix(end + 1);
+      } else {
+        bytes.remove_prefix(taken);
+        if (pending_.size() >= longest_piece) take_line(false);
+      }
+    }
+  }
+
+  TextFindings finish() {
+    if (!pending_.empty()) take_line(true);
+    if (text_.ends_with(' ')) text_.pop_back();  // patterns ask for the end of the text
+    search(text_.size());
+    if (messages_.empty() && reasons_.empty()) search_glued();
+    TextFindings findings;
+    findings.lines = number_;
+    for (const Message& message : explain::messages())
+      if (const auto hit = message_hit(message)) findings.messages.push_back(*hit);
+    for (const auto& [reason, hit] : reasons_) findings.reasons.push_back(hit);
+    std::stable_sort(findings.reasons.begin(), findings.reasons.end(),
+                     [](const auto& a, const auto& b) { return a.reason->progress > b.reason->progress; });
+    if (number_ <= most_pasted_lines && pasted_.size() <= most_glued_bytes) {
+      findings.pasted = std::move(pasted_);
+      add_facts(findings.facts, findings.pasted, 1);
+      add_facts_of_page(findings.facts, findings.pasted);
+    } else {
+      findings.facts = std::move(facts_);
+    }
+    return findings;
+  }
+
+ private:
+  struct LineStart {
+    size_t offset = 0;
+    int64_t number = 0;
+    bool in_log = false;
+  };
+  // A form of a sentence: within lines, and over their ends.
+  using Form = std::pair<const Message*, size_t>;
+  struct Found {
+    Place within, across;
+  };
+
+  void take_line(bool is_whole) {
+    ++number_;
+    if (!is_whole) --number_;
+    const std::string plain = plain_line(pending_);
+    if (pasted_.size() <= most_glued_bytes) pasted_ += plain + "\n";
+    if (!plain.empty()) {
+      starts_.push_back({text_.size(), is_whole ? number_ : number_ + 1, is_line_of_log(plain)});
+      text_ += plain;
+      if (glued_.size() <= most_glued_bytes) {
+        glued_starts_.push_back({glued_.size(), starts_.back().number, starts_.back().in_log});
+        glued_ += plain;
+      }
+      if (is_whole) text_ += ' ';
+    }
+    pending_.clear();
+    if (text_.size() < block_bytes) return;
+    size_t kept = text_.size() - overlap_bytes;
+    // A whole line more than needed is kept, so that a line is searched as one.
+    if (const size_t start = line_at(kept)->offset; start > 0) kept = start;
+    search(kept);
+    drop(kept);
+  }
+
+  void drop(size_t bytes) {
+    starts_.erase(starts_.begin(), line_at(bytes));
+    for (LineStart& start : starts_) start.offset -= std::min(start.offset, bytes);
+    text_.erase(0, bytes);
+  }
+
+  // Terminals break a line in the middle of a word, too.
+  void search_glued() {
+    if (glued_starts_.size() < 2 || glued_.size() > most_glued_bytes) return;
+    text_ = std::move(glued_);
+    starts_ = std::move(glued_starts_);
+    search(text_.size());
+  }
+
+  // What begins before `end`, window by window: the fewer lines a window has, the fewer patterns find all the words
+  // that they need in it.
+  void search(size_t end) {
+    bool any = false;
+    for (size_t begin = 0; begin < end; begin += window_bytes)
+      any = search_window(begin, std::min(begin + window_bytes, end)) || any;
+    searched_ += end;
+    if (!text_.empty() && (any || searched_ < most_bytes_for_facts)) add_facts(facts_, text_, starts_.front().number);
+  }
+
+  bool search_window(size_t begin, size_t end) {
+    bool any = false, gaps = false;
+    const size_t stop = std::min(end + overlap_bytes, text_.size());
+    for (const int id : message_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
+      if (!message_patterns().wanted(id).has_gap || number_ <= most_pasted_lines)
+        any = search_for(id, begin, end, stop) || any;
+      else
+        gaps = true;
+    return (gaps && search_gaps(begin, end)) || any;
+  }
+
+  // In a long text a gap stays within a line, and few lines have all the words that such a pattern needs.
+  bool search_gaps(size_t begin, size_t end) {
+    bool any = false;
+    for (auto start = line_at(begin); start != starts_.end() && start->offset < end; ++start) {
+      const size_t line_end = std::next(start) == starts_.end() ? text_.size() : std::next(start)->offset;
+      const size_t from = std::max(begin, start->offset);
+      for (const int id : message_patterns().possible(std::string_view(text_).substr(from, line_end - from)))
+        if (message_patterns().wanted(id).has_gap) any = search_for(id, from, std::min(line_end, end), line_end) || any;
+    }
+    return any;
+  }
+
+  bool search_for(int id, size_t begin, size_t end, size_t stop) {
+    bool any = false;
+    const RE2& pattern = message_patterns().pattern(id);
+    re2::StringPiece found;
+    while (begin < end && pattern.Match(text_, begin, stop, RE2::UNANCHORED, &found, 1)) {
+      const auto hit = static_cast<size_t>(found.data() - text_.data());
+      if (hit >= end) break;
+      any = take_hit(message_patterns().wanted(id), hit, found.size()) || any;
+      begin = hit + std::max<size_t>(found.size(), 1);
+    }
+    return any;
+  }
+
+  // The line in which an offset lies.
+  std::vector<LineStart>::const_iterator line_at(size_t offset) const {
+    return std::prev(std::upper_bound(starts_.begin(), starts_.end(), offset,
+                                      [](size_t at, const LineStart& start) { return at < start.offset; }));
+  }
+
+  bool take_hit(const Wanted& wanted, size_t begin, size_t size) {
+    const auto at = line_at(begin);
+    const auto next = std::next(at);
+    const LineStart& start = *at;
+    const size_t line_end = next == starts_.end() ? text_.size() : next->offset;
+    const std::string_view line = std::string_view(text_).substr(start.offset, line_end - start.offset);
+    Place place;
+    place.said = text_.substr(begin, std::min(size, longest_said));
+    place.first_line = start.number;
+    place.times = 1;
+    place.in_log = start.in_log;
+    place.line = shown_around(trim(line), begin - start.offset);
+    if (wanted.reason != nullptr) return take_reason(line, begin - start.offset, place);
+    Found& found = messages_[{wanted.message, wanted.match}];
+    count_place(wanted.has_gap && begin + size > line_end ? found.across : found.within, place);
+    return true;
+  }
+
+  // A long line is shown from a little before the hit.
+  static std::string shown_around(std::string_view line, size_t at) {
+    if (line.size() <= longest_shown) return std::string(line);
+    const size_t begin = at > longest_shown / 2 ? at - longest_shown / 4 : 0;
+    return fmt::format("{}{}{}", begin > 0 ? "…" : "", line.substr(begin, longest_shown),
+                       begin + longest_shown < line.size() ? "…" : "");
+  }
+
+  bool take_reason(std::string_view line, size_t at, Place place) {
+    const log::Reason said = reason_in(line, at);
+    const answer::KnownReason* known = answer::find_reason(said);
+    if (known == nullptr || known->wrapper || !is_cudnns_line(line, *known)) return false;
+    place.said = said.reason.substr(0, longest_said);
+    ReasonHit& hit = reasons_[known];
+    hit.reason = known;
+    if (hit.status.empty()) hit.status = said.status;
+    count_place(hit.place, place);
+    return true;
+  }
+
+  std::optional<MessageHit> message_hit(const Message& message) const {
+    std::optional<MessageHit> hit;
+    for (size_t i = 0; i < message.match.size(); ++i) {
+      const auto found = messages_.find({&message, i});
+      if (found == messages_.end()) continue;
+      Place place = found->second.within;
+      if (number_ <= most_pasted_lines && found->second.across.times > 0) count_place(place, found->second.across);
+      if (place.times == 0) continue;
+      if (!hit) hit = MessageHit{&message, i, {}};
+      // Several forms in one place are one hit: the most of them, not their sum.
+      const int64_t times = std::max(hit->place.times, place.times);
+      if (place.said.size() > hit->place.said.size()) hit->match = i;
+      count_place(hit->place, place);
+      hit->place.times = times;
+    }
+    return hit;
+  }
+
+  std::string pending_;                  // a line whose end has not come
+  std::string text_;                     // plain lines, a blank behind each
+  std::vector<LineStart> starts_;        // of the lines in it
+  std::string glued_;                    // the lines of a short text without anything between
+  std::vector<LineStart> glued_starts_;  // of them
+  std::string pasted_;                   // the lines of a short text, blank ones too
+  int64_t number_ = 0;
+  size_t searched_ = 0;
+  std::map<Form, Found> messages_;
+  std::map<const answer::KnownReason*, ReasonHit> reasons_;
+  TextFacts facts_;
+};
+
+MessageFinder::MessageFinder() : state_(std::make_unique<State>()) {}
+MessageFinder::~MessageFinder() = default;
+MessageFinder::MessageFinder(MessageFinder&&) noexcept = default;
+MessageFinder& MessageFinder::operator=(MessageFinder&&) noexcept = default;
+
+void MessageFinder::feed(std::string_view bytes) {
+  state_->feed(bytes);
+}
+
+TextFindings MessageFinder::finish() {
+  return state_->finish();
+}
+
+}  // namespace attnprobe::explain

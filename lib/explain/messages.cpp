@@ -1,0 +1,169 @@
+#include "explain/messages.hpp"
+
+#include <re2/re2.h>
+
+#include "base/embedded.hpp"
+#include "base/json_reader.hpp"
+
+namespace attnprobe {
+extern const EmbeddedFiles embedded_catalog;
+}
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr size_t fewest_letters_of_gate = 16;  // of a gate's message that tells the gate
+
+std::string releases(const std::string& since, const std::string& until) {
+  if (since.empty() && until.empty()) return "";
+  if (since == until) return "release " + since;
+  return fmt::format("releases {} to {}", since.empty() ? "before" : since, until.empty() ? "the newest" : until);
+}
+
+void read_forms(const JsonView& list, Message& message) {
+  for (const JsonView& place : list.elements()) {
+    JsonObject form(place);
+    const auto text = form.find("text"), pattern = form.find("pattern");
+    if (text.has_value() == pattern.has_value()) place.fail("allowed: one of \"text\" and \"pattern\"");
+    std::string words = text ? text->text() : pattern->text();
+    std::erase(words, '`');  // plain_line() takes them out of texts, too
+    message.match.push_back(text ? RE2::QuoteMeta(words) : words);
+    const auto since = form.find("since"), until = form.find("until"), seen = form.find("seen");
+    message.versions.push_back(seen ? seen->text() : releases(since ? since->text() : "", until ? until->text() : ""));
+    form.finish();
+  }
+}
+
+Message read_message(JsonObject& entry) {
+  Message message;
+  message.id = entry.take("id").text();
+  message.layer = entry.take("layer").one_of<Layer>();
+  message.who = entry.take("who").text();
+  message.means = entry.take("means").text();
+  message.causes = entry.take("causes").texts();
+  message.next = entry.take("next").text();
+  message.source = entry.take("source").text();
+  message.example = entry.take("example").text();
+  message.counter_example = entry.take("counter_example").text();
+  if (const auto headline = entry.find("headline")) message.headline = headline->text();
+  if (const auto kind = entry.find("kind")) message.kind = kind->one_of<MessageKind>();
+  return message;
+}
+
+struct Catalog {
+  std::vector<Message> messages;
+  std::vector<Report> reports;
+  std::vector<Program> programs;
+};
+
+void read_file(const EmbeddedFile& file, Catalog& catalog) {
+  const JsonSource source{.name = std::string(file.name), .kind = ErrorKind::internal};
+  const Json json = parse_json(file.text, source);
+  JsonObject document(JsonView(json, source));
+  document.take("title");
+  if (const auto list = document.find("messages"))
+    for (const JsonView& place : list->elements()) {
+      JsonObject entry(place);
+      Message message = read_message(entry);
+      read_forms(entry.take("texts"), message);
+      entry.finish();
+      catalog.messages.push_back(std::move(message));
+    }
+  if (const auto list = document.find("reports"))
+    for (const JsonView& place : list->elements()) {
+      JsonObject entry(place);
+      Report report;
+      report.message = read_message(entry);
+      report.message.kind = MessageKind::reading;
+      report.all = entry.take("all").texts();
+      if (const auto unless = entry.find("unless")) report.unless = unless->text();
+      entry.finish();
+      catalog.reports.push_back(std::move(report));
+    }
+  if (const auto list = document.find("programs"))
+    for (const JsonView& place : list->elements()) {
+      JsonObject entry(place);
+      Program program;
+      program.name = entry.take("name").text();
+      program.modules = entry.take("modules").texts();
+      if (const auto parts = entry.find("to_cudnn")) program.to_cudnn = parts->texts();
+      program.instead = entry.take("instead").text();
+      entry.finish();
+      catalog.programs.push_back(std::move(program));
+    }
+  document.finish();
+}
+
+// "…got {dtype}, …" as a pattern with a group for each value.
+std::string pattern_of(std::string_view message) {
+  std::string pattern;
+  for (size_t at = 0; at < message.size();) {
+    const size_t open = message.find('{', at), close = open == std::string_view::npos ? open : message.find('}', open);
+    const bool is_key =
+        close != std::string_view::npos && close - open > 1 &&
+        message.substr(open + 1, close - open - 1).find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") ==
+            std::string_view::npos;
+    const size_t end = is_key ? open : close == std::string_view::npos ? message.size() : close + 1;
+    std::string words(message.substr(at, end - at));
+    std::erase(words, '`');
+    pattern += RE2::QuoteMeta(words);
+    if (is_key) pattern += close + 1 == message.size() ? "([^ ,.]{1,60})" : "(.{1,60}?)";
+    at = is_key ? close + 1 : end;
+  }
+  return pattern;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(" `");
+  return begin == std::string_view::npos ? std::string_view()
+                                         : text.substr(begin, text.find_last_not_of(" `") + 1 - begin);
+}
+
+void add_gates(std::vector<Message>& all) {
+  for (const rules::FrameworkGate& gate : rules::framework_gates())
+    for (const rules::GateRule& rule : gate.rules) {
+      const std::string_view words = trimmed(rule.message);
+      if (words.size() < fewest_letters_of_gate) continue;
+      Message message;
+      message.id = fmt::format("{}:{}", gate.framework, rule.id);
+      message.who = gate.title;
+      message.match = {pattern_of(words)};
+      message.means = fmt::format("{} refuses {}.", gate.title, rule.what);
+      message.next = rule.change;
+      message.versions = {rule.span.from.empty() && rule.span.below.empty() ? ""
+                          : rule.span.below.empty()
+                              ? fmt::format("releases from {} on", rule.span.from)
+                              : fmt::format("releases {}before {}",
+                                            rule.span.from.empty() ? "" : rule.span.from + " and newer, ",
+                                            rule.span.below)};
+      message.source = rule.source.text;
+      message.rule = &rule;
+      all.push_back(std::move(message));
+    }
+}
+
+const Catalog& catalog() {
+  static const Catalog read = [] {
+    Catalog all;
+    for (const EmbeddedFile& file : embedded_catalog) read_file(file, all);
+    add_gates(all.messages);
+    return all;
+  }();
+  return read;
+}
+
+}  // namespace
+
+const std::vector<Message>& messages() {
+  return catalog().messages;
+}
+
+const std::vector<Report>& reports() {
+  return catalog().reports;
+}
+
+const std::vector<Program>& programs() {
+  return catalog().programs;
+}
+
+}  // namespace attnprobe::explain

@@ -1,0 +1,145 @@
+// Facts that only a page as a whole tells.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "explain/facts.hpp"
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+// The program of a module's path or dotted name; null: none that is known.
+const Program* program_of(std::string_view path) {
+  const Program* found = nullptr;
+  size_t longest = 0;
+  for (const Program& program : programs())
+    for (const std::string& module : program.modules) {
+      size_t at = path.rfind(module);
+      for (; at != std::string_view::npos; at = at == 0 ? std::string_view::npos : path.rfind(module, at - 1)) {
+        const auto is_edge = [&](char c) { return c == '/' || c == '\\' || c == '.' || c == '"' || c == '-'; };
+        const bool begins = at == 0 || is_edge(path[at - 1]);
+        const bool ends = at + module.size() == path.size() || is_edge(path[at + module.size()]);
+        if (begins && ends) break;
+      }
+      if (at != std::string_view::npos && at + module.size() > longest) {
+        found = &program;
+        longest = at + module.size();
+      }
+    }
+  return found;
+}
+
+// "…/site-packages/sklearn/…": sklearn.
+std::string folder_of_module(const std::string& path) {
+  static const RE2 folder("(?:site|dist)-packages[/\\\\]([\\w-]+)[/\\\\.]");
+  std::string name;
+  RE2::PartialMatch(path, folder, &name);
+  return name;
+}
+
+void find_raised(TextFacts& facts, std::string_view page) {
+  static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
+  static const RE2 error("^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Z]\\w*(?:Error|Exception))(?::|$)", exact_case());
+  static const RE2 logger(
+      "^\\W{0,3}(?:\\S+ ){0,4}(?:(?:ERROR|WARNING|WARN|CRITICAL)\\W{1,3})?\\[?(?:[EWF]:)?([a-z_]\\w+(?:\\.\\w+)+|onnxruntime)\\b",
+      exact_case());
+  std::string deepest, path;
+  int64_t number = 0;
+  Raised& raised = facts.raised;
+  for (size_t begin = 0; begin < page.size();) {
+    const size_t end = std::min(page.find('\n', begin), page.size());
+    const std::string_view line = page.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    std::string name;
+    if (RE2::PartialMatch(piece(line), frame, &path)) {
+      deepest = path;
+    } else if (RE2::PartialMatch(piece(line), error, &name)) {
+      raised = {nullptr, "", "", std::string(trim(line)), deepest, number, false};
+      if (!deepest.empty()) {
+        raised.program = program_of(deepest);
+        raised.how = "the deepest frame";
+        raised.name = folder_of_module(deepest);
+      } else if (name.find('.') != std::string::npos) {
+        raised.program = program_of(name.substr(0, name.find('.')));
+        raised.how = "the exception's class";
+      }
+      deepest.clear();
+    } else if (raised.message.empty() && RE2::PartialMatch(piece(line), logger, &name) && program_of(name) != nullptr) {
+      raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
+    }
+  }
+  if (raised.program == nullptr) return;
+  raised.name = raised.program->name;
+  const auto& parts = raised.program->to_cudnn;
+  raised.is_outside = std::none_of(parts.begin(), parts.end(), [&](const std::string& part) {
+    return part == "*" || raised.path.find(part) != std::string::npos;
+  });
+}
+
+void find_trouble(TextFacts& facts, std::string_view page) {
+  static const Worded<Trouble> kinds[] = {
+      {Trouble::hang,
+       "\\bhangs?\\b|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b|freez"},
+      {Trouble::varies,
+       "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)"},
+      {Trouble::wrong,
+       "\\bwrong\\b|incorrect|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|diverge|\\bInf\\b|inaccura"},
+      {Trouble::memory, "out of memory|\\bOOM\\b|[GM]i?B of workspace|workspace of \\d"},
+      {Trouble::crash,
+       "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
+      {Trouble::slow,
+       "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
+      {Trouble::compile_time, "compil\\w+ (?:takes|time)|first call (?:takes|of each)|warm-?up takes"},
+      {Trouble::refused,
+       "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b"},
+      {Trouble::question, "\\?"}};
+  for (const auto& [kind, words] : kinds) {
+    bool said = false;
+    each_match(words, page, [&, is_question = kind == Trouble::question](const std::string*, size_t at) {
+      said = said || is_question || !is_contrast(page, at);
+    });
+    if (!said) continue;
+    facts.trouble = kind;
+    return;
+  }
+}
+
+}  // namespace
+
+void add_facts_of_page(TextFacts& facts, std::string_view page) {
+  find_raised(facts, page);
+  find_trouble(facts, page);
+  static const RE2 question("\\?(?:\\s|$)", exact_case());
+  facts.asks = has_words(page, question);
+}
+
+std::string gpu_conflict(std::string_view message, const TextFacts& facts) {
+  static const RE2 limits("\\b(?:only|supported on|supports?|requires?|needs?)\\b", any_case());
+  static const RE2 sm("\\bsm[_ ]?(\\d{2,3})", any_case());
+  static const RE2 and_newer(
+      "or (?:newer|higher|later|above)|and (?:newer|above|later)|\\+|at least|>=|(?:GPUs? )?or newer", any_case());
+  static constexpr std::pair<const char*, int> least_of[] = {
+      {"\\bAmpere\\b", 80}, {"\\bHopper\\b", 90}, {"\\bBlackwell\\b", 100}};
+  const auto here = facts.all_sms();
+  if (here.size() != 1 || !has_words(message, limits)) return "";
+  std::vector<int> allowed;
+  each_match(sm, message,
+             [&](const std::string* words, size_t) { allowed.push_back(parse_number<int>(words[1]).value_or(0)); });
+  for (const auto& [words, least] : least_of)
+    if (allowed.empty() && has_words(message, RE2(words, exact_case()))) allowed.push_back(least);
+  if (allowed.empty()) return "";
+  const bool newer = has_words(message, and_newer);
+  const bool fits = std::any_of(allowed.begin(), allowed.end(),
+                                [&](int one) { return here.front() == one || (newer && here.front() >= one); });
+  if (fits) return "";
+  return fmt::format("its words allow sm_{}{}; the GPU of the text is sm_{}", fmt::join(allowed, ", sm_"),
+                     newer ? " or newer" : "", here.front());
+}
+
+}  // namespace attnprobe::explain

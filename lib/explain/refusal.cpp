@@ -1,0 +1,186 @@
+#include "explain/refusal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/text.hpp"
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr size_t longest_line_shown = 300;
+
+std::string gate_of(const std::string& who) {
+  if (who == "PyTorch" || who == "PyTorch SDPA") return "PyTorch's gate";
+  if (who == "JAX" || who == "Transformer Engine") return who + "'s gate";
+  return who + (who.ends_with('s') ? "' own check" : "'s own check");
+}
+
+std::string headline_of(const Message& message) {
+  if (!message.headline.empty()) return message.headline;
+  if (message.kind == MessageKind::note) return message.who + " says what happened; nothing was refused";
+  return headline_of(message.layer, message.who);
+}
+
+// What a program's own refusal says of cuDNN: programs that choose among attentions may have meant any.
+std::string part_of_cudnn(const std::string& who) {
+  static const RE2 asks("PyTorch|JAX|XLA|Transformer Engine|Keras|cuDNN|CUDA\\.jl|dot_product_attention", any_case());
+  static const RE2 chooses("diffusers|FlashInfer|ONNX Runtime|MLX|Megatron|MaxText|vLLM|SGLang", any_case());
+  static const RE2 others("memory-efficient|TransformerEncoder|Pallas|DTensor|Flash|Flex", any_case());
+  if (has_words(who, chooses)) return " refused";
+  return has_words(who, asks) && !has_words(who, others) ? " refused, before cuDNN was asked"
+                                                         : " refused; cuDNN was not involved";
+}
+
+// "a mask of type {mask_dtype} with Q in {dtype}" with the values that the message's own words have.
+std::string with_values(std::string what, const Message& message, const std::string& said) {
+  constexpr int most = 8;
+  const RE2 pattern(message.match.front(), any_case());
+  std::array<std::string, most> values;
+  std::array<RE2::Arg, most> takers;
+  std::array<const RE2::Arg*, most> list{};
+  for (size_t i = 0; i < most; ++i) {
+    takers[i] = &values[i];
+    list[i] = &takers[i];
+  }
+  const std::vector<std::string> keys = rules::placeholders_of(message.rule->message);
+  const int groups = std::min({pattern.NumberOfCapturingGroups(), most, static_cast<int>(keys.size())});
+  const bool read = groups > 0 && RE2::PartialMatchN(said, pattern, list.data(), groups);
+  for (const std::string& key : rules::placeholders_of(what)) {
+    const auto at = std::find(keys.begin(), keys.begin() + groups, key) - keys.begin();
+    const std::string value = read && at < groups ? values[static_cast<size_t>(at)] : "";
+    const std::string open = "{" + key + "}";
+    for (size_t begin; (begin = what.find(open)) != std::string::npos;) {
+      // Without its value a key's brackets and blank go, too.
+      const bool bracket =
+          value.empty() && begin > 0 && what[begin - 1] == '(' && what.substr(begin + open.size(), 1) == ")";
+      what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0),
+                   value.empty() ? (bracket ? "" : "this value") : value);
+    }
+  }
+  return what;
+}
+
+void set_place(Refusal& refusal, const Place& place) {
+  refusal.said = place.said;
+  refusal.line = place.line;
+  refusal.first_line = place.first_line;
+  refusal.times = place.times;
+  refusal.in_log = place.in_log;
+}
+
+Refusal of_message(const Message& message) {
+  Refusal refusal;
+  refusal.id = message.id;
+  refusal.layer = message.layer;
+  refusal.who = message.who;
+  refusal.kind = message.kind;
+  refusal.headline = headline_of(message);
+  refusal.means = message.means;
+  refusal.causes = message.causes;
+  refusal.next = message.next;
+  refusal.source = message.source;
+  return refusal;
+}
+
+}  // namespace
+
+Layer layer_of(answer::Category category) {
+  switch (category) {
+    case answer::Category::environment:
+      return Layer::environment;
+    case answer::Category::compilation:
+      return Layer::plan_compilation;
+    case answer::Category::execution:
+    case answer::Category::cuda_error:
+    case answer::Category::cudnn_error:
+      return Layer::execution;
+    case answer::Category::no_candidates:
+      return Layer::cudnn_heuristics;
+    default:
+      return Layer::cudnn_engine;
+  }
+}
+
+std::string headline_of(Layer layer, const std::string& who) {
+  switch (layer) {
+    case Layer::environment:
+      return "The machine is at fault: a driver, a library or a GPU that does not fit";
+    case Layer::execution:
+      return "Execution failed: a call into cuDNN or CUDA, behind every support check";
+    case Layer::plan_compilation:
+      return "Plan compilation failed, behind cuDNN's support check";
+    case Layer::cudnn_engine:
+      return "cuDNN's engines refused, at the support check";
+    case Layer::cudnn_heuristics:
+      return "cuDNN's heuristics gave no engine config for the graph";
+    case Layer::cudnn_frontend:
+      return who == "cudnn-frontend" ? "cudnn-frontend refused, before cuDNN was asked"
+                                     : fmt::format("cudnn-frontend or cuDNN refused, in a call of {}", who);
+    case Layer::framework:
+      return gate_of(who) + part_of_cudnn(who);
+  }
+  return "";
+}
+
+Refusal refusal_of(const MessageHit& hit) {
+  const Message& message = *hit.message;
+  Refusal refusal = of_message(message);
+  if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
+  refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
+  set_place(refusal, hit.place);
+  return refusal;
+}
+
+Refusal refusal_of(const ReasonHit& hit) {
+  const answer::KnownReason& reason = *hit.reason;
+  Refusal refusal;
+  refusal.id = reason.id;
+  refusal.layer = layer_of(reason.category);
+  refusal.who = "cuDNN";
+  refusal.headline = headline_of(refusal.layer, refusal.who);
+  refusal.means = reason.meaning;
+  refusal.next = reason.help;
+  if (!reason.since.empty() || !reason.until.empty())
+    refusal.versions = fmt::format("cuDNN {} to {} were seen to say it", reason.since.empty() ? "9.8.0" : reason.since,
+                                   reason.until.empty() ? "the newest" : reason.until);
+  refusal.source = reason.source;
+  set_place(refusal, hit.place);
+  return refusal;
+}
+
+Refusal reading(const std::string& id, Layer layer, const std::string& who, std::string headline) {
+  Refusal refusal;
+  refusal.id = id;
+  refusal.layer = layer;
+  refusal.who = who;
+  refusal.kind = MessageKind::reading;
+  refusal.headline = std::move(headline);
+  return refusal;
+}
+
+bool fits(const Report& report, std::string_view page) {
+  if (!report.unless.empty() && has_words(page, RE2(report.unless, any_case()))) return false;
+  return std::all_of(report.all.begin(), report.all.end(),
+                     [&](const std::string& words) { return has_words(page, RE2(words, any_case())); });
+}
+
+Refusal refusal_of(const Report& report, std::string_view page) {
+  Refusal refusal = of_message(report.message);
+  const RE2 first(report.all.front(), any_case());
+  re2::StringPiece found;
+  if (first.Match(piece(page), 0, page.size(), RE2::UNANCHORED, &found, 1)) {
+    const auto at = static_cast<size_t>(found.data() - page.data());
+    refusal.said = std::string(found.data(), found.size());
+    refusal.line = std::string(trim(sentence_at(page, at)).substr(0, longest_line_shown));
+    refusal.first_line = 1 + std::count(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    refusal.times = 1;
+  }
+  return refusal;
+}
+
+}  // namespace attnprobe::explain

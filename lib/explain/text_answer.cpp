@@ -1,0 +1,192 @@
+#include "explain/text_answer.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <compare>
+#include <optional>
+#include <utility>
+
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+// cuDNN's statuses and cudnn-frontend's messages are the same for every operation; what they mean for attention does not hold then.
+bool may_be_another_operations(const Refusal& refusal) {
+  return refusal.layer == Layer::execution || refusal.layer == Layer::plan_compilation ||
+         refusal.layer == Layer::cudnn_engine || refusal.layer == Layer::cudnn_heuristics ||
+         refusal.kind == MessageKind::general || refusal.who == "cuDNN";
+}
+
+void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& operation) {
+  std::erase_if(refusals, [](const Refusal& refusal) {
+    return refusal.kind == MessageKind::general && refusal.layer == Layer::framework;
+  });
+  for (Refusal& refusal : refusals) {
+    if (refusal.layer == Layer::environment || !may_be_another_operations(refusal)) continue;
+    refusal.headline = fmt::format("It failed in cuDNN or CUDA, and not in attention: the text is about {}", operation);
+    refusal.causes.clear();
+    refusal.help = "attnprobe answers for attention only";
+    refusal.next = "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr with the program shows cuDNN's own reason";
+  }
+}
+
+bool is_warned(const Refusal& refusal) {
+  static const RE2 warning("Warning: |^.{0,40}(?:\\bWARN(?:ING)?\\b|\\bINFO\\b|\\bDEBUG\\b|\\[[WI]\\])|^[WI] \\S",
+                           exact_case());
+  return has_words(refusal.line, warning);
+}
+
+// What ended the program comes before what was said of it, and that before what was warned of on the way.
+int distance_from_error(const Refusal& refusal) {
+  static const RE2 exception("^(?:\\S{0,24} ){0,2}(?:[\\w.]+\\.)?[A-Z]\\w*(?:Error|Exception): ", exact_case());
+  if (has_words(refusal.line, exception) || has_words(refusal.said, exception)) return 0;
+  return is_warned(refusal) ? 2 : 1;
+}
+
+// Reasons say more than the messages of their layer; they come in their own order.
+struct Rank {
+  bool says_little = false;
+  Layer layer = Layer::framework;
+  bool is_general = false, is_message = false;
+  int distance = 0;
+  int64_t order = 0;
+  auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): of the 0 that clang compares with
+};
+
+// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" says where it failed by the status that it hands on.
+void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
+  for (auto& [rank, refusal] : ranked) {
+    if (!rank.is_general) continue;
+    for (const auto& [other, inner] : ranked)
+      if (!other.is_general && !other.says_little && inner.first_line == refusal.first_line)
+        rank.layer = std::max(rank.layer, other.layer);
+  }
+}
+
+// A few words of a message may be anybody's: then the text has to be about attention, cuDNN or CUDA's libraries.
+bool is_founded(const Refusal& refusal, const TextFacts& facts) {
+  static const RE2 telling(
+      "attention|attn|sdpa|flash|cudnn|nvrtc|cuda|libcu|driver|GPU|nccl|engine config|execution plan|Matmul_|\\bquery|head",
+      any_case());
+  constexpr size_t long_enough = 32;
+  return facts.speaks_of_attention || facts.speaks_of_cudnn || refusal.said.size() >= long_enough ||
+         has_words(refusal.line, telling);
+}
+
+// cuDNN does not run on GPUs of other makers, whatever stands in for CUDA.
+std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vector<Refusal>& refusals) {
+  if (facts.other_gpus.empty() || !facts.gpus.empty() || !facts.sms.empty()) return std::nullopt;
+  const bool is_about_it =
+      facts.speaks_of_cudnn ||
+      std::any_of(refusals.begin(), refusals.end(), [](const Refusal& one) { return one.layer != Layer::framework; });
+  if (!is_about_it) return std::nullopt;
+  Refusal refusal =
+      reading("other-maker", Layer::environment, "the GPU",
+              fmt::format("cuDNN does not run on this GPU: {} is not NVIDIA's", fmt::join(facts.other_gpus, ", ")));
+  refusal.means =
+      "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other layers that stand in for CUDA do not have it.";
+  refusal.next =
+      "switch it off with torch.backends.cuda.enable_cudnn_sdp(False), or use the PyTorch build for this GPU (ROCm, MPS, XPU)";
+  refusal.first_line = facts.lines.at(facts.other_gpus.front());
+  refusal.times = 1;
+  refusal.source = "cuDNN's support matrix";
+  return refusal;
+}
+
+// An error that a module raised which has no cuDNN in it: the module's own words are all there is.
+std::optional<Refusal> raised_outside(const TextFacts& facts) {
+  const Raised& raised = facts.raised;
+  if (raised.program == nullptr || !raised.is_outside) return std::nullopt;
+  Refusal refusal = reading("raised-outside", Layer::framework, raised.name,
+                            fmt::format("{} raised this; cuDNN was not involved", raised.name));
+  refusal.said = refusal.line = raised.message;
+  refusal.first_line = raised.line;
+  refusal.times = 1;
+  refusal.means = fmt::format("Known by {}.", raised.how);
+  if (const std::string conflict = gpu_conflict(raised.message, facts); !conflict.empty()) refusal.causes = {conflict};
+  refusal.next = raised.program->instead;
+  refusal.source = "the text itself";
+  return refusal;
+}
+
+// "No available kernel": why, kernel by kernel, stands in the warnings beside it.
+void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
+  if (refusals.empty() || refusals.front().id != "torch-no-available-kernel") return;
+  std::vector<std::string> reasons;
+  for (const Refusal& other : refusals)
+    if (&other != &refusals.front() && other.layer == Layer::framework && other.kind == MessageKind::refusal)
+      reasons.push_back(fmt::format("line {}: {} ({})", other.first_line, other.said, other.next));
+  if (!reasons.empty()) refusals.front().causes = std::move(reasons);
+}
+
+std::string missing_fact(const TextFacts& facts) {
+  if (facts.has_frames && !facts.has_error) return "the last line of the traceback, which is the error itself";
+  if (facts.trouble == Trouble::wrong || facts.trouble == Trouble::hang || facts.trouble == Trouble::crash)
+    return "the shape, mask and data type of the call, the GPU and the version of cuDNN";
+  if (facts.frameworks.empty() && facts.versions.empty())
+    return "the release of the framework or of cuDNN, with the call's shape and mask";
+  return "the error message, or the call with its shape, mask and data type";
+}
+
+void take_callers(TextAnswer& answer) {
+  for (const Refusal& refusal : answer.refusals)
+    if (refusal.kind == MessageKind::general && refusal.layer != Layer::framework && refusal.who != "cuDNN" &&
+        refusal.who != "cudnn-frontend" &&
+        std::find(answer.callers.begin(), answer.callers.end(), refusal.who) == answer.callers.end())
+      answer.callers.push_back(refusal.who);
+}
+
+}  // namespace
+
+TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
+  const TextFacts& facts = findings.facts;
+  TextAnswer answer;
+  std::vector<std::pair<Rank, Refusal>> ranked;
+  const auto add = [&](Refusal refusal, bool is_message, int64_t order) {
+    if (skip_log && refusal.in_log) return;
+    if (!is_founded(refusal, facts)) return;
+    const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
+                    refusal.layer,
+                    refusal.kind == MessageKind::general,
+                    is_message,
+                    distance_from_error(refusal),
+                    order};
+    ranked.emplace_back(rank, std::move(refusal));
+  };
+  for (const auto& hit : findings.reasons) add(refusal_of(hit), false, static_cast<int64_t>(ranked.size()));
+  for (const auto& hit : findings.messages) add(refusal_of(hit), true, -static_cast<int64_t>(hit.place.said.size()));
+  rank_behind_what_they_hand_on(ranked);
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
+  take_callers(answer);
+  if (facts.is_about_others()) say_it_is_no_attention(answer.refusals, facts.other_operations.front());
+  for (const Report& report : reports())
+    if (fits(report, findings.pasted)) {
+      answer.refusals.insert(answer.refusals.begin(), refusal_of(report, findings.pasted));
+      break;
+    }
+  const bool is_known = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
+    return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
+  });
+  if (!is_known)
+    if (auto outside = raised_outside(facts)) answer.refusals.insert(answer.refusals.begin(), std::move(*outside));
+  for (Refusal& refusal : answer.refusals)
+    if (const std::string conflict = gpu_conflict(refusal.line, facts); !conflict.empty() && refusal.causes.empty())
+      refusal.causes.push_back(conflict);
+  take_reasons_of_kernels(answer.refusals);
+  if (auto gpu = other_makers_gpu(facts, answer.refusals)) answer.refusals = {std::move(*gpu)};
+  answer.told = told_in_words(facts);
+  if (!is_established(answer)) answer.missing = missing_fact(facts);
+  return answer;
+}
+
+bool is_established(const TextAnswer& answer) {
+  return std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& refusal) {
+    return refusal.kind != MessageKind::general || refusal.layer != Layer::framework;
+  });
+}
+
+}  // namespace attnprobe::explain

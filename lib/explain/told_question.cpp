@@ -1,0 +1,365 @@
+#include "explain/told_question.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "explain/words.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr int64_t most_size = int64_t{1} << 24;
+
+std::optional<int64_t> size_of(std::string digits) {
+  std::erase(digits, ',');
+  const bool is_k = !digits.empty() && (digits.back() == 'k' || digits.back() == 'K');
+  if (is_k) digits.pop_back();
+  const auto number = parse_number<int64_t>(digits);
+  if (!number || *number < 1 || *number > most_size) return std::nullopt;
+  return is_k ? *number * 1024 : *number;
+}
+
+// "5380 and 5176", "5175, 1307".
+std::vector<int64_t> sizes_of(const std::string& list) {
+  static const RE2 number("(\\d[\\d]*)", any_case());
+  std::vector<int64_t> sizes;
+  each_match(number, list, [&](const std::string* words, size_t) {
+    if (const auto size = size_of(words[1])) sizes.push_back(*size);
+  });
+  return sizes;
+}
+
+// Fields are read one after the other, and what one has read no other reads again.
+class Reader {
+ public:
+  explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
+
+  // Calls take(groups) for each match that is not said of what works; true: it was read.
+  template <class Take>
+  void each(const RE2& pattern, Take&& take) {
+    std::vector<std::pair<size_t, size_t>> read;
+    each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      if (is_contrast(text_, at) || is_demanded(text_, at)) return;
+      words_ = words[0];
+      line_ = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      line_ = 1 + std::count(page_.begin(), page_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      if (take(words)) read.emplace_back(at, words[0].size());
+    });
+    for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
+  }
+
+  bool has(const RE2& pattern) {
+    bool found = false;
+    each(pattern, [&](const std::string*) {
+      found = true;
+      return false;
+    });
+    return found;
+  }
+
+  // The first that is told counts.
+  bool set(const std::string& field, Json value) {
+    if (question.tells(field)) return false;
+    question.fields.push_back({field, std::move(value), line_, words_});
+    return true;
+  }
+
+  // A field that is one number of the pattern.
+  void number(const std::string& field, const RE2& pattern, int64_t most = most_size) {
+    each(pattern, [&](const std::string* words) {
+      const auto size = size_of(words[1]);
+      return size && *size <= most && set(field, *size);
+    });
+  }
+
+  // A word that is not denied: "no causal mask", "without dropout".
+  bool says(const RE2& pattern) {
+    static const RE2 denial(
+        "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[ -](?:an? |the |any )?(?:\\w+[ -])?)$", any_case());
+    bool found = false;
+    each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      const size_t begin = at - std::min<size_t>(at, 24);
+      if (found || is_contrast(text_, at) || has_words(std::string_view(text_).substr(begin, at - begin), denial))
+        return;
+      found = true;
+      words_ = words[0];
+      line_ = 1 + std::count(page_.begin(), page_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    });
+    return found;
+  }
+
+  ToldQuestion question;
+
+ private:
+  std::string_view page_;
+  std::string text_;
+  int64_t line_ = 0;
+  std::string words_;
+};
+
+RE2 any(const char* pattern) {
+  return RE2(pattern, any_case());
+}
+
+void read_tuples(Reader& reader, bool heads_third) {
+  static const RE2 tuple(
+      "\\b(q|query|k|key|v|value|qkv|inputs?|tensors?)(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}[\\[(] ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+) ?[\\])]",
+      any_case());
+  reader.each(tuple, [&](const std::string* words) -> bool {
+    const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
+    static const RE2 last("(\\d+) ?[\\])]$");
+    std::string digits;
+    if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
+    const auto d = size_of(digits);
+    if (!d) return false;
+    const int64_t heads = heads_third ? *third : *second, tokens = heads_third ? *second : *third;
+    const char which = static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0])));
+    if (which == 'k') return static_cast<bool>(reader.set("heads_kv", heads) | reader.set("seqlen_kv", tokens));
+    if (which == 'v') return reader.set("head_dim_v", *d);
+    return static_cast<bool>(reader.set("batch", *b) | reader.set("heads_q", heads) | reader.set("seqlen_q", tokens) |
+                             reader.set("head_dim_qk", *d));
+  });
+}
+
+void read_windows(Reader& reader, Json& mask) {
+  static const RE2 pair = any("window(?:_size)?['\"]? ?[=:]? ?\\(? ?(-?\\d+), ?(-?\\d+) ?\\)?");
+  static const RE2 sides =
+      any("window of (\\d+) (?:keys |tokens )?(?:to the )?left and (\\d+) (?:keys |tokens )?(?:to the )?right");
+  static const RE2 left = any("(?:window_left|left[ _]bound)['\"]?(?: ?(?:of|is|=|:))* ?(\\d+)");
+  static const RE2 one = any(
+      "(?:sliding[ _-])?window(?:s|_size|[ _]size)?['\"]?(?: ?(?:of|is|=|:|was))* ?(\\d[\\d,]*k?)(?: keys| tokens)?");
+  const auto bound = [&](const char* key, const std::string& digits) {
+    if (!digits.starts_with('-') && !mask.contains(key)) mask[key] = parse_number<int64_t>(digits).value_or(0);
+  };
+  for (const RE2* form : {&sides, &pair})
+    reader.each(*form, [&](const std::string* words) {
+      if (mask.contains("window_left")) return true;
+      bound("window_left", words[1]);
+      bound("window_right", words[2]);
+      return true;
+    });
+  reader.each(left, [&](const std::string* words) {
+    bound("window_left", words[1]);
+    return true;
+  });
+  reader.each(one, [&](const std::string* words) {
+    const auto size = size_of(words[1]);
+    if (size && !mask.contains("window_left")) mask["window_left"] = *size - 1;
+    return size.has_value();
+  });
+}
+
+void read_mask(Reader& reader) {
+  static const RE2 causal = any("\\bis_causal ?= ?True|\\bcausal\\b"), bottom = any("bottom[- _]?right"),
+                   padding = any("\\bpadding[ _]?mask|\\bpadded\\b|\\bwith padding\\b|padding_causal");
+  static const RE2 q_lengths = any("query lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)"),
+                   kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
+  static const RE2 packed = any(
+      "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|cu_seq_?lens?|\\bjagged\\b|cumulative (?:sequence )?lengths");
+  Json mask = Json::object();
+  read_windows(reader, mask);
+  if (reader.says(causal)) mask["causal"] = true;
+  if (mask.contains("causal") && mask.contains("window_right")) mask.erase("window_right");
+  if (reader.says(bottom)) mask["alignment"] = "bottom_right";
+  if (reader.says(padding)) mask["padding"] = true;
+  for (const auto& [pattern, key] : {std::pair(&q_lengths, "seqlens_q"), std::pair(&kv_lengths, "seqlens_kv")})
+    reader.each(*pattern, [&](const std::string* words) {
+      const auto sizes = sizes_of(words[1]);
+      if (sizes.size() < 2 || mask.contains(key)) return false;
+      mask[key] = sizes;
+      reader.set("batch", static_cast<int64_t>(sizes.size()));
+      return true;
+    });
+  if (reader.says(packed)) {
+    reader.set("layout", "thd");
+    mask["padding"] = true;
+  }
+  if (!mask.empty()) reader.set("mask", mask);
+}
+
+void read_sizes(Reader& reader) {
+  static const RE2 qk_v = any(
+      "head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|for Q and K and|for QK and|\\(?qk\\)?,? and) ?(\\d{2,4})");
+  static const RE2 heads_of = any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b");
+  static const RE2 head_dim = any(
+      "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b");
+  static const RE2 letter_d = RE2("\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()),
+                   d_v = any("\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b");
+  static const RE2 kv_heads = any(
+      "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
+  static const RE2 heads = any(
+      "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
+  static const RE2 sequences_of = any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b");
+  static const RE2 batch = any(
+      "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,5}) sequences\\b");
+  static const RE2 block = any(
+      "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b");
+  static const RE2 paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table");
+  static const RE2 new_tokens =
+      any("\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:] ?(\\d{1,7})\\b");
+  static const RE2 keys = any(
+      "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:] ?(\\d{1,7})\\b");
+  static const RE2 decode = any("\\bdecod(?:e|ing)\\b|\\b(?:one|a single) (?:query|new token)\\b");
+  static const RE2 length = any(
+      "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b");
+  static const RE2 letter_s("\\b(?:S|L|T) ?= ?(\\d{2,7})\\b", exact_case());
+  const auto either = [](const std::string* words) {
+    return size_of(!words[1].empty() ? words[1] : !words[2].empty() ? words[2] : words[3]);
+  };
+  const auto one_of = [&](const std::string& field, const RE2& pattern, int64_t most) {
+    reader.each(pattern, [&](const std::string* words) {
+      const auto size = either(words);
+      return size && *size <= most && reader.set(field, *size);
+    });
+  };
+  reader.each(qk_v, [&](const std::string* words) {
+    return reader.set("head_dim_qk", size_of(words[1]).value_or(1)) |
+           reader.set("head_dim_v", size_of(words[2]).value_or(1));
+  });
+  reader.each(heads_of, [&](const std::string* words) {
+    return reader.set("heads_q", size_of(words[1]).value_or(1)) |
+           reader.set("head_dim_qk", size_of(words[2]).value_or(1));
+  });
+  reader.number("head_dim_v", d_v, 1024);
+  reader.number("head_dim_qk", head_dim, 1024);
+  reader.number("head_dim_qk", letter_d, 1024);
+  one_of("heads_kv", kv_heads, 1024);
+  one_of("heads_q", heads, 1024);
+  reader.each(block, [&](const std::string* words) {
+    const auto size = either(words);
+    return size && reader.set("paged", Json{{"block_size", *size}});
+  });
+  if (reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
+  reader.each(sequences_of, [&](const std::string* words) {
+    return static_cast<bool>(reader.set("batch", size_of(words[1]).value_or(1)) |
+                             reader.set("seqlen_q", size_of(words[2]).value_or(1)));
+  });
+  one_of("batch", batch, 1'000'000);
+  one_of("seqlen_q", new_tokens, most_size);
+  one_of("seqlen_kv", keys, most_size);
+  if (!reader.question.tells("seqlen_q") && reader.says(decode)) reader.set("seqlen_q", 1);
+  const char* longer = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
+  one_of(longer, length, most_size);
+  reader.number(reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q", letter_s);
+}
+
+void read_types(Reader& reader) {
+  static const Worded<const char*> types[] = {{"fp8_e5m2", "e5m2"},
+                                              {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|mxfp8"},
+                                              {"bf16", "\\bbf16\\b|bfloat16"},
+                                              {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
+                                              {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
+  for (const auto& [name, words] : types)
+    if (reader.says(words) && reader.set("dtype", name)) break;
+  static const RE2 mxfp8 = any("mxfp8");
+  if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
+  static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
+                   training = any("\\btraining\\b|\\bfine-?tun");
+  static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
+  if (reader.says(backward) || (reader.says(training) && !reader.says(forward))) reader.set("pass", "bprop");
+}
+
+void read_features(Reader& reader) {
+  static const RE2 deterministic =
+                       any("\\bdeterministic\\b|use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
+                   alibi = any("\\balibi\\b"), sink = any("\\b(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
+                   bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
+  static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
+                   softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
+                   dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
+  if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
+    reader.set("pass", "bprop");
+  if (reader.says(alibi)) reader.set("alibi", true);
+  if (reader.says(sink)) reader.set("sink", true);
+  if (reader.says(bias)) reader.set("bias", "1hss");
+  if (reader.says(boolean)) reader.set("score_mod", "mask_boolean");
+  for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
+    reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
+      const auto value = parse_number<double>(words[1].starts_with('.') ? "0" + words[1] : words[1]);
+      return value && *value > 0 && reader.set(key, *value);
+    });
+}
+
+// Whose call it is: the framework with a release first, of several the one nearest to cuDNN.
+void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
+  static const Worded<const char*> names[] = {
+      {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
+      {"torch-varlen", "varlen_attn"},
+      {"onnxruntime", "\\bonnx ?runtime\\b"},
+      {"keras", "\\bkeras\\b"},
+      {"tensorrt", "\\btensorrt\\b"},
+      {"diffusers", "\\bdiffusers\\b"},
+      {"torch", "\\bpytorch\\b|\\btorch\\b|scaled_dot_product_attention|SDPBackend"},
+      {"jax", "\\bjax\\b"}};
+  static const RE2 varlen = any("varlen attention|varlen_attn");
+  for (const char* first : {"transformer-engine", "torch", "jax"})
+    for (const auto& named : facts.frameworks)
+      if (question.framework.empty() && named.starts_with(std::string(first) + "==")) question.framework = named;
+  if (question.framework.empty() && !facts.frameworks.empty() && !facts.frameworks.front().starts_with("tensorrt"))
+    question.framework = facts.frameworks.front();
+  for (const auto& [name, words] : names)
+    if (question.framework.empty() && has_words(page, words)) question.framework = name;
+  if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
+  if (question.framework.empty()) return;
+  try {
+    const auto chosen = rules::choose_gates({question.framework}, "the text").front();
+    if (chosen.is_known() && chosen.asked.empty()) return;
+    if (chosen.gate->releases.empty()) {
+      question.framework_note = fmt::format("the rules of {} are not public: cuDNN alone is asked", chosen.gate->title);
+      question.framework.clear();
+      return;
+    }
+    const std::string read =
+        chosen.release != nullptr ? chosen.release->version : chosen.gate->releases.front().version;
+    question.framework_note =
+        fmt::format("by the rules of {} {}, the nearest release that was read to {}", chosen.gate->title, read,
+                    question.framework.substr(question.framework.find("==") + 2));
+    question.framework = chosen.gate->framework + "==" + read;
+  } catch (const Error&) {
+    question.framework.clear();
+  }
+}
+
+}  // namespace
+
+bool ToldQuestion::tells(std::string_view field) const {
+  return std::any_of(fields.begin(), fields.end(), [&](const ToldField& one) { return one.field == field; });
+}
+
+std::string ToldQuestion::read_as() const {
+  std::string words;
+  std::set<int64_t> lines;
+  for (const ToldField& one : fields) {
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", one.field,
+                         one.value.is_string() ? one.value.get<std::string>() : one.value.dump());
+    lines.insert(one.line);
+  }
+  return words.empty() ? ""
+                       : fmt::format("{} (line{} {})", words, lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
+}
+
+ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
+  Reader reader(page);
+  choose_framework(reader.question, page, facts);
+  const bool heads_third =
+      reader.question.framework.starts_with("jax") || reader.question.framework.starts_with("transformer-engine");
+  read_tuples(reader, heads_third);
+  read_mask(reader);
+  read_types(reader);
+  read_sizes(reader);
+  read_features(reader);
+  ToldQuestion question = std::move(reader.question);
+  if (question.framework.starts_with("jax") && question.tells("layout"))
+    question.call = {{"packed", true}, {"offsets", true}, {"seqlen_q_given", true}, {"seqlen_kv_given", true}};
+  return question;
+}
+
+}  // namespace attnprobe::explain

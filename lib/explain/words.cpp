@@ -1,0 +1,72 @@
+#include "explain/words.hpp"
+
+#include <cctype>
+
+namespace attnprobe::explain {
+namespace {
+
+bool ends_sentence(std::string_view text, size_t at) {
+  if (text[at] == '\n') return true;
+  const bool is_mark = text[at] == '.' || text[at] == '?' || text[at] == '!' || text[at] == ';';
+  return is_mark && (at + 1 == text.size() || std::isspace(static_cast<unsigned char>(text[at + 1])) != 0);
+}
+
+}  // namespace
+
+std::string_view sentence_at(std::string_view text, size_t at) {
+  size_t begin = std::min(at, text.size()), end = begin;
+  while (begin > 0 && !ends_sentence(text, begin - 1)) --begin;
+  while (end < text.size() && !ends_sentence(text, end)) ++end;
+  return text.substr(begin, std::min(end + 1, text.size()) - begin);
+}
+
+bool is_contrast(std::string_view text, size_t at) {
+  static const RE2 works(
+      "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
+      "as fast|accepted|ok)\\b|\\bfinish(?:es)?\\b|no problem|\\bwithout (?:error|a problem)|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
+      any_case());
+  static const RE2 does_not(
+      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
+      "disabled|unsupported|falls? back|illegal|\\?",
+      any_case());
+  std::string_view sentence = sentence_at(text, at);
+  if (!has_words(sentence, works)) return false;
+  if (!has_words(sentence, does_not)) return true;
+  // Of a sentence that says both, the part between commas counts.
+  size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
+  const auto is_joint = [&](size_t i) {
+    return sentence[i] == ',' || sentence.substr(i).starts_with(" but ") || sentence.substr(i).starts_with(" while ");
+  };
+  while (begin > 0 && !is_joint(begin - 1)) --begin;
+  while (end < sentence.size() && !is_joint(end)) ++end;
+  sentence = sentence.substr(begin, end - begin);
+  return has_words(sentence, works) && !has_words(sentence, does_not);
+}
+
+bool is_demanded(std::string_view text, size_t at) {
+  constexpr size_t reach = 64;
+  static const RE2 demand(
+      "(?:\\brequires?\\b|\\bneeds?\\b|\\bonly\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?]{0,48}$|"
+      "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
+      any_case());
+  const size_t begin = at - std::min(at, reach);
+  return has_words(text.substr(begin, at - begin), demand);
+}
+
+std::string as_prose(std::string_view text) {
+  constexpr size_t shortest_wrapped = 50;
+  std::string prose(text);
+  size_t begin = 0;
+  for (size_t at = 0; at + 1 < prose.size(); ++at) {
+    if (prose[at] != '\n') continue;
+    const char next = prose[at + 1];
+    if (at - begin > shortest_wrapped &&
+        (std::islower(static_cast<unsigned char>(next)) != 0 || std::isdigit(static_cast<unsigned char>(next)) != 0))
+      prose[at] = ' ';
+    else
+      begin = at + 1;
+  }
+  return prose;
+}
+
+}  // namespace attnprobe::explain

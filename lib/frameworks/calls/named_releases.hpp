@@ -1,0 +1,18 @@
+// The releases of frameworks that a text names.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attnprobe::frameworks {
+
+struct NamedRelease {
+  std::string framework, version;  ///< "torch", "2.11.0"
+  size_t at = 0;                   ///< where it stands
+};
+
+/// "torch 2.9.1", "PyTorch version: 2.11", "jaxlib==0.6", "Transformer Engine 2.10", "TE 1.13", … in the order of the text for each.
+std::vector<NamedRelease> named_releases(std::string_view text);
+
+}  // namespace attnprobe::frameworks

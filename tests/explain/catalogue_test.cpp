@@ -1,0 +1,66 @@
+// The catalogue of messages: every entry by its own example and by a line like it that is another's.
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "answer_to_text.hpp"
+#include "catch.hpp"
+#include "explain/message_finder.hpp"
+#include "explain/messages.hpp"
+
+namespace attnprobe::test::catalogue_test {
+
+using namespace attnprobe::explain;
+
+namespace {
+
+std::set<std::string> found_in(const std::string& text) {
+  MessageFinder finder;
+  finder.feed(text);
+  std::set<std::string> ids;
+  for (const auto& hit : finder.finish().messages) ids.insert(hit.message->id);
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("Each message of the catalogue is found in its example, and not in its counter-example", "[catalogue]") {
+  size_t entries = 0;
+  std::set<std::string> ids;
+  for (const Message& message : messages()) {
+    if (message.rule != nullptr) continue;
+    ++entries;
+    INFO(message.id);
+    CHECK(ids.insert(message.id).second);
+    CHECK(found_in(message.example).count(message.id) == 1);
+    CHECK(found_in(message.counter_example).count(message.id) == 0);
+  }
+  for (const Report& report : reports()) {
+    ++entries;
+    INFO(report.message.id);
+    CHECK(ids.insert(report.message.id).second);
+    CHECK(fits(report, report.message.example));
+    CHECK_FALSE(fits(report, report.message.counter_example));
+  }
+  CHECK(entries <= 500);
+}
+
+TEST_CASE("No form of words is in the catalogue twice", "[catalogue]") {
+  std::set<std::string> forms;
+  for (const Message& message : messages())
+    for (const auto& form : message.match) {
+      INFO(message.id << ": " << form);
+      if (message.rule == nullptr) CHECK(forms.insert(form).second);
+    }
+}
+
+TEST_CASE("A gate's message is answered from the gate's rule, with the values that stand in it", "[catalogue]") {
+  const TextAnswer answer = answer_to(
+      "UserWarning: cuDNN SDPA does not support batch size or num_heads greater than 65535. Got batch size: 131072, num_heads: 8");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK_THAT(answer.refusals.front().headline, ContainsSubstring("PyTorch's gate refused, before cuDNN was asked"));
+  CHECK_FALSE(answer.refusals.front().next.empty());
+  CHECK_FALSE(answer.refusals.front().source.empty());
+}
+
+}  // namespace attnprobe::test::catalogue_test

@@ -1,0 +1,148 @@
+// What a text establishes, what it leaves open, and what is asked for it.
+#include <algorithm>
+#include <string>
+
+#include "answer_to_text.hpp"
+#include "catch.hpp"
+#include "explain/told_question.hpp"
+#include "support.hpp"
+
+namespace attnprobe::test::text_answer_test {
+
+using namespace attnprobe::explain;
+
+namespace {
+
+ToldQuestion question_in(const std::string& text) {
+  TextFacts facts;
+  add_facts(facts, text, 1);
+  add_facts_of_page(facts, text);
+  return read_question(text, facts);
+}
+
+Json value_of(const ToldQuestion& question, const std::string& field) {
+  for (const auto& one : question.fields)
+    if (one.field == field) return one.value;
+  return nullptr;
+}
+
+std::string all_of(const TextAnswer& answer) {
+  std::string text;
+  for (const auto& one : answer.refusals) {
+    text += one.headline + "\n" + one.means + "\n" + one.next + "\n";
+    for (const auto& cause : one.causes) text += cause + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("The attention that prose tells of becomes a question", "[explain]") {
+  const ToldQuestion fp8 = question_in(
+      "The forward pass in FP8 (e4m3) on packed (THD) sequences hangs, with 3 query heads over 1 KV head and head dimension 64. There is a "
+      "padding mask and a window of 1224 keys to the left and 2078 to the right; the query lengths are 5380 and 5176, the key lengths 5175 and "
+      "1307, 6447 at most. In half precision the same batch runs through.");
+  CHECK(value_of(fp8, "dtype") == "fp8_e4m3");
+  CHECK(value_of(fp8, "heads_q") == 3);
+  CHECK(value_of(fp8, "heads_kv") == 1);
+  CHECK(value_of(fp8, "head_dim_qk") == 64);
+  CHECK(value_of(fp8, "layout") == "thd");
+  CHECK(value_of(fp8, "batch") == 2);
+  CHECK(value_of(fp8, "seqlen_q") == 6447);
+  CHECK(value_of(fp8, "mask")["window_left"] == 1224);
+  CHECK(value_of(fp8, "mask")["window_right"] == 2078);
+  CHECK(value_of(fp8, "mask")["seqlens_kv"] == Json{5175, 1307});
+  const ToldQuestion paged = question_in(
+      "bf16: causal attention over a paged KV cache with 528 tokens to a block, 16 query heads, 4 KV heads, head dimension 256, 128 new tokens.");
+  CHECK(value_of(paged, "paged")["block_size"] == 528);
+  CHECK(value_of(paged, "seqlen_q") == 128);
+  CHECK(value_of(paged, "heads_kv") == 4);
+  const ToldQuestion tuple = question_in("head_dim 320 on my 4090, torch 2.9, q.shape=(2,16,4096,320) bf16 causal");
+  CHECK(value_of(tuple, "head_dim_qk") == 320);
+  CHECK(value_of(tuple, "heads_q") == 16);
+  CHECK(value_of(tuple, "seqlen_q") == 4096);
+  CHECK(tuple.framework == "torch==2.9");
+  CHECK(value_of(question_in("attention without dropout and with no causal mask, 8 heads"), "mask") == nullptr);
+  CHECK(value_of(question_in("attention, head dimensions 192 for Q and K and 128 for V"), "head_dim_v") == 128);
+}
+
+TEST_CASE("A question is answered by the gate of the release that it names", "[explain]") {
+  const TextAnswer answer = asked_answer_to("Does the packed layout of cuDNN attention in JAX 0.6 work on an A100?");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "jax:packed_0_6");
+  CHECK_THAT(answer.refusals.front().next, ContainsSubstring("Hopper"));
+  CHECK_THAT(answer.asked, ContainsSubstring("JAX 0.6.2's rules"));
+  CHECK_THAT(answer.command, StartsWith("attnprobe "));
+}
+
+TEST_CASE("A question is answered by cudnn-frontend's rule and by cuDNN's limits", "[explain]") {
+  const TextAnswer frontend = asked_answer_to(
+      "The sample program for a deterministic SDPA backward pass fails on our B200, where cuDNN 9.13 is installed. The H100 beside it runs it.");
+  REQUIRE_FALSE(frontend.refusals.empty());
+  CHECK(frontend.refusals.front().layer == Layer::cudnn_frontend);
+  CHECK_THAT(all_of(frontend), ContainsSubstring("9.18"));
+  const TextAnswer paged = asked_answer_to(
+      "GB200, cuDNN 9.24.0, bf16: causal attention over a paged KV cache with 528 tokens to a block, 16 query heads, 4 KV heads, head dimension "
+      "256, 128 new tokens. cuDNN turns it down. Which of these numbers is it?");
+  REQUIRE_FALSE(paged.refusals.empty());
+  CHECK_THAT(paged.refusals.front().headline, ContainsSubstring("power of two"));
+}
+
+TEST_CASE("Known bugs are possible where versions, GPU, pass and trouble fit, and none for a refusal", "[explain]") {
+  const std::string shape =
+      "bf16 training on an H100 with cuDNN 9.13.1, attention over 900 queries and 900 keys: the backward pass ";
+  const TextAnswer crash =
+      asked_answer_to(shape + "ends with: CUDA error: an illegal memory access was encountered in a captured graph");
+  CHECK(std::any_of(crash.bugs.begin(), crash.bugs.end(), [](const auto& bug) { return bug.id == "bprop_kv_128"; }));
+  CHECK(asked_answer_to(shape + "is refused.").bugs.empty());
+  CHECK(asked_answer_to("fp8 attention on an A100 with cuDNN 9.13.1 refuses").bugs.empty());
+}
+
+TEST_CASE("A GPU of another maker is none of cuDNN's", "[explain]") {
+  const TextAnswer answer = answer_to(
+      "ComfyUI-Zluda, Radeon RX 6800 XT: RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.");
+  REQUIRE(answer.refusals.size() == 1);
+  CHECK(answer.refusals.front().id == "other-maker");
+  CHECK_THAT(answer.refusals.front().headline, ContainsSubstring("Radeon RX 6800 XT"));
+}
+
+TEST_CASE("An error is of the program whose module raised it", "[explain]") {
+  const TextAnswer outside = answer_to(
+      "Jetson AGX Thor\n  File \"/env/lib/python3.12/site-packages/flashinfer/xqa.py\", line 292, in xqa\n"
+      "    raise RuntimeError(\"XQA is only supported on SM90, SM100, SM120 GPUs\")\n"
+      "RuntimeError: XQA is only supported on SM90, SM100, SM120 GPUs\n");
+  REQUIRE_FALSE(outside.refusals.empty());
+  CHECK_THAT(outside.refusals.front().headline, ContainsSubstring("FlashInfer raised this; cuDNN was not involved"));
+  REQUIRE(outside.refusals.front().causes.size() == 1);
+  CHECK_THAT(outside.refusals.front().causes.front(), ContainsSubstring("the GPU of the text is sm_110"));
+  // A folder of PyTorch's sources is called transformers, too.
+  const TextAnswer torch = answer_to(
+      "/pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:1: attention failed\nRuntimeError: attention failed somewhere\n");
+  CHECK(all_of(torch).find("transformers raised") == std::string::npos);
+}
+
+TEST_CASE("Where nothing is established, the fact that would decide is named", "[explain]") {
+  const TextAnswer cut = answer_to(
+      "Traceback (most recent call last):\n  File \"/env/jax/_src/nn/functions.py\", line 1238, in attention\n    out = g(\n");
+  CHECK_FALSE(is_established(cut));
+  CHECK_THAT(cut.missing, ContainsSubstring("last line of the traceback"));
+  const TextAnswer vague = asked_answer_to("my cudnn attention is odd");
+  CHECK_FALSE(is_established(vague));
+  CHECK_FALSE(vague.missing.empty());
+}
+
+TEST_CASE("The statuses of another operation are not explained as attention's", "[explain]") {
+  for (const char* text : {"conv1d, conv2d: RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED.",
+                           "_cudnn_rnn_backward.default # RuntimeError: cuDNN error: CUDNN_STATUS_BAD_PARAM"}) {
+    const TextAnswer answer = answer_to(text);
+    INFO(text);
+    REQUIRE_FALSE(answer.refusals.empty());
+    for (const Refusal& refusal : answer.refusals)
+      CHECK_THAT(refusal.headline, ContainsSubstring("not in attention: the text is about"));
+  }
+  const TextAnswer machine = answer_to("CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED at the first Conv");
+  REQUIRE_FALSE(machine.refusals.empty());
+  CHECK(machine.refusals.front().layer == Layer::environment);
+}
+
+}  // namespace attnprobe::test::text_answer_test
