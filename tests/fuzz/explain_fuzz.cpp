@@ -1,4 +1,4 @@
-// Any text, as `explain` is given it: told in words and as JSON.
+// Any text, as `explain` is given it: answered by rule, in words and as JSON.
 #include "base/text.hpp"
 #include "bounded.hpp"
 #include "explain/explain_text.hpp"
