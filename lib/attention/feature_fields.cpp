@@ -133,7 +133,8 @@ const ObjectForm<Bias>& bias_form() {
        {"strides", "0 on an axis that PyTorch expanded; packed where they are absent", strides_schema(),
         [](Bias& bias, const JsonView& v) { bias.strides = strides(v, "batch, heads, seqlen_q, seqlen_kv"); },
         [](const Bias& bias) { return bias.strides ? Json(*bias.strides) : Json(); }},
-       flag_member("grad", "bprop: dBias is an output", &Bias::grad)},
+       flag_member("grad", "bprop: dBias is an output", &Bias::grad),
+       word_member("grad_dtype", "the type of dBias; the bias's where it is absent", &Bias::grad_dtype, bias_types)},
       "shape"};
   return form;
 }

@@ -30,6 +30,10 @@ DataType gradient_type(const AttentionSpec& spec) {
   return spec.dqkv_dtype.value_or(output_type(spec));
 }
 
+DataType bias_gradient_type(const AttentionSpec& spec) {
+  return spec.bias->grad_dtype.value_or(spec.bias->dtype.value_or(spec.dtype));
+}
+
 int64_t heads_v(const AttentionSpec& spec) {
   return spec.heads_v.value_or(spec.heads_kv);
 }

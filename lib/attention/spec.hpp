@@ -32,9 +32,10 @@ enum class ScaleForm { by_value, tensor, none };
 struct Bias {
   /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast: "1hss".
   std::string shape = "1hss";
-  std::optional<DataType> dtype;   ///< none: as dtype
-  std::optional<Strides> strides;  ///< 0 where PyTorch expanded an axis; none: packed
-  bool grad = false;               ///< bprop: dBias is an output
+  std::optional<DataType> dtype;       ///< none: as dtype
+  std::optional<Strides> strides;      ///< 0 where PyTorch expanded an axis; none: packed
+  bool grad = false;                   ///< bprop: dBias is an output
+  std::optional<DataType> grad_dtype;  ///< of dBias; none: as the bias. XLA declares it in Q's type beside an f32 bias
 };
 
 /// Pointwise operations on the scores, between scale and bias: what cudnn-frontend calls a score modifier.
@@ -175,6 +176,7 @@ struct AttentionSpec {
 DataType output_type(const AttentionSpec& spec);
 DataType d_output_type(const AttentionSpec& spec);
 DataType gradient_type(const AttentionSpec& spec);
+DataType bias_gradient_type(const AttentionSpec& spec);  ///< of a spec with a bias
 int64_t heads_v(const AttentionSpec& spec);
 bool is_fp8(const AttentionSpec& spec);
 /// Precondition: is_fp8(spec).

@@ -139,7 +139,7 @@ std::optional<graph::Uid> add_scale(GraphBuilder& g, const AttentionSpec& s) {
 graph::Uid add_bias_tensor(GraphBuilder& g, const AttentionSpec& s, Role role) {
   const Dims dims = as_dims(bias_dims(s));
   const bool is_gradient = role != Role::bias;
-  return g.tensor(role, s.bias->dtype.value_or(s.dtype), dims,
+  return g.tensor(role, is_gradient ? bias_gradient_type(s) : s.bias->dtype.value_or(s.dtype), dims,
                   s.bias->strides && !is_gradient ? as_dims(*s.bias->strides) : packed_strides(dims));
 }
 

@@ -212,7 +212,7 @@ class FrontendText {
     argument("o=o, dO=d_o, stats=stats");
     if (spec_.bias && spec_.bias->grad) {
       tensor("d_bias", bias_dims(spec_), packed(bias_dims(spec_)),
-             frontend_type(spec_.bias->dtype.value_or(spec_.dtype)));
+             frontend_type(bias_gradient_type(spec_)));
       add("d_bias.set_output(True)");
       argument("dBias=d_bias");
     }

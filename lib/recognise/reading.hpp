@@ -44,6 +44,9 @@ bool read_ports(Reading& reading, const AttentionPorts& ports, const GraphView& 
 /// Layout, type and base of the softmax statistics; null: there are none. After read_ports().
 void read_statistics(Reading& reading, const graph::Tensor* stats, bool log2);
 
+/// That dBias is an output, and its type where it is not the bias's. Of a spec with a bias.
+void read_bias_gradient(attention::AttentionSpec& spec, const graph::Tensor& d_bias);
+
 /// The tensor before its rotation, where a rope makes it; the reading then has one.
 graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, bool attention::Rope::*side);
 

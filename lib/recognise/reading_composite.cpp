@@ -185,7 +185,8 @@ class BackwardReader {
         for (const auto& use : view_.uses(port.uid))
           if (const auto* sum = std::get_if<graph::Reduction>(use.operation);
               sum && sum->op == graph::ReductionOperator::ADD)
-            if (const graph::Tensor* t = view_.find(sum->y); t != nullptr && !t->is_virtual) spec_.bias->grad = true;
+            if (const graph::Tensor* t = view_.find(sum->y); t != nullptr && !t->is_virtual)
+              recognise::read_bias_gradient(spec_, *t);
       }
   }
 

@@ -211,6 +211,11 @@ void read_statistics(Reading& reading, const graph::Tensor* stats, bool log2) {
   s.stats_layout = layout_of(seen);
 }
 
+void read_bias_gradient(AttentionSpec& spec, const graph::Tensor& d_bias) {
+  if (d_bias.data_type != bias_gradient_type(spec)) spec.bias->grad_dtype = d_bias.data_type;
+  spec.bias->grad = true;
+}
+
 graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, bool attention::Rope::*side) {
   const auto* op = view.producer_as<graph::Rope>(uid);
   if (op == nullptr) return uid;

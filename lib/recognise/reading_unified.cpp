@@ -110,7 +110,8 @@ std::optional<Reading> read_backward(const GraphView& view, const graph::SdpaBac
   spec.max_total_seqlen_q = op.max_total_seqlen_q;
   spec.max_total_seqlen_kv = op.max_total_seqlen_kv;
   read_features(reading, view, op, choice);
-  if (spec.bias && op.d_bias) spec.bias->grad = true;
+  if (const graph::Tensor* d_bias = spec.bias ? view.find(op.d_bias) : nullptr; d_bias != nullptr)
+    read_bias_gradient(spec, *d_bias);
   return reading;
 }
 

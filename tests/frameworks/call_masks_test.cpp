@@ -145,6 +145,21 @@ TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", 
   CHECK_FALSE(bias_type(jax_call(R"("bias": [1, 4, 32, 32])", "")).has_value());
 }
 
+TEST_CASE("JAX declares an f32 bias, but dBias in Q's type, so that the backward is not refused", "[frameworks]") {
+  const std::string bias = R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float32"}, "grad": true)";
+  const FrameworkCall call = jax_call(bias, "0.11.2");
+  REQUIRE(call.graphs.size() == 2);
+  const auto& backward = call.graphs.at(1).bias.value();
+  CHECK((backward.grad && backward.dtype == DataType::f32 && backward.grad_dtype == DataType::bf16));
+  CHECK_FALSE(jax_call(R"("bias": {"shape": [1, 4, 32, 32]}, "grad": true)", "0.11.2").graphs.at(1).bias->grad_dtype);
+  const Run run = run_attnprobe(
+      R"(--jax '{"jax": "0.11.2", "query": [2, 32, 4, 64], "key": [2, 32, 4, 64], "value": [2, 32, 4, 64], "dtype": "bfloat16", )" +
+      bias + "}' --target h100 --quick --format json");
+  const Json answer = Json::parse(run.out).at("results").at(1);
+  CHECK(answer.at("usable") == "but");
+  CHECK(answer.at("warnings").at(0).at("id") == "bias_gradient_type");
+}
+
 TEST_CASE("the option --framework says whose graphs a call builds", "[frameworks]") {
   CHECK(release_named({"torch==2.13,jax"}, Caller::torch, "--framework") == "2.13.0");
   CHECK(release_named({"jax==0.11.2"}, Caller::torch, "--framework").empty());

@@ -172,7 +172,11 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
     AttentionSpec& backward = call.graphs.back();
     backward.mask.padding_after_stats = spec.mask.padding;
     // A boolean mask alone has no gradient that anybody could ask for; JAX before 0.11.1 computes it all the same.
-    if (backward.bias) backward.bias->grad = has_bias || is_before(release, "0.11.1");
+    if (backward.bias) {
+      backward.bias->grad = has_bias || is_before(release, "0.11.1");
+      // XLA declares the type of the bias, not that of dBias: an f32 dBias is refused, and JAX's call is not (H100, JAX 0.11.2).
+      if (backward.bias->grad && backward.bias->dtype) backward.bias->grad_dtype = backward.dtype;
+    }
   }
   check_graphs(call, place);
   return call;

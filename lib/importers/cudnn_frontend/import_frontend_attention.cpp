@@ -267,7 +267,9 @@ void FrontendAttentionReader::read_bias(const FrontendTensor& t) {
     bias.shape += t.dims[i] == 1 && (whole[i] != 1 || i == 0) ? '1' : letters[i];
   }
   if (type_of(t) != spec_.dtype) bias.dtype = type_of(t);
-  bias.grad = outputs_.count("dBias") != 0;
+  const auto gradient = output("dBias");
+  bias.grad = gradient.has_value();
+  if (gradient && type_of(*gradient) != type_of(t)) bias.grad_dtype = type_of(*gradient);
   spec_.bias = bias;
   expect_like("Bias", t, t.dims, build::packed_strides(t.dims), type_of(t));
 }
