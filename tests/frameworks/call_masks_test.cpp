@@ -145,6 +145,20 @@ TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", 
   CHECK_FALSE(bias_type(jax_call(R"("bias": [1, 4, 32, 32])", "")).has_value());
 }
 
+TEST_CASE("JAX before 0.8 refuses the gradient of a bias for many sequences, and not that of a mask", "[frameworks]") {
+  const auto backward = [](const std::string& rest) {
+    const FrameworkCall call = jax_call(rest + R"(, "grad": true)", "0.5.1");
+    constexpr CudnnVersion cudnn{9, 20, 0};
+    const auto chosen = rules::choose_gates({"jax==0.5.1"}, "--framework").at(0);
+    return rules::answer_of_gate(
+        chosen, rules::describe_gate_call(*chosen.gate, call.graphs.at(1), cudnn, 90, call.keys), cudnn);
+  };
+  CHECK(backward(R"("mask": [2, 4, 32, 32])").takes == Takes::yes);
+  const auto refused = backward(R"("bias": {"shape": [2, 4, 32, 32], "requires_grad": true})");
+  REQUIRE(refused.takes == Takes::refused);
+  CHECK(refused.refusals.at(0).id == "bias_gradient");
+}
+
 TEST_CASE("JAX declares an f32 bias, but dBias in Q's type, so that the backward is not refused", "[frameworks]") {
   const std::string bias = R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float32"}, "grad": true)";
   const FrameworkCall call = jax_call(bias, "0.11.2");

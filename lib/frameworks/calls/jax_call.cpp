@@ -131,6 +131,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   const bool trains_inputs = q.requires_grad || k.requires_grad || v.requires_grad;
   bool trains = trains_inputs;
   if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
+  call.keys["bias_requires_grad"] = false;  // a mask alone becomes a bias too, whose gradient no rule of JAX refuses
   std::optional<std::array<int64_t, 4>> added;
   std::optional<DataType> added_type;
   bool has_bias = false;
