@@ -235,7 +235,9 @@ class Builder {
       changed("bias_seqlen_q", std::to_string(query_.bias_dims[2]),
               "the bias of the graph here has the ragged graph's token counts");
     // TE asks for no gradient of the one shape that cuDNN has none for.
-    spec.bias = attention::Bias{shape, {}, {}, backward && shape.substr(0, 3) != "111"};
+    spec.bias.emplace();
+    spec.bias->shape = shape;
+    spec.bias->grad = backward && !shape.starts_with("111");
   }
 
   void set_pages(attention::AttentionSpec& spec) {
