@@ -211,8 +211,7 @@ class FrontendText {
     offsets_if(has_ragged_stats(spec_), "stats");
     argument("o=o, dO=d_o, stats=stats");
     if (spec_.bias && spec_.bias->grad) {
-      tensor("d_bias", bias_dims(spec_), packed(bias_dims(spec_)),
-             frontend_type(bias_gradient_type(spec_)));
+      tensor("d_bias", bias_dims(spec_), packed(bias_dims(spec_)), frontend_type(bias_gradient_type(spec_)));
       add("d_bias.set_output(True)");
       argument("dBias=d_bias");
     }
