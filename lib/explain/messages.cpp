@@ -2,6 +2,10 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <map>
+#include <vector>
+
 #include "base/embedded.hpp"
 #include "base/json_reader.hpp"
 
@@ -119,27 +123,47 @@ std::string_view trimmed(std::string_view text) {
                                          : text.substr(begin, text.find_last_not_of(" `") + 1 - begin);
 }
 
+std::string releases_of(const rules::GateRule& rule) {
+  const std::string &from = rule.span.from, &below = rule.span.below;
+  if (below.empty()) return from.empty() ? "" : fmt::format("releases from {} on", from);
+  return fmt::format("releases {}before {}", from.empty() ? "" : from + " and newer, ", below);
+}
+
+Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule) {
+  Message message;
+  message.id = fmt::format("{}:{}", gate.framework, rule.id);
+  message.who = gate.title;
+  message.match = {pattern_of(trimmed(rule.message))};
+  message.means = fmt::format("{} refuses {}.", gate.title, rule.what);
+  message.next = rule.change;
+  message.versions = {releases_of(rule)};
+  message.source = rule.source.text;
+  message.rule = &rule;
+  return message;
+}
+
+// Words that a gate says for several reasons name none of them.
+Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::GateRule*>& rules) {
+  Message message = message_of(gate, *rules.front());
+  const bool is_one_reason =
+      std::ranges::all_of(rules, [&](const auto* rule) { return rule->what == rules.front()->what; });
+  if (is_one_reason) return message;
+  message.id = fmt::format("{}_or_{}_more", message.id, rules.size() - 1);
+  message.means =
+      fmt::format("{} says this for {} different reasons; the message does not tell which.", gate.title, rules.size());
+  message.next = "ask about the call itself, with its shape, release and GPU";
+  message.versions = {""};
+  message.rule = nullptr;
+  return message;
+}
+
 void add_gates(std::vector<Message>& all) {
-  for (const rules::FrameworkGate& gate : rules::framework_gates())
-    for (const rules::GateRule& rule : gate.rules) {
-      const std::string_view words = trimmed(rule.message);
-      if (words.size() < fewest_letters_of_gate) continue;
-      Message message;
-      message.id = fmt::format("{}:{}", gate.framework, rule.id);
-      message.who = gate.title;
-      message.match = {pattern_of(words)};
-      message.means = fmt::format("{} refuses {}.", gate.title, rule.what);
-      message.next = rule.change;
-      message.versions = {rule.span.from.empty() && rule.span.below.empty() ? ""
-                          : rule.span.below.empty()
-                              ? fmt::format("releases from {} on", rule.span.from)
-                              : fmt::format("releases {}before {}",
-                                            rule.span.from.empty() ? "" : rule.span.from + " and newer, ",
-                                            rule.span.below)};
-      message.source = rule.source.text;
-      message.rule = &rule;
-      all.push_back(std::move(message));
-    }
+  for (const rules::FrameworkGate& gate : rules::framework_gates()) {
+    std::map<std::string_view, std::vector<const rules::GateRule*>> by_words;
+    for (const rules::GateRule& rule : gate.rules)
+      if (trimmed(rule.message).size() >= fewest_letters_of_gate) by_words[trimmed(rule.message)].push_back(&rule);
+    for (const auto& [words, rules] : by_words) all.push_back(message_of(gate, rules));
+  }
 }
 
 const Catalog& catalog() {
