@@ -153,7 +153,6 @@ Message message_of(const rules::FrameworkGate& gate, const std::vector<const rul
       fmt::format("{} says this for {} different reasons; the message does not tell which.", gate.title, rules.size());
   message.next = "ask about the call itself, with its shape, release and GPU";
   message.versions = {""};
-  message.rule = nullptr;
   return message;
 }
 

@@ -63,4 +63,14 @@ TEST_CASE("A gate's message is answered from the gate's rule, with the values th
   CHECK_FALSE(answer.refusals.front().source.empty());
 }
 
+TEST_CASE("A message that a gate has for several reasons names none of them", "[catalogue]") {
+  const TextAnswer answer =
+      answer_to("[DEBUG    | DotProductAttention]: Disabling FusedAttention as no backend supports the provided input");
+  REQUIRE_FALSE(answer.refusals.empty());
+  const auto& refusal = answer.refusals.front();
+  CHECK_THAT(refusal.headline, ContainsSubstring("Transformer Engine's gate refused"));
+  CHECK_THAT(refusal.means, ContainsSubstring("different reasons; the message does not tell which"));
+  CHECK(refusal.means.find("fp8") == std::string::npos);
+}
+
 }  // namespace attnprobe::test::catalogue_test
