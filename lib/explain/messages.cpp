@@ -1,5 +1,6 @@
 #include "explain/messages.hpp"
 
+#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>

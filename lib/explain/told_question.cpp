@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <optional>
 #include <set>
 
@@ -15,6 +16,11 @@
 
 namespace attnprobe::explain {
 namespace {
+
+// Of facts that are all set, whatever became of the others.
+bool any_set(std::initializer_list<bool> set) {
+  return std::find(set.begin(), set.end(), true) != set.end();
+}
 
 constexpr int64_t most_size = int64_t{1} << 24;
 
@@ -122,10 +128,10 @@ void read_tuples(Reader& reader, bool heads_third) {
     if (!d) return false;
     const int64_t heads = heads_third ? *third : *second, tokens = heads_third ? *second : *third;
     const char which = static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0])));
-    if (which == 'k') return static_cast<bool>(reader.set("heads_kv", heads) | reader.set("seqlen_kv", tokens));
+    if (which == 'k') return any_set({reader.set("heads_kv", heads), reader.set("seqlen_kv", tokens)});
     if (which == 'v') return reader.set("head_dim_v", *d);
-    return static_cast<bool>(reader.set("batch", *b) | reader.set("heads_q", heads) | reader.set("seqlen_q", tokens) |
-                             reader.set("head_dim_qk", *d));
+    return any_set({reader.set("batch", *b), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
+                    reader.set("head_dim_qk", *d)});
   });
 }
 
@@ -171,7 +177,7 @@ void read_mask(Reader& reader) {
   if (reader.says(bottom)) mask["alignment"] = "bottom_right";
   if (reader.says(padding)) mask["padding"] = true;
   for (const auto& [pattern, key] : {std::pair(&q_lengths, "seqlens_q"), std::pair(&kv_lengths, "seqlens_kv")})
-    reader.each(*pattern, [&](const std::string* words) {
+    reader.each(*pattern, [&, key = key](const std::string* words) {
       const auto sizes = sizes_of(words[1]);
       if (sizes.size() < 2 || mask.contains(key)) return false;
       mask[key] = sizes;
@@ -221,12 +227,12 @@ void read_sizes(Reader& reader) {
     });
   };
   reader.each(qk_v, [&](const std::string* words) {
-    return reader.set("head_dim_qk", size_of(words[1]).value_or(1)) |
-           reader.set("head_dim_v", size_of(words[2]).value_or(1));
+    return any_set({reader.set("head_dim_qk", size_of(words[1]).value_or(1)),
+                    reader.set("head_dim_v", size_of(words[2]).value_or(1))});
   });
   reader.each(heads_of, [&](const std::string* words) {
-    return reader.set("heads_q", size_of(words[1]).value_or(1)) |
-           reader.set("head_dim_qk", size_of(words[2]).value_or(1));
+    return any_set({reader.set("heads_q", size_of(words[1]).value_or(1)),
+                    reader.set("head_dim_qk", size_of(words[2]).value_or(1))});
   });
   reader.number("head_dim_v", d_v, 1024);
   reader.number("head_dim_qk", head_dim, 1024);
@@ -239,8 +245,8 @@ void read_sizes(Reader& reader) {
   });
   if (reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
   reader.each(sequences_of, [&](const std::string* words) {
-    return static_cast<bool>(reader.set("batch", size_of(words[1]).value_or(1)) |
-                             reader.set("seqlen_q", size_of(words[2]).value_or(1)));
+    return any_set(
+        {reader.set("batch", size_of(words[1]).value_or(1)), reader.set("seqlen_q", size_of(words[2]).value_or(1))});
   });
   one_of("batch", batch, 1'000'000);
   one_of("seqlen_q", new_tokens, most_size);
