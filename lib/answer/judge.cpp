@@ -151,7 +151,6 @@ void judge(Answer& result, bool deterministic) {
   }
 }
 
-// Nothing is known of the graph: the machine or somebody on it is to blame (Category::environment), or attnprobe is.
 void judge_open(Answer& result, Category category, const std::string& reason, const std::string& explanation) {
   result.verdict = Verdict::error;
   result.environment_broken = category == Category::environment;

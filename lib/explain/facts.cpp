@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
@@ -28,7 +27,7 @@ void add_fact(std::vector<T>& facts, const T& fact) {
 }
 
 int64_t number_of(const std::string& digits) {
-  return digits.empty() || digits.size() > 9 ? 0 : std::stoll(digits);
+  return parse_number<int64_t>(digits).value_or(0);
 }
 
 // A text whose facts are added: what works beside what does not is kept for later.
@@ -39,32 +38,11 @@ struct PlacedFacts {
   int64_t first_line;
   std::vector<std::string> gpus = {}, versions = {};
 
-  int64_t line_of(size_t at) const {
-    return first_line + std::count(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  }
-  void note(const std::string& value, size_t at) { facts.lines.try_emplace(value, line_of(at)); }
   void add(std::vector<std::string>& list, const std::string& value, size_t at) {
-    note(value, at);
+    if (!facts.lines.contains(value)) facts.lines.emplace(value, first_line - 1 + line_at(page, at));
     add_fact(list, value);
   }
 };
-
-// GPUs that the catalogue does not have, by their series.
-constexpr std::pair<const char*, int> series[] = {
-    {"\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b", 61},
-    {"\\b((?:Tesla )?P100|GP100)\\b", 60},
-    {"\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|TITAN RTX|Quadro RTX \\d{4})\\b", 75},
-    {"\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b", 86},
-    {"\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b", 89},
-    {"\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b", 120}};
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> families{{{"Volta", "v100"},
-                                                                                 {"Turing", "t4"},
-                                                                                 {"Ampere", "a100"},
-                                                                                 {"Ada", "l40s"},
-                                                                                 {"Hopper", "h100"},
-                                                                                 {"Pascal", ""},
-                                                                                 {"Blackwell", ""}}};
 
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
@@ -76,6 +54,16 @@ void add_gpus(PlacedFacts& place) {
       "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
+  static constexpr std::pair<std::string_view, const char*> one_of_family[] = {
+      {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
+  // GPUs that the catalogue does not have.
+  static const Worded<int> series[] = {
+      {61, "\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b"},
+      {60, "\\b((?:Tesla )?P100|GP100)\\b"},
+      {75, "\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|TITAN RTX|Quadro RTX \\d{4})\\b"},
+      {86, "\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b"},
+      {89, "\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b"},
+      {120, "\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b"}};
   std::vector<std::pair<size_t, std::string>> found;
   const auto take = [&](const std::string* words, size_t at) {
     std::string name = words[1];
@@ -87,20 +75,18 @@ void add_gpus(PlacedFacts& place) {
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
   each_match(family, place.text, [&](const std::string* words, size_t at) {
-    for (const auto& [name, target] : families)
-      if (words[1] == name && !target.empty() && !is_demanded(place.text, at)) found.emplace_back(at, target);
+    for (const auto& [name, target] : one_of_family)
+      if (words[1] == name && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [at, id] : found)
     if (!is_contrast(place.text, at)) place.add(place.facts.gpus, id, at);
   for (const auto& [at, id] : found)
     if (is_contrast(place.text, at)) place.add(place.gpus, id, at);
-  for (const auto& [pattern, sm] : series) {
-    const RE2 words(pattern, any_case());
-    each_match(words, place.text, [&, sm_of_series = sm](const std::string* name, size_t at) {
-      if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, sm_of_series);
+  for (const Worded<int>& one : series)
+    each_match(one.words, place.text, [&](const std::string* name, size_t at) {
+      if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, one.key);
     });
-  }
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|RX ?[5-9]\\d00(?: ?XTX?)?|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
       "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend)\\b",

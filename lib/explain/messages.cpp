@@ -162,7 +162,7 @@ void add_gates(std::vector<Message>& all) {
     std::map<std::string_view, std::vector<const rules::GateRule*>> by_words;
     for (const rules::GateRule& rule : gate.rules)
       if (trimmed(rule.message).size() >= fewest_letters_of_gate) by_words[trimmed(rule.message)].push_back(&rule);
-    for (const rules::GateRule& rule : gate.rules)  // in their order: the newest release's rule first
+    for (const rules::GateRule& rule : gate.rules)  // in the rules' order, which decides between hits that are alike
       if (const auto group = by_words.find(trimmed(rule.message));
           group != by_words.end() && group->second.front() == &rule)
         all.push_back(message_of(gate, group->second));

@@ -175,10 +175,11 @@ Refusal refusal_of(const Report& report, std::string_view page) {
   re2::StringPiece found;
   if (first.Match(piece(page), 0, page.size(), RE2::UNANCHORED, &found, 1)) {
     const auto at = static_cast<size_t>(found.data() - page.data());
-    refusal.said = std::string(found.data(), found.size());
-    refusal.line = std::string(trim(sentence_at(page, at)).substr(0, longest_line_shown));
-    refusal.first_line = 1 + std::count(page.begin(), page.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    refusal.times = 1;
+    set_place(refusal, {.said = std::string(found.data(), found.size()),
+                        .line = std::string(trim(sentence_at(page, at)).substr(0, longest_line_shown)),
+                        .first_line = line_at(page, at),
+                        .times = 1,
+                        .in_log = false});
   }
   return refusal;
 }

@@ -55,26 +55,16 @@ class Reader {
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       if (is_contrast(text_, at) || is_demanded(text_, at)) return;
       words_ = words[0];
-      line_ = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-      line_ = 1 + std::count(page_.begin(), page_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      at_ = at;
       if (take(words)) read.emplace_back(at, words[0].size());
     });
     for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
   }
 
-  bool has(const RE2& pattern) {
-    bool found = false;
-    each(pattern, [&](const std::string*) {
-      found = true;
-      return false;
-    });
-    return found;
-  }
-
   // The first that is told counts.
   bool set(const std::string& field, Json value) {
     if (question.tells(field)) return false;
-    question.fields.push_back({field, std::move(value), line_, words_});
+    question.fields.push_back({field, std::move(value), line_at(page_, at_), words_});
     return true;
   }
 
@@ -97,7 +87,7 @@ class Reader {
         return;
       found = true;
       words_ = words[0];
-      line_ = 1 + std::count(page_.begin(), page_.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      at_ = at;
     });
     return found;
   }
@@ -107,7 +97,7 @@ class Reader {
  private:
   std::string_view page_;
   std::string text_;
-  int64_t line_ = 0;
+  size_t at_ = 0;  // of the match that was read last
   std::string words_;
 };
 

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,11 @@ void each_match(const RE2& pattern, std::string_view text, Take&& take) {
     take(words, begin);
     at = begin + std::max<size_t>(found[0].size(), 1);
   }
+}
+
+/// The line that an offset is on, from 1.
+inline int64_t line_at(std::string_view text, size_t at) {
+  return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
 }
 
 /// The sentence around an offset: up to a full stop, a question mark or a line's end.
