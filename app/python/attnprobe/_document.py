@@ -39,8 +39,8 @@ class Document:
         """In one line: what it says of itself, else its short fields that are not the default."""
         if type(self).__str__ is not object.__str__:
             return f"<{type(self).__name__}: {(str(self).splitlines() or [''])[0]}>"
-        told = [f"{name}={getattr(self, name)!r}" for name, _, _ in _plan(type(self))
-                if isinstance(getattr(self, name), (str, int, float)) and getattr(self, name)]
+        told = [f"{name}={value!r}" for name, _, _ in _plan(type(self))
+                if isinstance(value := getattr(self, name), (str, int, float)) and value]
         return f"<{type(self).__name__}: {', '.join(told)}>"
 
     def to_dict(self) -> Dict[str, Any]:
