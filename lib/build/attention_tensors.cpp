@@ -53,6 +53,14 @@ graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::
   return tensor;
 }
 
+graph::Uid with_offset_like(GraphBuilder& g, const AttentionSpec& s, graph::Uid tensor, Role role,
+                            std::optional<graph::Uid> offset, const attention::Strides& like) {
+  constexpr size_t token = 2;
+  if (offset && g.at(tensor).strides[token] != like[token])
+    offset = g.tensor(role, s.ragged_offsets, {s.batch + 1, 1, 1, 1}, {1, 1, 1, 1});
+  return with_offset(g, tensor, offset);
+}
+
 graph::Uid add_q(GraphBuilder& g, const AttentionSpec& s, const RaggedOffsets& offsets) {
   const Dims dims{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
   return with_offset(g, g.tensor(Role::q, s.dtype, dims, as_dims(q_strides(s))), offsets.q);

@@ -26,6 +26,9 @@ Dims as_dims(const attention::Strides& strides);
 
 /// Sets the ragged offset of a tensor, where there is one.
 graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::Uid> offset);
+/// The offsets of a tensor with strides `like`; its own, of `role`, where its tokens lie further apart or closer: offsets count elements.
+graph::Uid with_offset_like(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid tensor, graph::Role role,
+                            std::optional<graph::Uid> offset, const attention::Strides& like);
 
 graph::Uid add_q(GraphBuilder& g, const attention::AttentionSpec& spec, const RaggedOffsets& offsets);
 /// {b, h, s_kv, d}.

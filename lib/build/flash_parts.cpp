@@ -114,12 +114,26 @@ graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale_role, BlockAxis 
 
 graph::Uid add_output_gradient(GraphBuilder& g, const AttentionSpec& spec, Role role, DataType type,
                                std::optional<graph::Uid> offset) {
-  return with_offset(g, g.tensor(role, type, output_dims(spec), as_dims(d_o_strides(spec))), offset);
+  const graph::Uid d_o = g.tensor(role, type, output_dims(spec), as_dims(d_o_strides(spec)));
+  return with_offset_like(g, spec, d_o, Role::offsets_d_o, offset, o_strides(spec));
 }
 
-graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, Role role, const Dims& dims,
-                        const attention::Strides& strides, std::optional<graph::Uid> offset) {
-  return with_offset(g, g.tensor(role, gradient_type(spec), dims, as_dims(strides)), offset);
+graph::Uid add_gradient(GraphBuilder& g, const AttentionSpec& spec, Role role, const RaggedOffsets& offsets) {
+  struct Kind {
+    Dims dims, strides;
+    Role offsets;
+    std::optional<graph::Uid> offset;
+    attention::Strides like;
+  };
+  const Dims q{spec.batch, spec.heads_q, spec.seqlen_q, spec.head_dim_qk};
+  const Dims k{spec.batch, spec.heads_kv, spec.seqlen_kv, spec.head_dim_qk};
+  const Dims v{spec.batch, heads_v(spec), spec.seqlen_kv, spec.head_dim_v};
+  const Kind kind = role == Role::dq ? Kind{q, as_dims(dq_strides(spec)), Role::offsets_dq, offsets.q, q_strides(spec)}
+                    : role == Role::dk
+                        ? Kind{k, as_dims(dk_strides(spec)), Role::offsets_dk, offsets.k, k_strides(spec)}
+                        : Kind{v, as_dims(dv_strides(spec)), Role::offsets_dv, offsets.v, v_strides(spec)};
+  const graph::Uid gradient = g.tensor(role, gradient_type(spec), kind.dims, kind.strides);
+  return with_offset_like(g, spec, gradient, kind.offsets, kind.offset, kind.like);
 }
 
 graph::Uid transpose_scores(GraphBuilder& g, const AttentionSpec& spec, graph::Uid scores, DataType type) {

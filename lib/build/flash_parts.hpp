@@ -47,13 +47,12 @@ struct HeadSum {
 graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m,
                              std::optional<graph::Uid> k, const HeadSum& sum);
 
-/// dO, with O's shape and ragged offsets.
+/// dO, with O's shape, and its ragged offsets where a token is as far from the next.
 graph::Uid add_output_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, DataType type,
                                std::optional<graph::Uid> offset);
 
 /// dQ, dK or dV.
-graph::Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, const Dims& dims,
-                        const attention::Strides& strides, std::optional<graph::Uid> offset);
+graph::Uid add_gradient(GraphBuilder& g, const attention::AttentionSpec& spec, Role role, const RaggedOffsets& offsets);
 
 /// The scores' transpose {b, h_q, s_kv, s_q}, virtual: a reshape is it.
 graph::Uid transpose_scores(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid scores, DataType type);

@@ -23,16 +23,15 @@ class LegacyBackward {
     const graph::Uid scaled = g_.pointwise(graph::PointwiseMode::MUL, transpose_scores(g_, spec_, s_, spec_.dtype),
                                            dropout_scale_, {.out = spec_.dtype});
     const graph::Uid p_t = g_.pointwise(graph::PointwiseMode::ABS, scaled, {}, {.out = spec_.dtype});
-    const graph::Uid d_v = add_gradient(
-        g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v}, dv_strides(spec_), {});
+    const graph::Uid d_v = add_gradient(g_, spec_, Role::dv, {});
     g_.matmul(p_t, d_o, d_v, lengths_.kv, {}, lengths_.q);
 
     const graph::Uid d_p = g_.virtual_tensor(Role::d_probabilities, DataType::f32, score_dims(spec_));
     g_.matmul(d_o, v, d_p, lengths_.q, lengths_.kv);
     const graph::Uid d_s = score_gradient(d_p);
-    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, Dims(g_.at(q).dims), dq_strides(spec_), {});
+    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, {});
     g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
-    const graph::Uid d_k = add_gradient(g_, spec_, Role::dk, Dims(g_.at(k).dims), dk_strides(spec_), {});
+    const graph::Uid d_k = add_gradient(g_, spec_, Role::dk, {});
     g_.matmul(transpose_scores(g_, spec_, d_s, spec_.dtype), q, d_k, lengths_.kv, {}, lengths_.q);
     return g_.take();
   }

@@ -79,9 +79,7 @@ class Backward {
 
   void value_gradient(graph::Uid p) {
     if (dropout_) p = mul(mul(p, dropout_->mask), dropout_->scale);
-    const graph::Uid d_v =
-        add_gradient(g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
-                     dv_strides(spec_), offsets_.v);
+    const graph::Uid d_v = add_gradient(g_, spec_, Role::dv, offsets_);
     matmul_over_heads(g_, transpose_scores(g_, spec_, p, spec_.dtype), d_o_, d_v, lengths_.kv, lengths_.q,
                       head_sum(offsets_.v));
   }
@@ -99,9 +97,7 @@ class Backward {
   }
 
   void key_gradient(graph::Uid d_s) {
-    const graph::Uid d_k =
-        add_gradient(g_, spec_, Role::dk, {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
-                     dk_strides(spec_), offsets_.k);
+    const graph::Uid d_k = add_gradient(g_, spec_, Role::dk, offsets_);
     matmul_over_heads(g_, transpose_scores(g_, spec_, d_s, spec_.dtype), q_, d_k, lengths_.kv, lengths_.q,
                       head_sum(offsets_.k));
   }
@@ -113,7 +109,7 @@ class Backward {
     const graph::Uid k = g_.virtual_tensor(Role::k, DataType::f32, dims, as_dims(k_strides(spec_)));
     g_.reshape(k_, with_offset(g_, k, offsets_.k));
     const Dims q_dims{spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk};
-    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, q_dims, dq_strides(spec_), offsets_.q);
+    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, offsets_);
     if ((spec_.deterministic && !spec_.ordered_dq) || (spec_.bias && spec_.bias->grad)) {
       g_.matmul(d_s, k, d_q, lengths_.q, {}, lengths_.kv);
       return;
@@ -121,7 +117,7 @@ class Backward {
     const bool ragged = offsets_.q && spec_.max_total_seqlen_q;
     const graph::Uid sum =
         g_.tensor(Role::dq_sum, DataType::f32, q_dims, ragged ? as_dims(dq_strides(spec_)) : packed_strides(q_dims));
-    if (ragged) with_offset(g_, sum, offsets_.q);
+    if (ragged) with_offset(g_, sum, g_.at(d_q).ragged_offset);
     g_.matmul(d_s, k, sum, lengths_.q, {}, lengths_.kv);
     g_.pointwise(graph::PointwiseMode::IDENTITY, sum, {}, {.into = d_q});
   }

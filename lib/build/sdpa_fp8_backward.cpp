@@ -124,9 +124,7 @@ class Fp8Backward {
                                ? along_sequence(Role::d_o_by_sequence, Role::descale_d_o_by_sequence,
                                                 d_output_type(spec_), output_dims(spec_), as_dims(d_o_strides(spec_)))
                                : d_o_raw_;
-    const graph::Uid d_v =
-        add_gradient(g_, spec_, Role::dv, {spec_.batch, heads_v(spec_), spec_.seqlen_kv, spec_.head_dim_v},
-                     dv_strides(spec_), offsets_.v);
+    const graph::Uid d_v = add_gradient(g_, spec_, Role::dv, offsets_);
     scaled_matmul(p_t, d_o, descale_s_, descale_d_o_, d_v, Role::scale_dv, Role::amax_dv, lengths_.kv, lengths_.q);
   }
 
@@ -157,9 +155,7 @@ class Fp8Backward {
       k = with_offset(g_, g_.virtual_tensor(Role::k, DataType::f32, k_dims, k_strides_), offsets_.k);
       g_.reshape(k_raw_, k);
     }
-    const graph::Uid d_q =
-        add_gradient(g_, spec_, Role::dq, {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk},
-                     dq_strides(spec_), offsets_.q);
+    const graph::Uid d_q = add_gradient(g_, spec_, Role::dq, offsets_);
     scaled_matmul(d_s, k, descale_d_p_, descale_k_, d_q, Role::scale_dq, Role::amax_dq, lengths_.q, lengths_.kv);
   }
 
@@ -170,9 +166,7 @@ class Fp8Backward {
       q = along_sequence(Role::q_by_sequence, Role::descale_q_by_sequence, spec_.dtype,
                          {spec_.batch, spec_.heads_q, spec_.seqlen_q, spec_.head_dim_qk}, as_dims(q_strides(spec_)),
                          BlockAxis::seqlen_spread);
-    const graph::Uid d_k =
-        add_gradient(g_, spec_, Role::dk, {spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk},
-                     dk_strides(spec_), offsets_.k);
+    const graph::Uid d_k = add_gradient(g_, spec_, Role::dk, offsets_);
     scaled_matmul(d_s_t, q, descale_d_p_, descale_q_, d_k, Role::scale_dk, Role::amax_dk, lengths_.kv, lengths_.q);
   }
 

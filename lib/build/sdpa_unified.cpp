@@ -131,9 +131,9 @@ graph::OpGraph build_sdpa_unified_backward(const AttentionSpec& spec, const Buil
   op.seq_len_kv = lengths.kv;
   op.cu_seq_len_q = lengths.cu_q;
   op.cu_seq_len_kv = lengths.cu_kv;
-  op.dq = add_gradient(g, spec, Role::dq, Dims(g.at(op.q).dims), dq_strides(spec), offsets.q);
-  op.dk = add_gradient(g, spec, Role::dk, Dims(g.at(op.k).dims), dk_strides(spec), offsets.k);
-  op.dv = add_gradient(g, spec, Role::dv, Dims(g.at(op.v).dims), dv_strides(spec), offsets.v);
+  op.dq = add_gradient(g, spec, Role::dq, offsets);
+  op.dk = add_gradient(g, spec, Role::dk, offsets);
+  op.dv = add_gradient(g, spec, Role::dv, offsets);
   op.max_total_seqlen_q = spec.max_total_seqlen_q;
   op.max_total_seqlen_kv = spec.max_total_seqlen_kv;
   if (spec.sink) {

@@ -113,6 +113,13 @@ class FrontendText {
     tensor(name, {spec_.batch + 1, 1, 1, 1}, {1, 1, 1, 1}, frontend_type(spec_.ragged_offsets));
     add(fmt::format("{}.set_ragged_offset({})", of, name));
   }
+  // The offsets of another tensor, or own ones where the tokens lie further apart or closer.
+  void offsets_like(const std::string& name, bool ragged, const std::string& of, const Strides& strides,
+                    const Strides& like) {
+    if (!ragged) return;
+    if (strides[2] != like[2]) return offsets(name, name + "_offset");
+    add(fmt::format("{}.set_ragged_offset({}_offset)", name, of));
+  }
   void offsets_if(bool ragged, const std::string& of) {
     if (ragged) offsets(of, of + "_offset");
   }
@@ -207,7 +214,7 @@ class FrontendText {
     tensor("stats", {spec_.batch, spec_.heads_q, spec_.seqlen_q, 1}, stats_strides(spec_), "cudnn.data_type.FLOAT");
     const bool ragged_o = output_layout(spec_).ragged();
     offsets_if(ragged_o, "o");
-    if (ragged_o) add("d_o.set_ragged_offset(o_offset)");
+    offsets_like("d_o", ragged_o, "o", d_o_strides(spec_), o_strides(spec_));
     offsets_if(has_ragged_stats(spec_), "stats");
     argument("o=o, dO=d_o, stats=stats");
     if (spec_.bias && spec_.bias->grad) {
@@ -224,14 +231,14 @@ class FrontendText {
     if (spec_.max_total_seqlen_q) argument(fmt::format("max_total_seq_len_q={}", *spec_.max_total_seqlen_q));
     if (spec_.max_total_seqlen_kv) argument(fmt::format("max_total_seq_len_kv={}", *spec_.max_total_seqlen_kv));
     add(fmt::format("dq, dk, dv = graph.sdpa_backward(\n    {})", arguments_));
-    gradient("dq", q_dims(), dq_strides(spec_), spec_.q.ragged() ? "q_offset" : "");
-    gradient("dk", k_dims(), dk_strides(spec_), spec_.k.ragged() ? "k_offset" : "");
-    gradient("dv", v_dims(), dv_strides(spec_), spec_.v.ragged() ? "v_offset" : "");
+    gradient("q", q_dims(), dq_strides(spec_), spec_.q.ragged(), q_strides(spec_));
+    gradient("k", k_dims(), dk_strides(spec_), spec_.k.ragged(), k_strides(spec_));
+    gradient("v", v_dims(), dv_strides(spec_), spec_.v.ragged(), v_strides(spec_));
   }
 
-  void gradient(const std::string& name, const Dims& dims, const Strides& strides, const std::string& offset) {
-    output(name, dims, strides, frontend_type(gradient_type(spec_)));
-    if (!offset.empty()) add(fmt::format("{}.set_ragged_offset({})", name, offset));
+  void gradient(const std::string& of, const Dims& dims, const Strides& strides, bool ragged, const Strides& like) {
+    output("d" + of, dims, strides, frontend_type(gradient_type(spec_)));
+    offsets_like("d" + of, ragged, of, strides, like);
   }
 
   const AttentionSpec& spec_;

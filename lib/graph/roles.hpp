@@ -19,6 +19,8 @@
   X(cu_seq_len_q, "cu_seq_len_q") X(cu_seq_len_kv, "cu_seq_len_kv")                                           \
   X(offsets_q, "offsets of Q") X(offsets_k, "offsets of K") X(offsets_v, "offsets of V")                      \
   X(offsets_o, "offsets of O") X(offsets_stats, "offsets of Stats")                                           \
+  X(offsets_d_o, "offsets of dO") X(offsets_dq, "offsets of dQ") X(offsets_dk, "offsets of dK")               \
+  X(offsets_dv, "offsets of dV")                                                                              \
   X(offsets_page_table_k, "offsets of page table of K") X(offsets_page_table_v, "offsets of page table of V") \
   X(angles_q, "angles of Q") X(angles_k, "angles of K")                                                       \
   /* what the scores meet */                                                                                  \

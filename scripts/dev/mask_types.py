@@ -114,16 +114,21 @@ def run_jax(q_dtype, bias_type, has_mask, shape, trains):
     weights = numpy.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     expected = (weights @ wide[2]).transpose(0, 2, 1, 3)
-    attention = lambda q, k, v: jax.nn.dot_product_attention(q, k, v, bias=bias, mask=mask, implementation="cudnn")
+    attention = lambda q, k, v, bias: jax.nn.dot_product_attention(q, k, v, bias=bias, mask=mask, implementation="cudnn")
     try:
-        pairs = [(attention(q, k, v), expected)]
+        pairs = [(attention(q, k, v, bias), expected)]
         if trains:
-            # dV = weights^T dO, which needs no more of a reference.
-            gradient = draw.standard_normal((B, S, H, D))
-            found = jax.vjp(attention, q, k, v)[1](jnp.asarray(gradient, q_dtype))[2]
-            pairs.append((found, (weights.transpose(0, 1, 3, 2) @ gradient.transpose(0, 2, 1, 3)).transpose(0, 2, 1, 3)))
+            gradient = jnp.asarray(draw.standard_normal((B, S, H, D)), q_dtype)
+            d_o = numpy.asarray(gradient.astype("float32"), numpy.float64).transpose(0, 2, 1, 3)
+            found = jax.vjp(attention, q, k, v, bias)[1](gradient)
+            pairs.append((found[2], (weights.transpose(0, 1, 3, 2) @ d_o).transpose(0, 2, 1, 3)))
+            if bias is not None:
+                d_p = d_o @ wide[2].transpose(0, 1, 3, 2)
+                d_bias = weights * (d_p - (d_p * weights).sum(-1, keepdims=True))
+                shared = tuple(i for i in range(4) if shape[i] == 1 and d_bias.shape[i] > 1)
+                pairs.append((found[3], d_bias.sum(shared, keepdims=True)))
         error = max(float(numpy.nan_to_num(numpy.abs(numpy.asarray(a.astype("float32"), numpy.float64) - b), nan=1e9).max()
-                          / max(1.0, numpy.abs(b).max())) for a, b in pairs)
+                          / numpy.abs(b).max()) for a, b in pairs)
         happened = judged(error)
     except Exception as problem:  # JAX raises ValueError, NotImplementedError, XlaRuntimeError, …
         happened = "raises"

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "attention/config.hpp"
+#include "attention/random_config.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
 #include "graph_text.hpp"
@@ -713,6 +716,34 @@ TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of B
     std::string found;
     for (const auto& [knob, value] : forced->knobs) found += fmt::format("{}={} ", knob, value);
     CHECK(found == knobs);
+  }
+}
+
+TEST_CASE("ragged tensors share offsets only where their tokens are as far apart", "[build]") {
+  const std::string ragged = R"("layout": "thd", "mask": "padding", "head_dim_v": 16, "seqlen_q": 7)";
+  const auto offsets = [](const std::string& members) {
+    Words found;
+    for (const auto& t : graph_of(members).tensors)
+      if (t.name.starts_with("offsets of")) found.push_back(t.name);
+    return found;
+  };
+  CHECK(offsets(ragged) == Words{"offsets of Q", "offsets of K", "offsets of V", "offsets of O", "offsets of Stats"});
+  for (const std::string pattern : {"sdpa_composite", "sdpa_unified"})
+    CHECK(offsets(ragged + R"(, "do_layout": "t3hd", "dqkv_layout": "t3hd", "pattern": ")" + pattern + '"') ==
+          Words{"offsets of Q", "offsets of K", "offsets of V", "offsets of O", "offsets of Stats", "offsets of dO",
+                "offsets of dQ", "offsets of dK", "offsets of dV"});
+
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    const auto spec = parse_configs(random_config(seed).dump(), "x.json").at(0).spec;
+    const auto graph = build::build_graph(spec, {92700}).graph;
+    std::map<Uid, std::set<int64_t>> tokens;
+    for (const auto& t : graph.tensors)
+      if (t.ragged_offset && t.role != Role::all_heads && t.role != Role::page_table_k && t.role != Role::page_table_v)
+        tokens[*t.ragged_offset].insert(t.strides[t.strides[3] > t.strides[2] ? 3 : 2]);
+    for (const auto& [uid, distances] : tokens) {
+      INFO("seed " << seed << ", " << tensor(graph, uid).name);
+      CHECK(distances.size() == 1);
+    }
   }
 }
 
