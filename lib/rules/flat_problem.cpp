@@ -60,6 +60,16 @@ std::vector<std::string> bias_shapes() {
   return shapes;
 }
 
+bool has_row_gaps(const AttentionSpec& s) {
+  if (!s.bias->strides) return false;
+  const auto dims = bias_dims(s);
+  int64_t next = 0;  // elements from a row to the nearest other one
+  for (size_t i = 0; i < 3; ++i)
+    if (const int64_t stride = (*s.bias->strides)[i]; dims[i] > 1 && stride > 0 && (next == 0 || stride < next))
+      next = stride;
+  return next > dims[3];
+}
+
 void add_shape(std::vector<Entry>& all) {
   auto size = [&](const char* name, const char* help, int64_t AttentionSpec::*member) {
     all.push_back(number(name, help, [member](const Context& c) { return c.spec.*member; }));
@@ -185,8 +195,14 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(
       {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, 1 where it is shared; null without one"},
        [](const Context& c) { return c.spec.bias ? Json(c.spec.bias->shape) : Json(); }});
+  all.push_back(boolean("bias_row_gaps", "elements that are not the bias's lie behind its rows",
+                        [](const Context& c) { return c.spec.bias && has_row_gaps(c.spec); }));
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
+  }));
+  all.push_back(text<DataType>("bias_grad_dtype", "type of dBias; null without one", [](const Context& c) {
+    return is_bprop(c.spec) && c.spec.bias && c.spec.bias->grad ? std::optional(bias_gradient_type(c.spec))
+                                                                : std::nullopt;
   }));
   all.push_back(boolean(
       "contiguous_bias", "the bias has stride 1 along the keys; true without one",

@@ -21,7 +21,9 @@ def verdict_of(answer):
         return "wrong"
     if "refused" in takes:
         return "raises" if "exception" in statuses else "falls back"
-    return "raises" if any(result["usable"] == "no" for result in answer["results"]) else "right"
+    if any(result["usable"] == "no" for result in answer["results"]):
+        return "raises"
+    return "wrong" if any(doubt["kind"] == "known_bug" for result in answer["results"] for doubt in result["but"]) else "right"
 
 
 def ask(program, option, call, cudnn):

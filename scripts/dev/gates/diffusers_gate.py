@@ -6,7 +6,7 @@ cuDNN as the only backend, or to PyTorch's cuDNN operator; PyTorch's own gate co
 import types
 
 RELEASES = ("0.35.0", "0.36.0", "0.37.1", "0.38.0", "0.39.0", "0.40.0", "0.41.0", "0.42.1")
-CUDNNS = ("9.1", "9.5", "9.19")
+CUDNNS = ("9.1.0", "9.5.0", "9.19.0")
 OTHER_WORDS = {}
 ELSEWHERE = ()  # rules of what comes after the call
 INSTALL = ()

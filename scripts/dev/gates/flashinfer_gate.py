@@ -10,7 +10,7 @@ import types
 import torch_stand_ins
 
 RELEASES = ("0.7.2.post1",)
-CUDNNS = ("9.5", "9.19", "9.26.1", "9.26.1")
+CUDNNS = ("9.5.0", "9.19.0", "9.26.1", "9.26.1")
 OTHER_WORDS = {}
 ELSEWHERE = ()  # rules of what comes after the call
 INSTALL = ("--no-deps",)

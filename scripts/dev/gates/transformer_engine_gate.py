@@ -18,9 +18,9 @@ from transformer_engine_calls import random_call
 # Before 2.6 the package itself loads the binaries.
 RELEASES = ("2.6.0", "2.7.0", "2.8.0", "2.9.0", "2.10.0", "2.11.0", "2.12.0", "2.13.0", "2.14.0", "2.15.0", "2.16.0",
             "2.17.0", "2.18.0", "2.19.0", "2.20.2")
-CUDNNS = ("9.5", "9.19", "9.26.1")
+CUDNNS = ("9.5.0", "9.19.0", "9.26.1")
 OTHER_WORDS = {}
-ELSEWHERE = "table_"  # rules of the C++ call
+ELSEWHERE = ("table_", "backward_refused")  # rules of the C++ call
 INSTALL = ("--no-deps",)
 NEEDS_PYTORCH = True
 ENVIRONMENT = {"PYTHONOPTIMIZE": "1"}  # some modules assert that the binaries have their enumerators
