@@ -117,9 +117,9 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
     worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
     return client.open(campaign::library_path(options.cudnn, options.campaign.frameworks), any).version;
   } catch (const std::exception& e) {
-    constexpr CudnnVersion newest_checked{9, 19, 0};
-    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest_checked.text(), e.what());
-    return newest_checked;
+    const CudnnVersion newest = campaign::newest_version();
+    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest.text(), e.what());
+    return newest;
   }
 }
 

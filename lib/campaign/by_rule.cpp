@@ -3,21 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "answer/judge.hpp"
 #include "base/error.hpp"
 #include "campaign/reproduce.hpp"
+#include "fetch/releases.hpp"
 
 namespace attnprobe::campaign {
 namespace {
 
-// The newest of each minor version that NVIDIA's packages have had.
-constexpr CudnnVersion newest_of_minor[] = {
-    {8, 8, 1},  {8, 9, 7},  {9, 0, 0},  {9, 1, 1},  {9, 2, 1},  {9, 3, 0},  {9, 4, 0},  {9, 5, 1},
-    {9, 6, 0},  {9, 7, 1},  {9, 8, 0},  {9, 9, 0},  {9, 10, 2}, {9, 11, 1}, {9, 12, 0}, {9, 13, 1},
-    {9, 14, 0}, {9, 15, 1}, {9, 16, 0}, {9, 17, 1}, {9, 18, 1}, {9, 19, 0}, {9, 20, 0}, {9, 21, 1},
-    {9, 22, 0}, {9, 23, 2}, {9, 24, 1}, {9, 25, 1}, {9, 26, 1}, {9, 27, 0}, {9, 28, 1}};
+// Of versions before 9.8, which lib/fetch does not know: the newest of each minor version that NVIDIA's packages have had.
+constexpr CudnnVersion newest_of_old_minor[] = {{8, 8, 1}, {8, 9, 7}, {9, 0, 0}, {9, 1, 1}, {9, 2, 1},
+                                                {9, 3, 0}, {9, 4, 0}, {9, 5, 1}, {9, 6, 0}, {9, 7, 1}};
+
+CudnnVersion version_of(const fetch::KnownRelease& release) {
+  return CudnnVersion::parse(release.version).value();
+}
 
 Answer answer(const Question& question, const gpu::Target& target, CudnnVersion version,
               const CampaignOptions& options) {
@@ -35,11 +36,17 @@ Answer answer(const Question& question, const gpu::Target& target, CudnnVersion 
 
 std::optional<CudnnVersion> named_version(const std::string& word) {
   const auto version = CudnnVersion::parse(word);
-  if (!version || !version->is_known() || *version > std::end(newest_of_minor)[-1]) return std::nullopt;
+  if (!version || !version->is_known() || *version > newest_version()) return std::nullopt;
   const bool names_patch = std::count(word.begin(), word.end(), '.') != 1;
-  for (const CudnnVersion newest : newest_of_minor)
-    if (!names_patch && is_of_version(newest.text(), word)) return newest;
+  if (names_patch) return version;
+  if (const fetch::KnownRelease* release = fetch::known_release(word)) return version_of(*release);
+  for (const CudnnVersion newest : newest_of_old_minor)
+    if (is_of_version(newest.text(), word)) return newest;
   return version;
+}
+
+CudnnVersion newest_version() {
+  return version_of(fetch::known_releases().back());
 }
 
 std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::vector<gpu::Target>& targets) {

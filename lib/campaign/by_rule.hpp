@@ -16,6 +16,9 @@ inline constexpr CudnnVersion first_that_simulates{9, 8, 0};
 /// version newer than the rules know.
 std::optional<CudnnVersion> named_version(const std::string& word);
 
+/// The newest release that is known.
+CudnnVersion newest_version();
+
 /// That version where it is too old to be asked about any of these GPUs.
 std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::vector<gpu::Target>& targets);
 

@@ -15,31 +15,25 @@ namespace {
 // "…, known bug: X" of rules: what it is, and what to do about it.
 BugInText bug_in_text(const rules::KnownBug& bug, const std::string& why, bool is_strong) {
   BugInText found{bug.id, bug.what, bug.advice, "", "", why, is_strong};
-  for (const rules::KnownBugRule& rule : rules::known_bug_rules())
-    if (rule.entry.id == bug.id) {
-      found.versions = rules::versions_text(rule.when);
-      found.experiment = rule.experiment;
-    }
+  if (const rules::KnownBugRule* rule = rules::find_known_bug(bug.id)) {
+    found.versions = rules::versions_text(rule->when);
+    found.experiment = rule->experiment;
+  }
   return found;
 }
 
-std::string whom_asked(const Asked& asked) {
-  const answer::Answer& result = asked.result;
-  std::string text;
-  for (const auto& gate : result.frameworks) text += fmt::format("{}'s rules; ", gate.title);
-  text +=
-      fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
-                  result.target.id, result.by_rule ? "" : " (simulated, support check)", answer::answer_word(result));
-  if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
-  if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
-  return text;
+// Whether the framework's gate keeps the call from cuDNN.
+bool is_kept_off(const rules::GateAnswer& gate) {
+  return !gate.refusals.empty();
 }
 
-// Who is in the way, in the order in which a call meets them.
-std::optional<Refusal> refusal_of(const Asked& asked) {
+// Who is in the way, in the order in which a call meets them. A message from further inside shows that the layers outside of
+// `outermost` let the call through.
+std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::framework) {
   const answer::Answer& result = asked.result;
+  if (outermost < Layer::cudnn_engine) return std::nullopt;
   for (const auto& gate : result.frameworks) {
-    if (gate.refusals.empty()) continue;
+    if (!is_kept_off(gate) || outermost < Layer::framework) continue;
     const rules::GateRefusal& first = gate.refusals.front();
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title, gate.text);
     if (!gate.instead.empty()) refusal.means = gate.instead + ".";
@@ -59,7 +53,7 @@ std::optional<Refusal> refusal_of(const Asked& asked) {
     refusal.source = first.source.text;
     return refusal;
   }
-  if (result.frontend && result.frontend->refuses) {
+  if (result.frontend && result.frontend->refuses && outermost >= Layer::cudnn_frontend) {
     Refusal refusal =
         reading("cudnn-frontend:" + result.frontend->id, Layer::cudnn_frontend, "cudnn-frontend",
                 fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version, result.frontend->message));
@@ -141,13 +135,80 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   return refusal;
 }
 
+// A message says that something refused a call; asked about that very call, nothing does.
+Refusal contradicted(const Asked& asked, const Refusal& message) {
+  const answer::Answer& result = asked.result;
+  const std::string who =
+      message.layer == Layer::framework && !result.frameworks.empty()
+          ? fmt::format("{} and cuDNN {}", result.frameworks.front().title, result.cudnn_version.text())
+          : fmt::format("cuDNN {}", result.cudnn_version.text());
+  Refusal refusal = reading("accepted", message.layer, message.who,
+                            fmt::format("{} {} this call on {}{}: the cause lies elsewhere", who,
+                                        who.find(" and ") == std::string::npos ? "takes" : "take", result.target.id,
+                                        result.by_rule ? ", by rule" : ""));
+  refusal.means = fmt::format(
+      "The call as the text tells it is supported, so the message has another cause: a mask, bias, dropout or stride that "
+      "the text does not tell, another call, another cuDNN than {}, or the machine.",
+      result.cudnn_version.text());
+  for (const auto& gate : result.frameworks)
+    if (gate.takes == rules::Takes::by_name) refusal.means += fmt::format(" {}.", gate.text);
+  refusal.next = message.next;
+  refusal.source = result.by_rule ? "by rule" : "asked";
+  return refusal;
+}
+
+// Whether nothing that was asked keeps the call of a message from that layer.
+bool contradicts(const Asked& asked, const Refusal& message) {
+  const answer::Answer& result = asked.result;
+  if (!asked.is_whole || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine) return false;
+  const bool is_free = result.usable == answer::Usable::yes ||
+                       (result.usable == answer::Usable::but && result.requirements.empty() &&
+                        std::all_of(result.but.begin(), result.but.end(), [](const answer::Obstacle& one) {
+                          return one.kind == answer::ObstacleKind::framework;
+                        }));
+  const bool has_gate = !result.frameworks.empty() && std::none_of(result.frameworks.begin(), result.frameworks.end(),
+                                                                   [](const auto& gate) { return is_kept_off(gate); });
+  return is_free && (message.layer == Layer::framework ? has_gate : !result.by_rule);
+}
+
+// What the text establishes by its own words; null: nothing.
+const Refusal* message_of(const TextAnswer& answer) {
+  const auto found = std::find_if(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
+    return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
+  });
+  return found == answer.refusals.end() ? nullptr : &*found;
+}
+
+// Known bugs that may show so, those of the very call first.
+void add_bugs(TextAnswer& answer, const Asked& asked) {
+  for (const auto& bug : asked.bugs) {
+    const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
+                                      [&](const auto& one) { return one.id == bug.id; });
+    if (concerns || answer.bugs.size() < 2)
+      answer.bugs.push_back(bug_in_text(bug, "what the text tells of its shape, GPU and versions", concerns));
+  }
+  std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
+}
+
 }  // namespace
+
+std::string whom_asked(const Asked& asked) {
+  const answer::Answer& result = asked.result;
+  std::string text;
+  for (const auto& gate : result.frameworks)
+    text += fmt::format("{}'s rules{}; ", gate.title, is_kept_off(gate) ? ": no" : "");
+  // Of the call itself; what stands in the way besides has been said, or is a bug or requirement of cuDNN's.
+  const bool is_taken = result.verdict == answer::Verdict::supported && result.requirements.empty();
+  text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
+                      result.target.id, result.by_rule ? "" : " (simulated, support check)",
+                      is_taken ? "yes" : answer::answer_word(result));
+  if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
+  if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
+  return text;
+}
 
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
   const TextFacts& facts = findings.facts;
-  const bool is_message = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
-    return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
-  });
   if (findings.pasted.empty() || facts.is_about_others() || !facts.other_gpus.empty() || facts.raised.is_outside)
     return;
   const ToldQuestion question = read_question(findings.pasted, facts);
@@ -156,43 +217,57 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   if (!facts.speaks_of_attention || !(asks || asks_gpu)) return;
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
-  if (is_message && sizes < 2) return;  // the message says it; what would be asked is mostly assumed
-  const auto list = ask(question, facts, with);
-  if (list.empty()) return;
-  const Asked& asked = list.front();
+  const Refusal* message = message_of(answer);
+  // The message says it; what would be asked is mostly assumed.
+  if (message != nullptr && sizes < (message->says_why ? 2 : 1)) return;
+  const auto asked = ask(question, facts, with);
+  if (!asked) return;
+  if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
+  add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
+}
+
+void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line) {
   answer.asked = whom_asked(asked);
   answer.command = asked.command;
-  if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
-  const bool is_execution = is_message && answer.refusals.front().layer == Layer::execution &&
-                            answer.refusals.front().kind == MessageKind::refusal;
-  if (is_message && !is_execution) return;
-  for (const auto& bug : asked.bugs) {
-    const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
-                                      [&](const auto& one) { return one.id == bug.id; });
-    if (concerns || answer.bugs.size() < 2)
-      answer.bugs.push_back(bug_in_text(bug, "what the text tells of its shape, GPU and versions", concerns));
-  }
-  std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
+  const Refusal* message = message_of(answer);
+  const bool is_execution = message != nullptr && message == &answer.refusals.front() &&
+                            message->layer == Layer::execution && message->kind == MessageKind::refusal;
+  if (message != nullptr && !is_execution && message->says_why) return;
   std::optional<Refusal> found;
-  const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
-                           facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
-  if (fails_later) {
-    if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
-  } else if (asked.is_established) {
-    found = refusal_of(asked);
-    if (!found && facts.asks) found = warning_of(asked);
-  }
-  if (!found && asked.depends_on.empty() && asked.result.usable == answer::Usable::yes &&
-      (facts.asks || facts.trouble == Trouble::slow))
-    found = accepted(asked, facts);
-  if (!found) {
-    if (!is_message && !asked.depends_on.empty()) answer.missing = asked.depends_on;
-    return;
+  if (message != nullptr && !is_execution) {
+    if (asked.is_established) found = refusal_of(asked, message->layer);
+    if (!found && contradicts(asked, *message)) found = contradicted(asked, *message);
+    if (!found) {
+      if (!asked.depends_on.empty()) answer.missing = asked.depends_on;
+      return;
+    }
+    if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
+    found->said = message->said;
+    found->line = message->line;
+    found->first_line = message->first_line;
+    found->times = message->times;
+  } else {
+    add_bugs(answer, asked);
+    const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
+                             facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
+    if (fails_later) {
+      if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
+    } else if (asked.is_established) {
+      found = refusal_of(asked);
+      if (!found && facts.asks) found = warning_of(asked);
+    }
+    if (!found && asked.depends_on.empty() && asked.result.usable == answer::Usable::yes &&
+        (facts.asks || facts.trouble == Trouble::slow))
+      found = accepted(asked, facts);
+    if (!found) {
+      if (message == nullptr && !asked.depends_on.empty()) answer.missing = asked.depends_on;
+      return;
+    }
+    found->first_line = line;
+    found->times = 1;
   }
   if (!asked.result.ways_out.empty() && found->help.empty())
     found->help = answer::text_of(asked.result.ways_out.front());
-  if (!question.fields.empty()) found->first_line = question.fields.front().line;
-  found->times = 1;
   answer.refusals.insert(answer.refusals.begin(), std::move(*found));
   answer.missing.clear();
 }

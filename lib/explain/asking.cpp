@@ -20,7 +20,7 @@ namespace attnprobe::explain {
 namespace {
 
 constexpr const char* usual_gpu = "h100";
-constexpr const char* newest_by_rule = "9.28";
+constexpr const char* without_causal = "without the causal mask";
 
 campaign::CampaignOptions options_for(const std::vector<rules::ChosenGate>& gates, const AskWith& with) {
   campaign::CampaignOptions options;
@@ -87,6 +87,11 @@ campaign::CampaignOptions with_library(campaign::CampaignOptions options, const 
   return options;
 }
 
+// Those that differ most from the one that is taken where a text names none.
+std::vector<gpu::Target> other_gpus() {
+  return {gpu::simulated_targets("l40s").front(), gpu::simulated_targets("b200").front()};
+}
+
 std::optional<answer::Question> question_of(const Fields& fields, const ToldQuestion& told) try {
   std::vector<attention::Override> overrides;
   for (const auto& [name, value] : fields) overrides.push_back({name, value});
@@ -124,37 +129,35 @@ std::string obstacle_of(const answer::Answer& result) {
 }
 
 bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
-  static const RE2 hangs("\\bhangs?\\b|never (?:ends|finish)", any_case()),
-      crashes("crash|illegal memory|abort|misaligned|error when|SIG", any_case()),
-      wrong("wrong|NaN|not written|numerical|\\bInf\\b|wraps|elsewhere|unwritten|rounded|by 1\\.|too large",
-            any_case());
-  switch (trouble) {
-    case Trouble::hang:
-      return has_words(bug.what, hangs);
-    case Trouble::crash:
-      return has_words(bug.what, crashes);
-    case Trouble::wrong:
-    case Trouble::varies:
-      return has_words(bug.what, wrong);
-    default:
-      return false;
-  }
+  static constexpr std::pair<Trouble, rules::BugShows> same[] = {{Trouble::hang, rules::BugShows::hang},
+                                                                 {Trouble::crash, rules::BugShows::crash},
+                                                                 {Trouble::wrong, rules::BugShows::wrong_results},
+                                                                 {Trouble::varies, rules::BugShows::wrong_results}};
+  const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
+  return rule != nullptr && std::any_of(std::begin(same), std::end(same), [&](const auto& one) {
+           return one.first == trouble &&
+                  std::find(rule->shows.begin(), rule->shows.end(), one.second) != rule->shows.end();
+         });
 }
 
 }  // namespace
 
+ChosenGpu gpu_of(const TextFacts& facts) {
+  const std::string named = facts.target();
+  return {gpu::simulated_targets(named.empty() ? usual_gpu : named).front(), !named.empty()};
+}
+
 std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
-                                const std::string& version, const std::vector<rules::ChosenGate>& gates,
+                                const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with) {
   const campaign::CampaignOptions options = options_for(gates, with);
+  const std::string version = version_of(facts);
   const auto by_rule = [&] {
     std::vector<answer::Question> adopted = questions;
     answer::adopt_frontend(adopted, gates);
-    std::string word = version;
-    if (word.empty()) word = rules::cudnn_of(gates).value_or(newest_by_rule);
-    auto named = campaign::named_version(word);
-    if (!named) named = campaign::named_version(newest_by_rule);
-    return campaign::answer_by_rule(adopted, targets, *named, options).results;
+    const std::string word = version.empty() ? rules::cudnn_of(gates).value_or("") : version;
+    const CudnnVersion named = campaign::named_version(word).value_or(campaign::newest_version());
+    return campaign::answer_by_rule(adopted, targets, named, options).results;
   };
   if (!with.cudnn) return by_rule();
   try {
@@ -181,99 +184,107 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
     for (const auto& word :
          named.empty() ? std::vector<std::string>{usual_gpu, "b200"} : std::vector<std::string>{named})
       targets.push_back(gpu::simulated_targets(word).front());
-    return put({replay::question_of(replay, graph)}, targets, version_of(facts), {}, with);
+    return put({replay::question_of(replay, graph)}, targets, facts, {}, with);
   }
   return {};
 } catch (const Error&) {
   return {};
 }
 
-std::vector<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
+std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
   Fields fields;
   for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
-  Asked asked;
-  asked.by_rules_of = told.framework_note;
+  std::vector<std::string> assumed;
   std::vector<const Usual*> untold;
   for (const Usual& usual : usual_fields())
     if (field_of(fields, usual.field) == nullptr) {
       set_field(fields, usual.field, usual.value);
       untold.push_back(&usual);
       if (std::string_view(usual.field) != "pass")
-        asked.assumed.push_back(fmt::format(
-            "{} {}", usual.words, usual.value.is_string() ? usual.value.get<std::string>() : usual.value.dump()));
+        assumed.push_back(fmt::format("{} {}", usual.words,
+                                      usual.value.is_string() ? usual.value.get<std::string>() : usual.value.dump()));
     }
+  const ChosenGpu gpu = gpu_of(facts);
+  const bool is_whole = assumed.empty() && gpu.is_named;
+  if (!gpu.is_named) assumed.emplace_back("an H100");
   if (!facts.frontends.empty() && told.framework.empty()) set_field(fields, "frontend", facts.frontends.front());
   auto question = question_of(completed(fields), told);
   if (!question) {
     std::erase_if(fields, [](const auto& one) { return one.first == "frontend"; });  // a release that is not known
     question = question_of(completed(fields), told);
   }
-  if (!question) return {};
-  const Fields chosen = fields;
+  if (!question) return std::nullopt;
   std::vector<answer::Question> questions = {*question};
-  std::vector<const Usual*> asked_for = {nullptr};
-  for (const Usual* usual : untold) {
-    Fields others = chosen;
-    set_field(others, usual->field, usual->other);
-    if (const auto other = question_of(completed(others), told)) {
-      questions.push_back(*other);
-      asked_for.push_back(usual);
-    }
-  }
+  std::vector<std::string> differs_in = {""};
+  const auto add_variant = [&](const std::string& field, const Json& value, const std::string& words) {
+    Fields others = fields;
+    set_field(others, field, value);
+    const auto other = question_of(completed(others), told);
+    if (!other) return;
+    questions.push_back(*other);
+    differs_in.push_back(words);
+  };
+  for (const Usual* usual : untold) add_variant(usual->field, usual->other, usual->words);
   // A question about a window is mostly about the mask that goes with it.
-  size_t without_causal = 0;
-  if (const Json* mask = field_of(chosen, "mask");
-      mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
-    Fields others = chosen;
+  const Json* mask = field_of(fields, "mask");
+  if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
     Json other_mask = *mask;
     other_mask.erase("causal");
-    set_field(others, "mask", other_mask);
-    if (const auto other = question_of(completed(others), told)) {
-      without_causal = questions.size();
-      questions.push_back(*other);
-      asked_for.push_back(nullptr);
-    }
-  }
-  std::string gpu = facts.target();
-  if (gpu.empty()) {
-    gpu = usual_gpu;
-    asked.assumed.push_back("an H100");
+    add_variant("mask", other_mask, without_causal);
   }
   const auto gates = gates_of(told);
-  const std::vector<gpu::Target> targets = {gpu::simulated_targets(gpu).front()};
-  auto results = put(questions, targets, version_of(facts), gates, with);
-  if (results.empty()) return {};
+  auto results = put(questions, {gpu.target}, facts, gates, with);
+  if (results.empty()) return std::nullopt;
+  if (!gpu.is_named)
+    for (auto& other : put({*question}, other_gpus(), facts, gates, with)) {
+      results.push_back(std::move(other));
+      differs_in.emplace_back("the GPU");
+    }
+  Asked asked = weighed(std::move(results), differs_in, facts.trouble);
+  asked.assumed = std::move(assumed);
+  asked.by_rules_of = told.framework_note;
+  asked.is_whole = is_whole;
+  complete(asked, facts, gates, with);
+  return asked;
+} catch (const Error&) {
+  return std::nullopt;
+}
+
+Asked weighed(std::vector<answer::Answer> results, const std::vector<std::string>& differs_in, Trouble trouble) {
+  Asked asked;
   asked.result = std::move(results.front());
   const std::string obstacle = obstacle_of(asked.result);
-  asked.is_established = !obstacle.empty();
   for (size_t i = 0; i < results.size(); ++i) {
     const answer::Answer& result = i == 0 ? asked.result : results[i];
-    if (i > 0 && i == without_causal) {
-      if (!obstacle_of(result).empty())
-        asked.beside.push_back(fmt::format("without the causal mask: {}",
+    const std::string other = obstacle_of(result);
+    if (differs_in[i] == without_causal) {
+      if (!other.empty())
+        asked.beside.push_back(fmt::format("{}: {}", without_causal,
                                            result.frameworks.empty() || result.frameworks.front().refusals.empty()
                                                ? answer::short_reason(result)
                                                : result.frameworks.front().text));
       continue;
     }
-    if (asked.is_established && obstacle_of(result) != obstacle) {
-      asked.is_established = false;
-      asked.depends_on = asked_for[i]->words;
-    }
+    if (other != obstacle && asked.depends_on.empty()) asked.depends_on = differs_in[i];
     for (const auto& bug : result.warnings)
-      if (shows_so(bug, facts.trouble) &&
+      if (shows_so(bug, trouble) &&
           std::none_of(asked.bugs.begin(), asked.bugs.end(), [&](const auto& one) { return one.id == bug.id; }))
         asked.bugs.push_back(bug);
   }
+  asked.is_established = !obstacle.empty() && asked.depends_on.empty();
+  asked.command = asked.result.reproduce;
+  return asked;
+}
+
+void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::ChosenGate>& gates, const AskWith& with) {
+  const std::string answering = asked.result.cudnn_version.text();
+  if (const auto brought = rules::cudnn_of(gates);
+      brought && facts.versions.empty() && !is_of_version(answering, *brought))
+    asked.assumed.push_back(
+        fmt::format("cuDNN {}, where {} brings {}", answering, rules::title_of(gates.front()), *brought));
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
     campaign::advise(asked.result, with_library(options_for(gates, with), asked.result),
                      {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
-  asked.command = asked.result.reproduce;
-  std::vector<Asked> list;
-  list.push_back(std::move(asked));
-  return list;
-} catch (const Error&) {
-  return {};
 }
 
 }  // namespace attnprobe::explain

@@ -139,8 +139,9 @@ void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer,
     lines.add(i == 0 ? (refusal.causes.size() > 1 ? "likely" : "because") : "",
               (i == 0 ? "" : "or ") + refusal.causes[i]);
   lines.add("asked", answer.asked);
+  lines.add("missing", answer.missing);
   lines.add("fix", refusal.next);
-  lines.add("", refusal.help);
+  lines.add(refusal.next.empty() ? "fix" : "", refusal.help);
 }
 
 void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) {
@@ -149,9 +150,14 @@ void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) 
       lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
 }
 
-void add_call(Lines& lines, const TextCall& call) {
-  lines.add("call", fmt::format("line {}: {} on {}{}: {} (by rule)", call.line, call.call, call.target,
-                                call.target_is_named ? "" : " (the text names no GPU)", call.says));
+// `told`: what has been told of it already.
+void add_call(Lines& lines, const TextCall& call, const TextAnswer& told) {
+  const bool says_so = !told.refusals.empty() && told.refusals.front().headline == call.says;
+  lines.add("call",
+            fmt::format("line {}: {} on {}{}{}", call.line, call.call, call.target,
+                        call.target_is_named ? "" : " (the text names no GPU)", says_so ? "" : ": " + call.says));
+  if (call.answered == told.asked) return;
+  lines.add("asked", call.answered);
   for (const auto& assumed : call.read_as) lines.add("", assumed);
   if (!call.change.empty()) lines.add("fix", call.change);
   for (const auto& need : call.needs) lines.add("needs", need);
@@ -173,8 +179,9 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
 // Where a message only hands on a failure, what a gate says of the very call is nearer.
 bool call_leads(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
-  return !explained.calls.empty() && (refusals.empty() || refusals.front().kind == MessageKind::general ||
-                                      refusals.front().kind == MessageKind::reading);
+  return !explained.calls.empty() &&
+         (refusals.empty() || refusals.front().kind == MessageKind::general ||
+          (refusals.front().kind == MessageKind::reading && explained.answer.asked.empty()));
 }
 
 std::string with_id(const Refusal& refusal) {
@@ -190,7 +197,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   Lines lines(style);
   if (call_leads(explained)) {
     lines.headline(explained.calls.front().says);
-    for (const auto& call : explained.calls) add_call(lines, call);
+    for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.refusals.empty())
       lines.add("read", fmt::format("{}: {}", place_of(text.refusals.front()), text.refusals.front().line));
     return lines.text(next);
@@ -201,7 +208,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     add_read(lines, text, &first, style.details);
     add_refusal(lines, first, text, style.details);
     add_bugs(lines, text, first.id);
-    for (const auto& call : explained.calls) add_call(lines, call);
+    for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.callers.empty()) lines.add("caller", fmt::format("{}", text.callers.front()));
     for (size_t i = 1; i < text.refusals.size() && i < 9; ++i)
       if (text.refusals[i].first_line != first.first_line && text.refusals[i].kind != MessageKind::general)

@@ -59,14 +59,20 @@ Explained explain(const std::string& name, const std::string& called, const repl
   }
   const TextFindings findings = finder.finish();
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
-  explained.calls = answer_calls(source, findings.facts, with);
+  const std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, with);
+  for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
   const bool was_asked = std::any_of(
       explained.replay.graphs.begin(), explained.replay.graphs.end(),
       [](const auto& graph) { return graph.logged.refused() || !graph.logged.imported || !graph.is_frontend; });
   if (!explained.replay.graphs.empty() && !was_asked)
     add_asked_graph(explained.answer, explained.replay, findings.facts, with);
-  else if (explained.calls.empty() && explained.replay.graphs.empty())
+  else if (explained.replay.graphs.empty() && calls.empty())
     add_asked(explained.answer, findings, with);
+  else if (explained.replay.graphs.empty() && !explained.answer.refusals.empty()) {
+    const auto refused = std::find_if(calls.begin(), calls.end(), [](const auto& one) { return !one.call.is_taken; });
+    const AnsweredCall& failing = refused == calls.end() ? calls.front() : *refused;
+    add_answer(explained.answer, findings.facts, failing.asked, failing.call.line);
+  }
   if (explained.is_established()) return explained;
   if (broken) throw Error(*broken);
   if (explained.replay.history.has_entries()) throw Error(ErrorKind::usage, replay::why_no_graph(explained.replay));
@@ -83,9 +89,8 @@ std::string explain_id(const std::string& id) {
     if (rule.entry.id == id)
       return paragraph(id, fmt::format("a requirement: {} needs {}.", rule.entry.feature, rule.entry.needs), "",
                        rule.entry.source.text);
-  for (const rules::KnownBugRule& rule : rules::known_bug_rules())
-    if (rule.entry.id == id)
-      return paragraph(id, "a known bug of cuDNN. " + rule.entry.what, rule.entry.advice, rule.entry.source.text);
+  if (const rules::KnownBugRule* rule = rules::find_known_bug(id))
+    return paragraph(id, "a known bug of cuDNN. " + rule->entry.what, rule->entry.advice, rule->entry.source.text);
   for (const rules::FrameworkRule& rule : rules::frontend_rules().refusals)
     if ("cudnn-frontend:" + rule.id == id)
       return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);

@@ -52,6 +52,8 @@ Message read_message(JsonObject& entry) {
   message.counter_example = entry.take("counter_example").text();
   if (const auto headline = entry.find("headline")) message.headline = headline->text();
   if (const auto kind = entry.find("kind")) message.kind = kind->one_of<MessageKind>();
+  message.says_why = message.kind != MessageKind::general;
+  if (const auto says_why = entry.find("says_why")) message.says_why = says_why->boolean();
   return message;
 }
 

@@ -43,6 +43,7 @@ struct Message {
   std::vector<std::string> versions;  ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" is not known
   std::string source;                 ///< how it is known
   MessageKind kind = MessageKind::refusal;
+  bool says_why = true;  ///< else its causes are possible ones, and what is asked about the call tells which
   std::string example, counter_example;   ///< a line that has it, and a similar one that does not
   const rules::GateRule* rule = nullptr;  ///< of a gate, from which all the rest is read
 };

@@ -79,6 +79,7 @@ Refusal of_message(const Message& message) {
   refusal.layer = message.layer;
   refusal.who = message.who;
   refusal.kind = message.kind;
+  refusal.says_why = message.says_why;
   refusal.headline = headline_of(message);
   refusal.means = message.means;
   refusal.causes = message.causes;

@@ -26,7 +26,8 @@ struct Refusal {
   std::string versions;             ///< releases that have the sentence, in words; "" where they are not known
   std::string source;               ///< how it is known
   MessageKind kind = MessageKind::refusal;
-  bool in_log = false;  ///< it stands in lines of cuDNN's log alone
+  bool in_log = false;   ///< it stands in lines of cuDNN's log alone
+  bool says_why = true;  ///< else `causes` are possible ones, and an answer to the call tells which; not in the JSON
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
                source, kind, in_log)

@@ -119,7 +119,9 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
   for (const Refusal& other : refusals)
     if (&other != &refusals.front() && other.layer == Layer::framework && other.kind == MessageKind::refusal)
       reasons.push_back(fmt::format("line {}: {} ({})", other.first_line, other.said, other.next));
-  if (!reasons.empty()) refusals.front().causes = std::move(reasons);
+  if (reasons.empty()) return;
+  refusals.front().causes = std::move(reasons);
+  refusals.front().says_why = true;
 }
 
 std::string missing_fact(const TextFacts& facts) {

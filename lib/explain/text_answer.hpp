@@ -46,6 +46,12 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log);
 /// Puts the text's question, where it has one, and its answer into `answer`.
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with);
 
+/// The same of an answer to a question that is told on that line: a call of its source.
+void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line);
+
+/// Who was asked, and what was assumed, in words.
+std::string whom_asked(const Asked& asked);
+
 /// Puts what cuDNN says of a graph that the text holds and nobody asked about into `answer`.
 void add_asked_graph(TextAnswer& answer, const replay::Replay& replay, const TextFacts& facts, const AskWith& with);
 

@@ -19,13 +19,14 @@ struct TextCall {
   bool is_taken = false;             ///< the call gets to cuDNN, by its own or by name
   std::string change;                ///< what gets around a refusal; ""
   std::string source;                ///< of what it says
-  std::string cudnn;                 ///< the version that the rest is about: "9.19.0"
-  std::vector<std::string> needs;    ///< what that cuDNN or GPU lacks, by rule
-  std::vector<std::string> bugs;     ///< known ones that concern it, each with what to do
-  std::string framework;             ///< "torch", "jax": of the option that asks cuDNN itself
-  Json asked;                        ///< what that option takes
+  std::string answered;  ///< by whom, and what cuDNN says: "PyTorch 2.9.1's rules; cuDNN 9.19.0 on h100 …: yes"
+  std::string cudnn;     ///< the version that the rest is about: "9.19.0"
+  std::vector<std::string> needs;  ///< what that cuDNN or GPU lacks, by rule
+  std::vector<std::string> bugs;   ///< known ones that concern it, each with what to do
+  std::string framework;           ///< "torch", "jax": of the option that asks cuDNN itself
+  Json asked;                      ///< what that option takes
 };
-ATTNPROBE_JSON(TextCall, line, call, read_as, target, target_is_named, says, is_taken, change, source, cudnn, needs,
-               bugs, framework, asked)
+ATTNPROBE_JSON(TextCall, line, call, read_as, target, target_is_named, says, is_taken, change, source, answered, cudnn,
+               needs, bugs, framework, asked)
 
 }  // namespace attnprobe::explain

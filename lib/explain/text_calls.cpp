@@ -7,10 +7,9 @@
 
 #include "base/error.hpp"
 #include "base/number.hpp"
-#include "base/text.hpp"
+#include "explain/text_answer.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
-#include "gpu/catalogue.hpp"
 #include "rules/framework_gates.hpp"
 
 namespace attnprobe::explain {
@@ -21,8 +20,6 @@ using frameworks::CallQuestions;
 using frameworks::FrameworkCall;
 
 constexpr size_t most_answers = 4;
-constexpr const char* gpu_where_none = "h100";
-constexpr CudnnVersion usual_cudnn{9, 19, 0};
 
 // The gate of the release that the calls or the text name; of the newest where that one was not read.
 rules::ChosenGate gate_for(const std::string& framework, const std::string& with_release) {
@@ -31,34 +28,6 @@ rules::ChosenGate gate_for(const std::string& framework, const std::string& with
   } catch (const Error&) {
     return rules::choose_gates({framework}, "the text").front();
   }
-}
-
-const gpu::Target& target_for(const TextFacts& facts, bool& is_named) {
-  is_named = true;
-  if (const gpu::Target* target = gpu::find(facts.target())) return *target;
-  const auto sms = facts.all_sms();
-  for (const auto& target : gpu::catalogue())
-    if (!sms.empty() && target.sm == sms.front()) return target;
-  is_named = false;
-  return *gpu::find(gpu_where_none);
-}
-
-// "9.10.2.21", ">=9.12.0.46": the three numbers in it.
-std::optional<CudnnVersion> version_in(std::string pinned) {
-  pinned.erase(0, std::min(pinned.find_first_of("0123456789"), pinned.size()));
-  for (; !pinned.empty(); pinned.erase(std::min(pinned.rfind('.'), pinned.size()))) {
-    if (const auto version = CudnnVersion::parse(pinned)) return version;
-    if (pinned.find('.') == std::string::npos) break;
-  }
-  return std::nullopt;
-}
-
-CudnnVersion cudnn_for(const TextFacts& facts, const rules::ChosenGate& gate) {
-  if (facts.versions.size() == 1)
-    if (const auto version = CudnnVersion::parse(facts.versions.front())) return *version;
-  if (gate.release != nullptr)
-    if (const auto version = version_in(gate.release->cudnn)) return *version;
-  return usual_cudnn;
 }
 
 TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool target_is_named) {
@@ -86,20 +55,23 @@ TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool
 
 }  // namespace
 
-std::vector<TextCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with) {
-  std::vector<TextCall> answers;
-  bool target_is_named = false;
-  const gpu::Target& target = target_for(facts, target_is_named);
+std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with) {
+  std::vector<AnsweredCall> answers;
   for (const Caller caller : {Caller::torch, Caller::jax}) try {
       const std::string framework(name_of(caller));
       for (const FrameworkCall& call : frameworks::calls_in_source({caller}, text, "text")) {
-        const CallQuestions asked = frameworks::questions_of({call}, caller);
-        const rules::ChosenGate gate = gate_for(framework, asked.framework);
-        for (const auto& result :
-             put(asked.questions, {target}, cudnn_for(facts, gate).text(), {gate}, {false, with.program})) {
+        const ChosenGpu gpu = gpu_of(facts);
+        const CallQuestions questions = frameworks::questions_of({call}, caller);
+        const std::vector<rules::ChosenGate> gates = {gate_for(framework, questions.framework)};
+        for (auto& result : put(questions.questions, {gpu.target}, facts, gates, with)) {
           if (answers.size() == most_answers) return answers;
-          answers.push_back(answer_of(result, call, target_is_named));
-          answers.back().framework = framework;
+          AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {""}, facts.trouble)};
+          answer.asked.assumed = call.notes;
+          answer.asked.is_whole = call.notes.empty() && gpu.is_named;
+          complete(answer.asked, facts, gates, with);
+          answer.call.framework = framework;
+          answer.call.answered = whom_asked(answer.asked);
+          answers.push_back(std::move(answer));
         }
       }
     } catch (const Error&) {  // a call that the framework itself refuses, or that is not whole

@@ -9,8 +9,13 @@
 
 namespace attnprobe::explain {
 
-/// Each graph of each call, by the gate of the framework's release that the text names (else the newest that was read), for the GPU and
-/// the cuDNN that it names (else an H100, and the cuDNN that the release brings). By rule; at most 4.
-std::vector<TextCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with);
+struct AnsweredCall {
+  TextCall call;
+  Asked asked;
+};
+
+/// Each graph of each call, by the gate of the framework's release that the text names (else the newest that was read) and by cuDNN, for the
+/// GPU and the cuDNN that it names (else an H100, and the cuDNN that the release brings); at most 4.
+std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with);
 
 }  // namespace attnprobe::explain

@@ -105,24 +105,36 @@ RE2 any(const char* pattern) {
   return RE2(pattern, any_case());
 }
 
+// "q.shape=(2, 16, 4096, 320)", "query [2, 16, 4096, 320]", "k: torch.Size([…])", "v: bf16[2,4096,16,128]"; a shape that
+// nobody's name stands before is the query's.
 void read_tuples(Reader& reader, bool heads_third) {
-  static const RE2 tuple(
-      "\\b(q|query|k|key|v|value|qkv|inputs?|tensors?)(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}[\\[(] ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+) ?[\\])]",
-      any_case());
-  reader.each(tuple, [&](const std::string* words) -> bool {
+  static const std::string type = "(?:(?:bfloat|float|bf|f|fp)\\d{1,2}(?:_\\w{4,6})?)?",
+                           numbers = "[\\[(]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])]",
+                           names = "\\b(q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
+  static const RE2 named(names + "(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}" + type + numbers,
+                         any_case()),
+      unnamed("((?:[\\w.]+ )?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" + type +
+                  numbers,
+              any_case()),
+      others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
+  const auto take = [&](const std::string* words, char which) -> bool {
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
-    static const RE2 last("(\\d+) ?[\\])]$");
+    static const RE2 last("(\\d+),? ?[\\])]$");
     std::string digits;
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
     if (!d) return false;
     const int64_t heads = heads_third ? *third : *second, tokens = heads_third ? *second : *third;
-    const char which = static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0])));
     if (which == 'k') return any_set({reader.set("heads_kv", heads), reader.set("seqlen_kv", tokens)});
     if (which == 'v') return reader.set("head_dim_v", *d);
     return any_set({reader.set("batch", *b), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
                     reader.set("head_dim_qk", *d)});
+  };
+  reader.each(named, [&](const std::string* words) {
+    return take(words, static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0]))));
   });
+  if (reader.question.tells("head_dim_qk")) return;
+  reader.each(unnamed, [&](const std::string* words) { return !has_words(words[1], others) && take(words, 'q'); });
 }
 
 void read_windows(Reader& reader, Json& mask) {
@@ -193,6 +205,9 @@ void read_sizes(Reader& reader) {
       "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
   static const RE2 heads = any(
       "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
+  // "seqlen=4096 heads=16": not 4096 heads.
+  static const RE2 heads_is = any(
+      "\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b");
   static const RE2 sequences_of = any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b");
   static const RE2 batch = any(
       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,5}) sequences\\b");
@@ -228,6 +243,7 @@ void read_sizes(Reader& reader) {
   reader.number("head_dim_qk", head_dim, 1024);
   reader.number("head_dim_qk", letter_d, 1024);
   one_of("heads_kv", kv_heads, 1024);
+  reader.number("heads_q", heads_is, 1024);
   one_of("heads_q", heads, 1024);
   reader.each(block, [&](const std::string* words) {
     const auto size = either(words);
@@ -258,7 +274,7 @@ void read_types(Reader& reader) {
   static const RE2 mxfp8 = any("mxfp8");
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
-                   training = any("\\btraining\\b|\\bfine-?tun");
+                   training = any("\\btraining\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward))) reader.set("pass", "bprop");
 }
@@ -347,9 +363,9 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
   choose_framework(reader.question, page, facts);
   const bool heads_third =
       reader.question.framework.starts_with("jax") || reader.question.framework.starts_with("transformer-engine");
+  read_types(reader);  // before the tuples, in which types stand: "q: bf16[2,4096,16,128]"
   read_tuples(reader, heads_third);
   read_mask(reader);
-  read_types(reader);
   read_sizes(reader);
   read_features(reader);
   ToldQuestion question = std::move(reader.question);

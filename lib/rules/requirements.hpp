@@ -4,12 +4,14 @@
 // here decides a verdict: that is cuDNN's. docs/versions.md says how to add an entry.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "attention/spec.hpp"
+#include "base/enum_names.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
 
@@ -92,8 +94,12 @@ struct RequirementRule {
   Examples examples;
 };
 
+/// How a known bug shows where it strikes.
+enum class BugShows { wrong_results, crash, hang, not_compiled, refused };
+
 struct KnownBugRule {
   KnownBug entry;
+  std::vector<BugShows> shows;  ///< not empty; wrong results where the entry does not say
   std::string
       experiment;  ///< the options of a command line that shows it where it is: "--pass bprop --heads 8 …"; "": none is known
   Json when;
@@ -109,4 +115,20 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
 const std::vector<RequirementRule>& requirement_rules();
 const std::vector<KnownBugRule>& known_bug_rules();
 
+/// That of an id; null for an unknown one.
+const KnownBugRule* find_known_bug(std::string_view id);
+
 }  // namespace attnprobe::rules
+
+namespace attnprobe {
+template <>
+struct EnumNames<rules::BugShows> {
+  static constexpr std::array<std::pair<rules::BugShows, std::string_view>, 5> table{{
+      {rules::BugShows::wrong_results, "wrong_results"},
+      {rules::BugShows::crash, "crash"},
+      {rules::BugShows::hang, "hang"},
+      {rules::BugShows::not_compiled, "not_compiled"},
+      {rules::BugShows::refused, "refused"},
+  }};
+};
+}  // namespace attnprobe

@@ -1,6 +1,8 @@
 // Reading lib/rules/cudnn: what features need, and known bugs.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rules/condition.hpp"
 #include "rules/requirements.hpp"
 #include "rules/rule_reading.hpp"
@@ -66,6 +68,14 @@ std::string experiment_in(const std::optional<JsonView>& given, const Source& so
   return source.url.starts_with(program) ? source.url.substr(program.size()) : "";
 }
 
+std::vector<BugShows> shows_in(const std::optional<JsonView>& given) {
+  if (!given) return {BugShows::wrong_results};
+  std::vector<BugShows> shows;
+  for (const JsonView& one : given->elements()) shows.push_back(one.one_of<BugShows>());
+  if (shows.empty()) given->fail("at least one is wanted");
+  return shows;
+}
+
 }  // namespace
 
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
@@ -84,6 +94,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
       rule.entry.fixed_in = fixed_in.text();
     if (const auto of_compiling = entry.find("of_compiling")) rule.entry.of_compiling = of_compiling->boolean();
     if (const auto others = entry.find("of_other_configs")) rule.entry.of_other_configs = others->boolean();
+    rule.shows = shows_in(entry.find("shows"));
     rule.entry.source = source_in(entry.take("source"));
     rule.experiment = experiment_in(entry.find("experiment"), rule.entry.source);
     rule.when = condition_in(entry.take("when"));
@@ -103,6 +114,12 @@ const std::vector<RequirementRule>& requirement_rules() {
 const std::vector<KnownBugRule>& known_bug_rules() {
   static const auto rules = parse_known_bugs(embedded_file("cudnn/known_bugs.json"));
   return rules;
+}
+
+const KnownBugRule* find_known_bug(std::string_view id) {
+  const auto& rules = known_bug_rules();
+  const auto found = std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.entry.id == id; });
+  return found == rules.end() ? nullptr : &*found;
 }
 
 }  // namespace attnprobe::rules

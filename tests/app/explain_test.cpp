@@ -55,6 +55,25 @@ TEST_CASE("explain says what it did not find", "[explain]") {
   CHECK_THAT(vague.out, ContainsSubstring("missing"));
 }
 
+TEST_CASE("explain asks about the call of a source beside a message", "[explain]") {
+  const std::string source =
+      "import torch.nn.functional as F\n"
+      "q = torch.randn(2, 16, 4096, HEAD, device=\"cuda\", dtype=torch.bfloat16)\n"
+      "out = F.scaled_dot_product_attention(q, q, q, is_causal=True)\n\n"
+      "RuntimeError: No available kernel. Aborting execution.\ntorch 2.9.1, RTX 4090\n";
+  const auto of_head = [&](const std::string& head) {
+    std::string text = source;
+    text.replace(text.find("HEAD"), 4, head);
+    return run_attnprobe("explain -", {}, text);
+  };
+  const Run refused = of_head("320");
+  CHECK(refused.exit_code == 0);
+  CHECK_THAT(refused.out, StartsWith("PyTorch 2.9.1 refuses head dimensions 320/320 on sm_89"));
+  CHECK_THAT(refused.out, ContainsSubstring("a head dimension of at most 128"));
+  CHECK_THAT(refused.out, ContainsSubstring("line 5: RuntimeError: No available kernel"));
+  CHECK_THAT(of_head("128").out, ContainsSubstring("the cause lies elsewhere"));
+}
+
 TEST_CASE("explain: of several problems the innermost comes first", "[explain]") {
   const Run run = run_attnprobe(
       "explain -", {},

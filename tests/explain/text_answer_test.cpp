@@ -75,6 +75,98 @@ TEST_CASE("A question is answered by the gate of the release that it names", "[e
   CHECK_THAT(answer.command, StartsWith("attnprobe "));
 }
 
+TEST_CASE("Shapes are read in the words of programs and people", "[explain]") {
+  for (const char* shape :
+       {"q.shape=(2,16,4096,320)", "q: (2, 16, 4096, 320)", "query [2, 16, 4096, 320]",
+        "q: torch.Size([2, 16, 4096, 320])",
+        "query = FakeTensor(..., device='cuda:0', size=(2, 16, 4096, 320), dtype=torch.bfloat16)",
+        "q bf16[2,16,4096,320]", "attention of shape (2, 16, 4096, 320)", "batch 2, seqlen=4096 heads=16 head_dim=320",
+        "batch_size=2 num_heads=16 seq_len 4096, head dimension 320"}) {
+    INFO(shape);
+    const ToldQuestion question = question_in(std::string(shape) + " torch 2.9.1 bf16");
+    CHECK(value_of(question, "batch") == 2);
+    CHECK(value_of(question, "heads_q") == 16);
+    CHECK(value_of(question, "seqlen_q") == 4096);
+    CHECK(value_of(question, "head_dim_qk") == 320);
+    CHECK(value_of(question, "dtype") == "bf16");
+  }
+  CHECK(value_of(question_in("attention in JAX, q: bf16[2,4096,16,128]"), "heads_q") == 16);
+  for (const char* other :
+       {"the mask shape (2, 1, 512, 512) of attention", "attention: the output.shape = (2, 8, 512, 64)"})
+    CHECK_FALSE(question_in(other).tells("head_dim_qk"));
+  CHECK(value_of(question_in("q = tensor(..., requires_grad=True) of attention"), "pass") == "bprop");
+}
+
+TEST_CASE("A message that does not say why is answered by the call beside it", "[explain]") {
+  const std::string none = "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, ";
+  const TextAnswer gate = asked_answer_to(none + "q.shape=(2,16,4096,320) bf16 is_causal=True");
+  REQUIRE_FALSE(gate.refusals.empty());
+  CHECK(gate.refusals.front().id == "torch:head_dim_2_9");
+  CHECK_THAT(gate.refusals.front().headline, ContainsSubstring("PyTorch 2.9.1 refuses head dimensions 320/320"));
+  CHECK_THAT(gate.refusals.front().next, ContainsSubstring("a head dimension of at most 128"));
+  CHECK_THAT(gate.refusals.front().line, ContainsSubstring("No available kernel"));
+  CHECK_THAT(gate.asked, StartsWith("PyTorch 2.9.1's rules: no; the rules of cuDNN 9.10.2 on rtx4090: "));
+  CHECK_THAT(gate.command, ContainsSubstring("--head-dim 320"));
+  // cuDNN's own refusal, with its reason.
+  const TextAnswer cudnn = asked_answer_to(
+      "No valid engine configs for Matmul_MUL_. cudnn 9.19.0, A100, attention; head_dim=320 seqlen=4096 heads=16, backward, bf16");
+  REQUIRE_FALSE(cudnn.refusals.empty());
+  CHECK(cudnn.refusals.front().id == "head_dim_bprop");
+  CHECK_THAT(cudnn.refusals.front().next, ContainsSubstring("Hopper"));
+  // What stands in the text as the reason needs no answer.
+  const TextAnswer told = asked_answer_to("UserWarning: Flash Attention does not support non-null attn_mask.\n" + none +
+                                          "q.shape=(2,16,4096,320) bf16");
+  REQUIRE_FALSE(told.refusals.empty());
+  CHECK(told.refusals.front().id == "torch-no-available-kernel");
+  CHECK_THAT(told.asked, ContainsSubstring("PyTorch 2.9.1's rules: no"));
+}
+
+TEST_CASE("A message from further inside shows that the gate let the call through", "[explain]") {
+  const TextAnswer answer = asked_answer_to(
+      "cuDNN Frontend error: No execution plans support the graph. torch 2.9.1 on RTX 4090, q.shape=(2,16,4096,320) bf16 causal");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "fe-no-plans-support");
+  CHECK_FALSE(answer.asked.empty());
+}
+
+TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", "[explain]") {
+  const TextAnswer gate = asked_answer_to(
+      "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, q.shape=(2,16,4096,128) bf16 is_causal=True");
+  REQUIRE_FALSE(gate.refusals.empty());
+  CHECK(gate.refusals.front().headline ==
+        "PyTorch 2.9.1 and cuDNN 9.10.2 take this call on rtx4090, by rule: the cause lies elsewhere");
+  CHECK_THAT(gate.refusals.front().means, ContainsSubstring("another cuDNN than 9.10.2"));
+  // Rules do not overrule cuDNN's own refusal; cuDNN's answer to the call does.
+  const std::string text =
+      "No execution plans support the graph. cudnn 9.19.0, H100, attention, query [2, 16, 4096, 128], bf16, causal";
+  MessageFinder finder;
+  finder.feed(text);
+  const TextFindings findings = finder.finish();
+  auto asked = ask(question_in(text), findings.facts, {false, ""});
+  REQUIRE(asked);
+  TextAnswer by_rule = answer_of(findings, false), by_cudnn = by_rule;
+  add_answer(by_rule, findings.facts, *asked, 1);
+  CHECK(by_rule.refusals.front().id == "fe-no-plans-support");
+  asked->result.by_rule = false;
+  add_answer(by_cudnn, findings.facts, *asked, 1);
+  CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 takes this call on h100: the cause lies elsewhere");
+  CHECK(by_cudnn.refusals.front().causes.empty());
+  // Of a call whose type was assumed nothing is claimed.
+  asked->is_whole = false;
+  TextAnswer assumed = answer_of(findings, false);
+  add_answer(assumed, findings.facts, *asked, 1);
+  CHECK(assumed.refusals.front().id == "fe-no-plans-support");
+}
+
+TEST_CASE("Where the answer depends on what the text does not tell, that is what is missing", "[explain]") {
+  const TextAnswer answer = asked_answer_to(
+      "RuntimeError: No available kernel. Aborting execution. torch 2.9.1, q.shape=(2,16,4096,192) fp16");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "torch-no-available-kernel");
+  CHECK(answer.missing == "the GPU");
+  CHECK_THAT(answer.asked, ContainsSubstring("assumed: an H100"));
+}
+
 TEST_CASE("A question is answered by cudnn-frontend's rule and by cuDNN's limits", "[explain]") {
   const TextAnswer frontend = asked_answer_to(
       "The sample program for a deterministic SDPA backward pass fails on our B200, where cuDNN 9.13 is installed. The H100 beside it runs it.");
@@ -95,6 +187,8 @@ TEST_CASE("Known bugs are possible where versions, GPU, pass and trouble fit, an
       asked_answer_to(shape + "ends with: CUDA error: an illegal memory access was encountered in a captured graph");
   CHECK(std::any_of(crash.bugs.begin(), crash.bugs.end(), [](const auto& bug) { return bug.id == "bprop_kv_128"; }));
   CHECK(asked_answer_to(shape + "is refused.").bugs.empty());
+  // It is known to crash and to give NaN, not to hang.
+  CHECK(asked_answer_to(shape + "hangs.").bugs.empty());
   CHECK(asked_answer_to("fp8 attention on an A100 with cuDNN 9.13.1 refuses").bugs.empty());
 }
 

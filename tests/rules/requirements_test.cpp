@@ -1,5 +1,6 @@
 // Version rules: that the data means something, that every entry applies where it should and nowhere else, and that
 // they stand beside cuDNN's answer without changing it.
+#include <algorithm>
 #include <set>
 
 #include "attention/frontends.hpp"
@@ -120,6 +121,28 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json:1: not valid JSON: "));
   CHECK(contains(internal_error([] { parse_framework_rules(R"({"comment": ""})", "cudnn-frontend/1.json"); }),
                  "is missing"));
+}
+
+TEST_CASE("How a known bug shows is data", "[rules]") {
+  const auto bug = [](const std::string& shows) {
+    return parse_known_bugs(
+        R"({"comment": "c", "known_bugs": [{"id": "a", )" + shows +
+        R"("what": "w", "when": {"cudnn": 91000}, "advice": "a", "source": {"text": "t", "url": "u"},
+                               "affected": {"cudnn": "9.10.0"}, "unaffected": [{"cudnn": "9.11.0"}]}]})");
+  };
+  using Shows = std::vector<BugShows>;
+  CHECK(bug("").front().shows == Shows{BugShows::wrong_results});
+  CHECK(bug(R"("shows": ["crash", "not_compiled"], )").front().shows == Shows{BugShows::crash, BugShows::not_compiled});
+  CHECK(contains(internal_error([&] { bug(R"("shows": ["crashes"], )"); }), "\"hang\", \"not_compiled\", \"refused\""));
+  CHECK(contains(internal_error([&] { bug(R"("shows": [], )"); }), "at least one is wanted"));
+  REQUIRE(find_known_bug("fp8_empty_tile_hopper") != nullptr);
+  CHECK(find_known_bug("fp8_empty_tile_hopper")->shows == Shows{BugShows::hang});
+  CHECK(find_known_bug("no_such_bug") == nullptr);
+  for (const auto& rule : known_bug_rules()) {
+    INFO(rule.entry.id);
+    const bool compiles = std::find(rule.shows.begin(), rule.shows.end(), BugShows::not_compiled) == rule.shows.end();
+    CHECK_FALSE((rule.entry.of_compiling && compiles));
+  }
 }
 
 // ---- every entry, where it applies and where not

@@ -56,7 +56,7 @@ class BugInText(Document):
 
 @dataclass(frozen=True, repr=False)
 class TextCall(Document):
-    """A call that the source in a text makes, and what rules say of it; cuDNN was not asked."""
+    """A call that the source in a text makes, and what rules and cuDNN say of it."""
 
     line: int = 0
     call: str = ""
@@ -69,6 +69,8 @@ class TextCall(Document):
     is_taken: bool = False
     change: str = ""
     source: str = ""
+    #: who was asked, and what cuDNN says
+    answered: str = ""
     #: the version that needs and bugs are about
     cudnn: str = ""
     needs: Tuple[str, ...] = ()
