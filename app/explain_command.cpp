@@ -98,7 +98,7 @@ void add_explain(CLI::App& app, Run& run) {
       ->add_option(
           "TEXT", options->words,
           "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
-          "a cuDNN log of any level among them; - is standard input")
+          "a cuDNN log of any level, a model's config.json and XLA's HLO among them; - is standard input")
       ->required();
   command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");

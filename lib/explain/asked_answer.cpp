@@ -226,6 +226,23 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
 }
 
+void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,
+                        const AskWith& with) {
+  TextFacts asking = facts;
+  asking.asks = true;
+  const DocumentQuestion* chosen = nullptr;
+  std::optional<Asked> asked;
+  for (const DocumentQuestion& document : documents) {
+    auto one = ask(document.question, asking, with);
+    if (!one || (asked && (asked->is_established || !one->is_established))) continue;
+    asked = std::move(one);
+    chosen = &document;
+  }
+  if (!asked) return;
+  answer.told.insert(answer.told.begin(), fmt::format("{}: {}", chosen->is, chosen->question.read_as()));
+  add_answer(answer, asking, *asked, chosen->question.fields.front().line);
+}
+
 void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line) {
   answer.asked = whom_asked(asked);
   answer.command = asked.command;

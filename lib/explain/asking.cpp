@@ -194,7 +194,7 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
 std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
   Fields fields;
   for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
-  std::vector<std::string> assumed;
+  std::vector<std::string> assumed = told.assumed;
   std::vector<const Usual*> untold;
   for (const Usual& usual : usual_fields())
     if (field_of(fields, usual.field) == nullptr) {

@@ -59,6 +59,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   }
   const TextFindings findings = finder.finish();
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
+  const std::vector<DocumentQuestion> documents =
+      explained.replay.graphs.empty() ? questions_of_document(source) : std::vector<DocumentQuestion>();
   const std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, with);
   for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
   const bool was_asked = std::any_of(
@@ -66,6 +68,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
       [](const auto& graph) { return graph.logged.refused() || !graph.logged.imported || !graph.is_frontend; });
   if (!explained.replay.graphs.empty() && !was_asked)
     add_asked_graph(explained.answer, explained.replay, findings.facts, with);
+  else if (!documents.empty())
+    add_asked_document(explained.answer, documents, findings.facts, with);
   else if (explained.replay.graphs.empty() && calls.empty())
     add_asked(explained.answer, findings, with);
   else if (explained.replay.graphs.empty() && !explained.answer.refusals.empty()) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explain/asking.hpp"
+#include "explain/documents.hpp"
 #include "explain/message_finder.hpp"
 #include "explain/refusal.hpp"
 
@@ -45,6 +46,10 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log);
 
 /// Puts the text's question, where it has one, and its answer into `answer`.
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with);
+
+/// The same of the questions of a document that asks by itself: the first that is refused, else the first.
+void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,
+                        const AskWith& with);
 
 /// The same of an answer to a question that is told on that line: a call of its source.
 void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line);

@@ -113,8 +113,8 @@ void read_tuples(Reader& reader, bool heads_third) {
                            names = "\\b(q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
   static const RE2 named(names + "(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}" + type + numbers,
                          any_case()),
-      unnamed("((?:[\\w.]+ )?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" + type +
-                  numbers,
+      unnamed("((?:[\\w.]+[ .])?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" +
+                  type + numbers,
               any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
   const auto take = [&](const std::string* words, char which) -> bool {
@@ -344,6 +344,11 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
 
 bool ToldQuestion::tells(std::string_view field) const {
   return std::any_of(fields.begin(), fields.end(), [&](const ToldField& one) { return one.field == field; });
+}
+
+bool ToldQuestion::same_as(const ToldQuestion& other) const {
+  return std::equal(fields.begin(), fields.end(), other.fields.begin(), other.fields.end(),
+                    [](const ToldField& a, const ToldField& b) { return a.field == b.field && a.value == b.value; });
 }
 
 std::string ToldQuestion::read_as() const {

@@ -20,11 +20,14 @@ struct ToldField {
 
 struct ToldQuestion {
   std::vector<ToldField> fields;
-  Json call = Json::object();  ///< keys of the framework's gate that the config does not have
-  std::string framework;       ///< for --framework: "torch==2.11"; "" where none is named
-  std::string framework_note;  ///< what of its release is assumed; ""
+  Json call = Json::object();        ///< keys of the framework's gate that the config does not have
+  std::string framework;             ///< for --framework: "torch==2.11"; "" where none is named
+  std::string framework_note;        ///< what of its release is assumed; ""
+  std::vector<std::string> assumed;  ///< what of the fields is, in words
 
   bool tells(std::string_view field) const;
+  /// Whether it tells of the same attention, wherever.
+  bool same_as(const ToldQuestion& other) const;
   /// "bf16, causal, head_dim 128 (lines 3 and 4)": what was read, for people.
   std::string read_as() const;
 };

@@ -1,0 +1,248 @@
+#include "explain/documents.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <optional>
+#include <utility>
+
+#include "base/json_reader.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+constexpr size_t most_questions = 4;
+constexpr size_t largest_config = size_t{1} << 20;
+
+void add(ToldQuestion& question, const std::string& field, Json value, int64_t line) {
+  question.fields.push_back({field, std::move(value), line, ""});
+}
+
+// ---- a model's config.json
+
+// The first of these members that is a positive number: models name the same size differently.
+std::optional<int64_t> size_in(const Json& config, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (const auto found = config.find(name); found != config.end() && found->is_number_integer() && *found > 0)
+      return found->get<int64_t>();
+  return std::nullopt;
+}
+
+std::string text_in(const Json& config, const char* name) {
+  const auto found = config.find(name);
+  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+// Its class, "LlamaForCausalLM", else its type.
+std::string class_of(const Json& config) {
+  const auto classes = config.find("architectures");
+  if (classes != config.end() && classes->is_array() && !classes->empty() && classes->front().is_string())
+    return classes->front().get<std::string>();
+  return text_in(config, "model_type");
+}
+
+struct HeadSizes {
+  int64_t qk = 0, v = 0;
+};
+
+std::optional<HeadSizes> head_sizes(const Json& config, int64_t heads) {
+  if (const auto nope = size_in(config, {"qk_nope_head_dim"})) {  // DeepSeek's latent attention
+    const int64_t qk = *nope + size_in(config, {"qk_rope_head_dim"}).value_or(0);
+    return HeadSizes{qk, size_in(config, {"v_head_dim"}).value_or(qk)};
+  }
+  if (const auto given = size_in(config, {"head_dim", "d_kv", "kv_channels"})) return HeadSizes{*given, *given};
+  const auto width = size_in(config, {"hidden_size", "n_embd", "d_model"});
+  if (!width || *width % heads != 0) return std::nullopt;
+  return HeadSizes{*width / heads, *width / heads};
+}
+
+Json mask_of(const Json& config, const std::string& model, std::vector<std::string>& assumed) {
+  static const RE2 both_ways("MaskedLM|Encoder|Bert|Vision|ViT|Siglip|CLIP", any_case());
+  Json mask = Json::object();
+  if (!has_words(model, both_ways)) {
+    mask["causal"] = true;
+    assumed.emplace_back("a causal mask");
+  } else {
+    assumed.emplace_back("no mask");
+  }
+  const auto uses = config.find("use_sliding_window");
+  const auto window = size_in(config, {"sliding_window", "attention_window_size"});
+  if (window && (uses == config.end() || uses->is_null() || *uses == true)) mask["window_left"] = *window - 1;
+  return mask;
+}
+
+std::optional<DocumentQuestion> question_of_model(const Json& whole) {
+  const auto inner = whole.find("text_config");  // of a model that takes images, too
+  const Json& config = inner != whole.end() && inner->is_object() ? *inner : whole;
+  const auto heads = size_in(config, {"num_attention_heads", "n_head", "num_heads"});
+  const auto sizes = heads ? head_sizes(config, *heads) : std::nullopt;
+  if (!sizes) return std::nullopt;
+  DocumentQuestion document;
+  const std::string model = class_of(whole);
+  document.is = fmt::format("a model's config.json{}", model.empty() ? "" : fmt::format(" ({})", model));
+  ToldQuestion& question = document.question;
+  std::vector<std::string>& assumed = question.assumed;
+  add(question, "heads_q", *heads, 1);
+  add(question, "heads_kv", size_in(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}).value_or(*heads), 1);
+  add(question, "head_dim_qk", sizes->qk, 1);
+  add(question, "head_dim_v", sizes->v, 1);
+  constexpr int64_t usual_length = 4096;
+  const int64_t length = std::min(
+      usual_length, size_in(config, {"max_position_embeddings", "n_positions", "max_seq_len"}).value_or(usual_length));
+  add(question, "seqlen_q", length, 1);
+  assumed.push_back(fmt::format("a prefill of {} tokens", length));
+  std::string dtype = text_in(config, "torch_dtype");
+  if (dtype.empty()) dtype = text_in(config, "dtype");
+  add(question, "dtype", dtype == "float16" ? "f16" : "bf16", 1);
+  if (dtype != "float16" && dtype != "bfloat16") assumed.emplace_back("bf16");
+  if (Json mask = mask_of(config, model, assumed); !mask.empty()) add(question, "mask", std::move(mask), 1);
+  const auto softcap = config.find("attn_logit_softcapping");
+  if (softcap != config.end() && softcap->is_number() && softcap->get<double>() > 0)
+    add(question, "softcap", *softcap, 1);
+  add(question, "pass", "fprop", 1);
+  return document;
+}
+
+// ---- XLA's custom calls
+
+struct Shape {
+  std::string type;
+  std::vector<int64_t> sizes;
+};
+
+// "bf16[2,1024,16,64]{3,2,1,0}" of HLO, "tensor<2x1024x16x64xbf16>" of StableHLO.
+std::vector<Shape> shapes_in(std::string_view text) {
+  static const RE2 hlo("\\b([a-z]\\w{1,9})\\[([\\d,]*)\\]", exact_case()),
+      stable("tensor<(\\d+(?:x\\d+)*)x([a-zA-Z]\\w+)>", exact_case());
+  std::vector<Shape> shapes;
+  const auto take = [&](const std::string& type, const std::string& sizes, char separator) {
+    Shape shape{type, {}};
+    for (const auto& size : split(sizes, separator)) shape.sizes.push_back(parse_number<int64_t>(size).value_or(0));
+    shapes.push_back(std::move(shape));
+  };
+  each_match(hlo, text, [&](const std::string* words, size_t) { take(words[1], words[2], ','); });
+  if (shapes.empty())
+    each_match(stable, text, [&](const std::string* words, size_t) { take(words[2], words[1], 'x'); });
+  return shapes;
+}
+
+// MLIR writes quotes as \22 or \".
+std::string with_plain_quotes(std::string_view call) {
+  static const RE2 escaped(R"(\\22|\\")", exact_case());
+  std::string plain(call);
+  RE2::GlobalReplace(&plain, escaped, "\"");
+  return plain;
+}
+
+// A member of the call's backend_config; "" where it has none.
+std::string member(const std::string& call, const std::string& name) {
+  std::string value;
+  RE2::PartialMatch(call, RE2("\"" + name + "\" ?: ?\"?([\\w.]+)", exact_case()), &value);
+  return value;
+}
+
+std::vector<int64_t> score_sizes(const std::string& call) {
+  static const RE2 score("\"intermediate_tensor_shape\".{0,60}?\"dimensions\" ?: ?\\[([^\\]]{1,120})\\]", exact_case()),
+      number("(\\d+)", exact_case());
+  std::vector<int64_t> sizes;
+  std::string list;
+  if (!RE2::PartialMatch(call, score, &list)) return sizes;
+  each_match(number, list,
+             [&](const std::string* words, size_t) { sizes.push_back(parse_number<int64_t>(words[1]).value_or(0)); });
+  return sizes;
+}
+
+std::string bias_of(const Shape& bias, const std::vector<int64_t>& score) {
+  return fmt::format("{}{}{}{}", bias.sizes[0] == score[0] ? "b" : "1", bias.sizes[1] == score[1] ? "h" : "1",
+                     bias.sizes[2] == score[2] ? "s" : "1", bias.sizes[3] == score[3] ? "s" : "1");
+}
+
+// `call`: the instruction from its target on; `before`: its own line up to there.
+std::optional<DocumentQuestion> question_of_call(const std::string& kind, std::string_view before,
+                                                 const std::string& call, int64_t line) {
+  const std::vector<int64_t> score = score_sizes(call);
+  constexpr size_t rank = 4;
+  // Operands: behind operand_layout_constraints, in StableHLO the types behind the attributes, else inside the brackets.
+  const size_t constraints = call.find("operand_layout_constraints={"), types = call.find(" : (tensor<");
+  std::vector<Shape> operands;
+  if (constraints != std::string::npos)
+    operands = shapes_in(call.substr(constraints, call.find("}, ", call.find("}}", constraints)) - constraints));
+  else if (types != std::string::npos)
+    operands = shapes_in(call.substr(types, call.find("->", types) - types));
+  else if (const size_t opened = before.find("custom-call("); opened != std::string_view::npos)
+    operands = shapes_in(before.substr(opened));
+  if (score.size() != rank || operands.size() < 3) return std::nullopt;
+  for (size_t i = 0; i < 3; ++i)
+    if (operands[i].sizes.size() != rank) return std::nullopt;
+  static constexpr std::array<std::pair<std::string_view, const char*>, 5> types_by_name = {
+      {{"bf16", "bf16"}, {"f16", "f16"}, {"f32", "f32"}, {"f8e4m3fn", "fp8_e4m3"}, {"f8e5m2", "fp8_e5m2"}}};
+  const auto type = std::find_if(types_by_name.begin(), types_by_name.end(), [&](const auto& one) {
+    return operands.front().type == one.first || (one.first == "f8e4m3fn" && operands.front().type == "f8E4M3FN");
+  });
+  if (type == types_by_name.end()) return std::nullopt;
+  DocumentQuestion document;
+  document.is = fmt::format("XLA's custom call __cudnn$fmha{} (line {})", kind, line);
+  ToldQuestion& question = document.question;
+  const std::vector<int64_t>& k = operands[1].sizes;
+  add(question, "batch", score[0], line);
+  add(question, "heads_q", score[1], line);
+  add(question, "heads_kv", k[1] == score[3] ? k[2] : k[1], line);
+  add(question, "seqlen_q", score[2], line);
+  add(question, "seqlen_kv", score[3], line);
+  add(question, "head_dim_qk", operands[0].sizes[3], line);
+  add(question, "head_dim_v", operands[2].sizes[3], line);
+  add(question, "dtype", type->second, line);
+  add(question, "pass", kind.find("Backward") != std::string::npos ? "bprop" : "fprop", line);
+  const std::string mask_type = member(call, "mask_type");
+  Json mask = Json::object();
+  if (mask_type.find("CAUSAL") != std::string::npos) mask["causal"] = true;
+  if (mask_type.find("PADDING") != std::string::npos) mask["padding"] = true;
+  const int64_t window = parse_number<int64_t>(member(call, "sliding_window_length")).value_or(0);
+  if (window > 0) mask["window_left"] = window - 1;
+  if (parse_number<int64_t>(member(call, "max_seg_per_batch")).value_or(1) > 1) {
+    add(question, "layout", "thd", line);
+    mask["padding"] = true;
+  }
+  if (!mask.empty()) add(question, "mask", std::move(mask), line);
+  if (mask_type == "ALIBI") add(question, "alibi", true, line);
+  const double dropout = parse_number<double>(member(call, "dropout_rate")).value_or(0);
+  if (dropout > 0) add(question, "dropout", dropout, line);
+  if (kind.find("Bias") != std::string::npos && operands.size() > 3 && operands[3].sizes.size() == rank)
+    add(question, "bias", bias_of(operands[3], score), line);
+  if (member(call, "is_paged_attention") == "true") question.assumed.emplace_back("no paged K/V, which the call has");
+  return document;
+}
+
+std::vector<DocumentQuestion> questions_of_calls(std::string_view text) {
+  static const RE2 target("__cudnn\\$fmha(\\w+)", exact_case());
+  std::vector<DocumentQuestion> documents;
+  each_match(target, text, [&](const std::string* words, size_t at) {
+    const size_t begin = text.rfind('\n', at) + 1, end = std::min(text.find('\n', at), text.size());
+    if (documents.size() == most_questions) return;
+    if (auto one = question_of_call(words[1], text.substr(begin, at - begin),
+                                    with_plain_quotes(text.substr(at, end - at)), line_at(text, at)))
+      if (std::none_of(documents.begin(), documents.end(),
+                       [&](const DocumentQuestion& other) { return other.question.same_as(one->question); }))
+        documents.push_back(std::move(*one));
+  });
+  return documents;
+}
+
+}  // namespace
+
+std::vector<DocumentQuestion> questions_of_document(std::string_view text) {
+  if (text.size() <= largest_config && trim(text).starts_with('{')) {
+    const Json config = parse_json_leniently(text);
+    if (config.is_object())
+      if (auto model = question_of_model(config)) return {std::move(*model)};
+  }
+  return questions_of_calls(text);
+}
+
+}  // namespace attnprobe::explain
