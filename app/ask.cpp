@@ -34,7 +34,7 @@ using answer::Answer;
 using report::Results;
 
 // The results, and what the command says beside them.
-report::Document document_of(const std::vector<campaign::CampaignResult>& campaigns, const Work& work) {
+report::Document document_of(const std::vector<campaign::Answers>& campaigns, const Work& work) {
   report::Document document;
   for (const auto& campaign : campaigns) {
     document.groups.emplace_back();
@@ -159,9 +159,9 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
   for (const auto& group : work.groups) targets.insert(targets.end(), group.targets.begin(), group.targets.end());
   std::vector<std::string> paths;
   const auto cache = campaign::usual_cache(warn);
-  campaign::CampaignOptions campaign = options.campaign;
-  campaign.cache = cache.get();
-  for (const auto& library : campaign::choose_libraries({"all"}, targets, campaign, warn))
+  campaign::Session session = options.session;
+  session.cache = cache.get();
+  for (const auto& library : campaign::choose_libraries({"all"}, targets, options.campaign, session))
     paths.push_back(library.path);
   return paths;
 }
@@ -182,11 +182,11 @@ bool is_file(const std::string& output) {
 
 }  // namespace
 
-int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan) {
+int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& planned) {
   read_modes(options.modes, options.campaign.walk);
   options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
-  const Work work = plan(options);
+  const Work work = planned(options);
   const auto plans = options.campaign.walk.plans;
   const auto missing = bring_cudnn({options.cudnn == "all" ? std::vector<std::string>{} : split(options.cudnn, ','),
                                     options.campaign.frameworks, options.fetch,
@@ -197,20 +197,21 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
   std::optional<Unfinished> unfinished;
   if (options.resume || (runs_plans(options.campaign.walk, work) && is_file(options.output)))
     unfinished.emplace(options.output, options.resume);
-  if (unfinished) options.campaign.finished = unfinished->findings();
-  options.campaign.stop = stop_gently();
+  if (unfinished) options.session.finished = unfinished->findings();
+  options.session.stop = stop_gently();
+  options.session.on_problem = warn;
   Progress progress(total);
   reports.expect(total);
-  std::vector<campaign::CampaignResult> campaigns;
+  std::vector<campaign::Answers> campaigns;
   size_t before = 0;
   for (const auto& cudnn : cudnns) {
     const auto on_result = [&](const Answer& result, size_t index) {
       progress.add(result);
       reports.add(result, before + index);
     };
-    campaign::InquiryOptions inquiry{cudnn, options.campaign, nullptr, on_result, warn};
-    if (missing) inquiry.by_rule = missing->version;
-    for (auto& campaign : campaign::inquire(work.groups, inquiry)) campaigns.push_back(std::move(campaign));
+    campaign::Plan plan{work.groups, cudnn, options.campaign};
+    if (missing) plan.by_rule = missing->version;
+    for (auto& answers : campaign::ask(plan, options.session, on_result)) campaigns.push_back(std::move(answers));
     before += cells_of(work.groups);
   }
   progress.end();
@@ -258,7 +259,7 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
 
 }  // namespace
 
-void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign) {
+void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptions& campaign) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
   add_enum_option(command, "--engines", campaign.walk.engines,
                   "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob value")

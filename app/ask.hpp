@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "campaign/ask.hpp"
 #include "campaign/campaign.hpp"
-#include "campaign/inquiry.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -19,7 +19,8 @@ struct AskOptions {
   std::vector<std::string> reports, frameworks;
   std::string format = "table";
   std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
   bool verbose = false;
   bool fetch = false;   ///< a cuDNN that is missing, without asking
   bool resume = false;  ///< with what an interrupted run with the same `output` had found
@@ -39,7 +40,7 @@ void read_modes(const std::string& list, probe::WalkOptions& walk);
 
 /// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs; and what running plans takes. Plans are
 /// automatic by default; whether it sweeps is what `campaign` says.
-void add_walk_options(CLI::App& command, std::string& modes, campaign::CampaignOptions& campaign);
+void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 
 /// --framework: words for rules::choose_gates().

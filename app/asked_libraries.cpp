@@ -7,16 +7,17 @@
 namespace attnprobe::app {
 
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
-                             const AskedHow& how, campaign::CampaignOptions& campaign) {
+                             const AskedHow& how, const campaign::PlanOptions& campaign, campaign::Session& session) {
   const std::vector<std::string> chosen = words.empty() ? std::vector<std::string>{""} : words;
   require_cudnn({chosen, campaign.frameworks, how.fetch, false});
   AskedLibraries asked;
   if (!how.no_cache) asked.cache = campaign::usual_cache(warn);
   // The worker that says what a cuDNN is goes on with the questions.
   asked.pool = std::make_unique<worker::Pool>(2 * campaign::jobs_of(campaign));
-  campaign.cache = asked.cache.get();
-  campaign.pool = asked.pool.get();
-  asked.libraries = campaign::choose_libraries(chosen, targets, campaign, warn);
+  session.cache = asked.cache.get();
+  session.pool = asked.pool.get();
+  session.on_problem = warn;
+  asked.libraries = campaign::choose_libraries(chosen, targets, campaign, session);
   return asked;
 }
 

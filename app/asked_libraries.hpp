@@ -21,9 +21,9 @@ struct AskedHow {
   bool fetch = false;  ///< a cuDNN that is missing, without asking (bring_cudnn.hpp)
 };
 
-/// Of the words of --cudnn, none for the cuDNN at hand; the campaign's options get cache and pool, which must outlive
+/// Of the words of --cudnn, none for the cuDNN at hand; the session gets cache and pool, which must outlive
 /// it. Throws as campaign::choose_libraries().
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
-                             const AskedHow& how, campaign::CampaignOptions& campaign);
+                             const AskedHow& how, const campaign::PlanOptions& campaign, campaign::Session& session);
 
 }  // namespace attnprobe::app

@@ -24,7 +24,8 @@ struct AuditOptions {
   std::vector<std::string> configs, frameworks{"all"}, cudnns;
   std::string target = "representative", output, format = "table";
   bool no_cache = false, fetch = false;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
 };
 
 std::string command_of(const AuditOptions& options) {
@@ -65,16 +66,15 @@ int run_audit(AuditOptions options) {
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const AskedLibraries asked =
-      ask_libraries(options.cudnns, targets, {options.no_cache, options.fetch}, options.campaign);
+      ask_libraries(options.cudnns, targets, {options.no_cache, options.fetch}, options.campaign, options.session);
   options.campaign.walk.sweep_where_none = false;
   options.campaign.walk.plans = probe::Plans::none;
-  options.campaign.stop = stop_gently();
+  options.session.stop = stop_gently();
   campaign::Audit audit(targets);
   Progress progress(configs.size() * targets.size() * asked.libraries.size());
   size_t before = 0;
   for (const auto& library : asked.libraries) {
-    options.campaign.cudnn = library.path;
-    run_campaign(campaign::questions_of(configs), targets, options.campaign,
+    run_campaign(campaign::questions_of(configs), targets, library.path, options.campaign, options.session,
                  [&](const answer::Answer& result, size_t index, size_t) {
                    progress.add(result);
                    audit.add(result, before + index);
@@ -82,7 +82,7 @@ int run_audit(AuditOptions options) {
     before += configs.size() * targets.size();
   }
   progress.end();
-  audit.prove(options.campaign);
+  audit.prove(options.campaign, options.session);
   if (file)
     file->replace(options.format == "table" ? report::audit_text(audit, terminal_style(false))
                                             : document(audit, options));
@@ -90,7 +90,7 @@ int run_audit(AuditOptions options) {
     print_data(document(audit, options));
   else
     print_text(file ? report::audit_summary(audit) + "\n" : report::audit_text(audit, terminal_style(false)));
-  if (*options.campaign.stop) return interrupted;
+  if (*options.session.stop) return interrupted;
   if (audit.unanswered() > 0) return environment_lacks;  // what was found is not all there is
   return audit.rows().empty() ? all_met : not_met;
 }

@@ -169,23 +169,24 @@ int run_bugs(BugsOptions options) {
   ask.target = options.target;
   ask.campaign.walk.sweep_where_none = false;
   ask.campaign.run.timing = run::Timing::none;
-  ask.campaign.stop = stop_gently();
+  ask.session.stop = stop_gently();
+  ask.session.on_problem = warn;
   const auto targets = choose_targets(ask, "representative");
   const std::string driver = driver_text(targets, ask.campaign.timeout_seconds), date = today();
-  const auto libraries = campaign::choose_libraries(
-      options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','), targets, ask.campaign, warn);
+  const auto libraries =
+      campaign::choose_libraries(options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','),
+                                 targets, ask.campaign, ask.session);
   std::vector<report::BugExperiment> done;
   Progress progress(0);
   for (const auto& library : libraries)
     for (const auto& target : targets) {
-      ask.campaign.cudnn = library.path;
       ask.campaign.walk.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::build;
       std::map<run::DataRegime, std::vector<answer::Question>> questions;
       for (auto& experiment : experiments_for(target, options.ids))
         questions[experiment.data].push_back(std::move(experiment.question));
       for (const auto& [data, of_data] : questions) {
         ask.campaign.run.data = data;
-        const auto campaign = campaign::run_campaign(of_data, {target}, ask.campaign,
+        const auto campaign = campaign::run_campaign(of_data, {target}, library.path, ask.campaign, ask.session,
                                                      [&](const auto& result, size_t, size_t) { progress.add(result); });
         for (const auto& result : campaign.results) {
           const std::string& id = result.config.spec.name;
@@ -199,7 +200,7 @@ int run_bugs(BugsOptions options) {
   if (!options.record.empty()) record(options.record, done);
   report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
   write(options, report::experiments_text(done, style), report::experiments_json(done));
-  if (*ask.campaign.stop) return interrupted;
+  if (*ask.session.stop) return interrupted;
   const bool contradicts = std::any_of(done.begin(), done.end(), [](const auto& experiment) {
     return experiment.agreement == campaign::Agreement::not_shown ||
            experiment.agreement == campaign::Agreement::also_here;

@@ -8,8 +8,20 @@ namespace {
 using answer::Severity;
 
 int code_of(Severity gravest) {
-  constexpr int by_severity[] = {all_met, not_met, environment_lacks, probe_lost, wrong_result, environment_lacks};
-  return by_severity[static_cast<size_t>(gravest)];
+  switch (gravest) {
+    case Severity::as_expected:
+      return all_met;
+    case Severity::not_as_expected:
+      return not_met;
+    case Severity::lost:
+      return probe_lost;
+    case Severity::wrong_result:
+      return wrong_result;
+    case Severity::lacks_memory:
+    case Severity::environment:
+      break;
+  }
+  return environment_lacks;
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ std::vector<cudnn::LibraryInfo> libraries_of(const HuntCommand& command, const s
   std::vector<cudnn::LibraryInfo> libraries;
   std::optional<Error> failure;
   for (const auto& word : command.cudnn.empty() ? std::vector<std::string>{""} : split(command.cudnn, ',')) try {
-      for (auto& library : campaign::choose_libraries({word}, targets, command.hunt.campaign, warn))
+      for (auto& library : campaign::choose_libraries({word}, targets, command.hunt.campaign, command.hunt.session))
         libraries.push_back(std::move(library));
     } catch (const Error& e) {
       warn(e.what());
@@ -82,6 +82,7 @@ int run_hunt(HuntCommand command) {
   if (targets.size() != 1 || targets.front().kind != gpu::Kind::device)
     throw Error(ErrorKind::usage,
                 fmt::format("--target {}: a hunt runs plans on one real GPU; allowed: device:0", command.target));
+  command.hunt.session.on_problem = warn;
   const auto libraries = libraries_of(command, targets);
   fs::create_directories(folder);
   command.hunt.before = trials_in(trials);
@@ -89,13 +90,13 @@ int run_hunt(HuntCommand command) {
   command.hunt.on_trial = [&](const hunt::Trial& trial) { kept << json_text(Json(trial)) << "\n" << std::flush; };
   command.hunt.on_step = [](const std::string& words) { fmt::print(stderr, "{}\n", words); };
   command.hunt.fences = !command.census_only;
-  campaign.stop = stop_gently();
+  command.hunt.session.stop = stop_gently();
   const auto found = hunt::hunt(targets.front(), libraries, command.hunt);
   OutputFile((folder / "hunt.json").string()).replace(json_text(to_json(found), 2) + "\n");
   const std::string page = page_of(found);
   OutputFile((folder / "hunt.md").string()).replace(page);
   print_text(page);
-  if (*campaign.stop) return interrupted;
+  if (*command.hunt.session.stop) return interrupted;
   return found.classes.empty() && found.unexplained.empty() ? all_met : wrong_result;
 }
 

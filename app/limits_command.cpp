@@ -27,7 +27,8 @@ struct LimitsOptions {
   limits::Shown shown = limits::Shown::answer;
   bool is_shown_given = false;
   bool no_cache = false, fetch = false;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
 };
 
 limits::QuestionWords words_of(const LimitsOptions& options) {
@@ -74,14 +75,14 @@ int find_limits(LimitsOptions options) {
                 fmt::format("--format {} draws a map, of two fields: head_dim,seqlen_kv", options.format));
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
-  options.campaign.stop = stop_gently();
+  options.session.stop = stop_gently();
   const auto versions = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
   const AskedLibraries asked =
-      ask_libraries(versions, question.targets, {options.no_cache, options.fetch}, options.campaign);
+      ask_libraries(versions, question.targets, {options.no_cache, options.fetch}, options.campaign, options.session);
   question.cudnns = asked.libraries;
   Progress progress(0);
-  const limits::Limits found =
-      limits::find_limits(question, options.campaign, [&](const auto& result) { progress.add(result); });
+  const limits::Limits found = limits::find_limits(question, options.campaign, options.session,
+                                                   [&](const auto& result) { progress.add(result); });
   progress.end();
   if (found.stopped) return interrupted;
   const std::string text = rendered(options, question, found, is_map, command);

@@ -41,7 +41,8 @@ struct MatrixOptions {
   std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
   bool resume = false, overwrite = false, no_cache = false, suggest = false, fetch = false;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
   BaselineOptions baseline;
 };
 
@@ -191,23 +192,25 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
   Progress progress(places.size());
-  campaign::CampaignOptions campaign = options.campaign;
-  campaign.stop = stop_gently();
+  campaign::Session session = options.session;
+  session.stop = stop_gently();
   Broken broken;
   // Where a cell is refused, one more worker beside each asks what helps.
-  worker::Pool pool(2 * jobs_of(campaign));
-  campaign::CampaignOptions beside = campaign;
+  worker::Pool pool(2 * jobs_of(options.campaign));
+  campaign::Session beside = session;
   beside.pool = &pool;
-  beside.jobs = 1;
+  campaign::PlanOptions alone = options.campaign;
+  alone.jobs = 1;
   campaign::SuggestOptions few;
   few.most = 2;
   few.compile = false;
-  campaign::run_matrix(matrix, places, campaign, [&](const campaign::CellPlace& place, answer::Answer&& result) {
-    if (options.suggest) campaign::advise(result, beside, few);
-    results.add(place, result);
-    progress.add(result);
-    broken.add(result);
-  });
+  campaign::run_matrix(matrix, places, options.campaign, session,
+                       [&](const campaign::CellPlace& place, answer::Answer&& result) {
+                         if (options.suggest) campaign::advise(result, alone, beside, few);
+                         results.add(place, result);
+                         progress.add(result);
+                         broken.add(result);
+                       });
   progress.end();
   broken.say();
   const report::CellTable table = results.cells.take();
@@ -217,7 +220,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
     write_matrix_reports(results.folder->path, *results.log, table);
     print_text((results.folder->path / "index.html").string() + "\n");
   }
-  if (*campaign.stop) {
+  if (*session.stop) {
     spdlog::warn("stopped: {} of {} cells{}", table.cells.size(), all, results.log ? "; --resume goes on" : "");
     return interrupted;
   }
@@ -259,6 +262,7 @@ int matrix(MatrixOptions options) {
   adopt_frontend(matrix.questions, options.campaign.frameworks);
   matrix.targets = targets_of(options, target_words);
   campaign::check_expectations(files.configs, matrix.targets);
+  options.session.on_problem = warn;
   std::unique_ptr<campaign::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
   if (!options.no_cache && kept.empty()) {
@@ -266,11 +270,11 @@ int matrix(MatrixOptions options) {
   } else if (!options.no_cache) {
     // A cache that was named must work. Without the usual one, answers only take longer.
     cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
-    options.campaign.cache = cache.get();
+    options.session.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
   require_cudnn({cudnn_words, options.campaign.frameworks, options.fetch, false});
-  matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, warn);
+  matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, options.session);
   std::vector<std::string> versions;
   for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
   if (options.title.empty())

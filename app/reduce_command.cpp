@@ -26,7 +26,7 @@ struct ReduceOptions {
   ConfigOptions configs;
   std::string log, target = "h100", cudnn, output, modes = "A,B,FALLBACK";
   size_t graph = 1;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
 };
 
 // Of a config document with one config, or of a graph that a config builds.
@@ -74,12 +74,13 @@ int run_reduce(ReduceOptions options) {
   const attention::AttentionSpec begun = spec_of(options);
   const gpu::Target target = target_of(options);
   worker::Pool pool(2);
-  options.campaign.pool = &pool;
-  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
+  const campaign::Session session{.pool = &pool};
+  const std::string cudnn = cudnn::choose_library(options.cudnn).path;
   const auto answer = [&](const attention::AttentionSpec& spec) {
     attention::AttentionConfig config;
     config.spec = spec;
-    const auto asked = campaign::run_campaign(campaign::questions_of({config}), {target}, options.campaign);
+    const auto asked =
+        campaign::run_campaign(campaign::questions_of({config}), {target}, cudnn, options.campaign, session);
     return asked.results.at(0);
   };
   reduce::Reduced reduced = reduce::reduce(begun, [&](const auto& spec) { return reduce::failure_of(answer(spec)); });

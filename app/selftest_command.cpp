@@ -25,7 +25,8 @@ struct SelfTestOptions {
   std::string cudnn;
   int64_t configs = 1000;
   uint64_t first_seed = 1;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
 };
 
 gpu::Target one_target(const char* option, const std::string& word, double timeout) {
@@ -61,10 +62,10 @@ int run_selftest(SelfTestOptions options) {
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const gpu::Target target = one_target("--target", options.target, timeout);
-  options.campaign.cudnn = cudnn::choose_library(options.cudnn).path;
+  const std::string cudnn = cudnn::choose_library(options.cudnn).path;
   std::optional<gpu::Target> own;
   if (target.kind == gpu::Kind::device) {
-    own = campaign::measured_device(target, campaign::inspect_driver(timeout), options.campaign.cudnn, timeout);
+    own = campaign::measured_device(target, campaign::inspect_driver(timeout), cudnn, timeout);
     own->id = "its own properties";
   }
   const gpu::Target* twin = gpu::twin(target);
@@ -73,11 +74,11 @@ int run_selftest(SelfTestOptions options) {
   const gpu::Target against = !options.against.empty() ? one_target("--against", options.against, timeout)
                               : twin != nullptr        ? *twin
                                                        : *own;
-  options.campaign.stop = stop_gently();
+  options.session.stop = stop_gently();
   Progress progress(2 * static_cast<size_t>(options.configs));
-  const auto test =
-      campaign::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), options.campaign,
-                         [&](const answer::Answer& result, size_t, size_t) { progress.add(result); });
+  const auto test = campaign::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), cudnn,
+                                       options.campaign, options.session,
+                                       [&](const answer::Answer& result, size_t, size_t) { progress.add(result); });
   progress.end();
   print_text(summary(test));
   if (file) {

@@ -58,14 +58,15 @@ int suggest(SuggestCommand command) {
   const campaign::QuestionGroup group{questions, choose_targets(options, "representative")};
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
-  options.campaign.stop = stop_gently();
+  options.session.stop = stop_gently();
   Progress progress(campaign::cells_of({group}));
   const auto on_result = [&](const Answer& result, size_t) { progress.add(result); };
-  campaign::InquiryOptions inquiry{options.cudnn, options.campaign, nullptr, on_result, warn};
-  inquiry.suggest = command.suggest;
-  const auto all = campaign::suggest(group, inquiry);
+  options.session.on_problem = warn;
+  campaign::Plan plan{{group}, options.cudnn, options.campaign};
+  plan.suggest = command.suggest;
+  const auto all = campaign::suggest(plan, options.session, on_result);
   progress.end();
-  if (*options.campaign.stop) return interrupted;
+  if (*options.session.stop) return interrupted;
   if (file) file->replace(configs_text(all));
   if (options.format == "json")
     print_data(json_text(report::suggest_json(all), 2) + "\n");

@@ -33,16 +33,17 @@ int tune(TuneOptions options) {
   if (!ask.output.empty()) file = std::make_unique<OutputFile>(ask.output);
   ask.campaign.walk.plans = probe::Plans::run;
   ask.campaign.walk.sweep_where_none = false;
-  ask.campaign.stop = stop_gently();
+  ask.session.stop = stop_gently();
+  ask.session.on_problem = warn;
   Progress progress(campaign::cells_of({group}));
   const auto on_result = [&](const answer::Answer& result, size_t) { progress.add(result); };
-  const auto campaigns = campaign::inquire({group}, {ask.cudnn, ask.campaign, nullptr, on_result, warn});
+  const auto campaigns = campaign::ask({{group}, ask.cudnn, ask.campaign}, ask.session, on_result);
   progress.end();
   report::Results results;
   for (const auto& result : campaigns.front().results) results.push_back(&result);
   if (file) file->replace(json_text(report::choices_json(results), 2) + "\n");
   print_text(report::choices_text(results, terminal_style(false)));
-  if (*ask.campaign.stop) return interrupted;
+  if (*ask.session.stop) return interrupted;
   return exit_code(results);
 }
 

@@ -1,6 +1,6 @@
 #include "attnprobe.hpp"
 
-#include "campaign/inquiry.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/named_targets.hpp"
 #include "worker/client.hpp"
 
@@ -36,20 +36,19 @@ std::vector<gpu::Target> find_targets(const std::string& words, const Options& o
 
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
                         const Options& options) {
-  campaign::CampaignOptions campaign;
-  campaign.walk = options.walk;
-  campaign.run = options.run;
-  campaign.timeout_seconds = options.timeout_seconds;
-  campaign.jobs = options.jobs;
-  campaign.stop = options.stop;
+  campaign::Plan plan{{{campaign::questions_of(configs), targets}}, options.cudnn};
+  plan.options.walk = options.walk;
+  plan.options.run = options.run;
+  plan.options.timeout_seconds = options.timeout_seconds;
+  plan.options.jobs = options.jobs;
   if (!options.frameworks.empty())
-    campaign.frameworks = rules::choose_gates({options.frameworks}, "Options::frameworks");
-  campaign.program = worker::worker_program(options.program);
-  campaign::InquiryOptions inquiry{options.cudnn, campaign, nullptr, {}, {}};
+    plan.options.frameworks = rules::choose_gates({options.frameworks}, "Options::frameworks");
+  const campaign::Session session{.stop = options.stop, .program = worker::worker_program(options.program)};
+  campaign::OnAnswer on_answer;
   if (options.on_answer)
-    inquiry.on_result = [&](const answer::Answer& result, size_t) { options.on_answer(answer_of(result)); };
+    on_answer = [&](const answer::Answer& result, size_t) { options.on_answer(answer_of(result)); };
   std::vector<Answer> answers;
-  for (const auto& group : campaign::inquire({{campaign::questions_of(configs), targets}}, inquiry))
+  for (const auto& group : campaign::ask(plan, session, on_answer))
     for (const auto& result : group.results) answers.push_back(answer_of(result));
   return answers;
 }

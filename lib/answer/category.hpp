@@ -45,54 +45,10 @@ enum class Category {
   timeout,          ///< the worker process hung
   unknown,          ///< a text that the catalogue does not know
 };
+ATTNPROBE_ENUM(Category, arch_mismatch, multi_gemm, shared_memory, graph_pattern, shape, heads, head_dim,
+               sequence_length, data_type, layout, alignment, mask, bias, score_mod, sink, padding, ragged, paged,
+               dropout, deterministic, engine_config, version, invalid_graph, environment, compilation, internal_error,
+               execution, no_candidates, memory, cuda_error, cudnn_error, constraint, not_run, wrong_result, crash,
+               timeout, unknown)
 
-}  // namespace attnprobe::answer
-
-namespace attnprobe {
-template <>
-struct EnumNames<answer::Category> {
-  static constexpr std::array<std::pair<answer::Category, std::string_view>, 37> table{{
-      {answer::Category::arch_mismatch, "arch_mismatch"},
-      {answer::Category::multi_gemm, "multi_gemm"},
-      {answer::Category::shared_memory, "shared_memory"},
-      {answer::Category::graph_pattern, "graph_pattern"},
-      {answer::Category::shape, "shape"},
-      {answer::Category::heads, "heads"},
-      {answer::Category::head_dim, "head_dim"},
-      {answer::Category::sequence_length, "sequence_length"},
-      {answer::Category::data_type, "data_type"},
-      {answer::Category::layout, "layout"},
-      {answer::Category::alignment, "alignment"},
-      {answer::Category::mask, "mask"},
-      {answer::Category::bias, "bias"},
-      {answer::Category::score_mod, "score_mod"},
-      {answer::Category::sink, "sink"},
-      {answer::Category::padding, "padding"},
-      {answer::Category::ragged, "ragged"},
-      {answer::Category::paged, "paged"},
-      {answer::Category::dropout, "dropout"},
-      {answer::Category::deterministic, "deterministic"},
-      {answer::Category::engine_config, "engine_config"},
-      {answer::Category::version, "version"},
-      {answer::Category::invalid_graph, "invalid_graph"},
-      {answer::Category::environment, "environment"},
-      {answer::Category::compilation, "compilation"},
-      {answer::Category::internal_error, "internal_error"},
-      {answer::Category::execution, "execution"},
-      {answer::Category::no_candidates, "no_candidates"},
-      {answer::Category::memory, "memory"},
-      {answer::Category::cuda_error, "cuda_error"},
-      {answer::Category::cudnn_error, "cudnn_error"},
-      {answer::Category::constraint, "constraint"},
-      {answer::Category::not_run, "not_run"},
-      {answer::Category::wrong_result, "wrong_result"},
-      {answer::Category::crash, "crash"},
-      {answer::Category::timeout, "timeout"},
-      {answer::Category::unknown, "unknown"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::answer {
-ATTNPROBE_JSON_ENUM(Category)
 }  // namespace attnprobe::answer

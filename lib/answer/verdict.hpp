@@ -10,6 +10,7 @@ namespace attnprobe::answer {
 
 /// cuDNN's.
 enum class Verdict { supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result };
+ATTNPROBE_ENUM(Verdict, supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result)
 
 /// The asker's.
 enum class Usable {
@@ -17,6 +18,7 @@ enum class Usable {
   but,  ///< cuDNN takes it, and something stands in the way
   no,
 };
+ATTNPROBE_ENUM(Usable, yes, but, no)
 
 /// What stands in the way.
 enum class ObstacleKind {
@@ -27,52 +29,12 @@ enum class ObstacleKind {
   outside_heuristics,  ///< only an engine that no heuristic proposes takes it; its plan compiled
   first_choice_fails,  ///< what would be taken fails to compile or to run; another one works
 };
+ATTNPROBE_ENUM(ObstacleKind, framework, frontend, known_bug, requirement, outside_heuristics, first_choice_fails)
 
 /// How grave an answer is, from the least to the gravest: a broken environment says nothing of the rest, a wrong result is
 /// worse than a lost one, both are worse than an answer that differs from the expected one. Memory that one config lacks
 /// does not cover what became of others.
 enum class Severity { as_expected, not_as_expected, lacks_memory, lost, wrong_result, environment };
-
-}  // namespace attnprobe::answer
-
-namespace attnprobe {
-template <>
-struct EnumNames<answer::Verdict> {
-  static constexpr std::array<std::pair<answer::Verdict, std::string_view>, 7> table{{
-      {answer::Verdict::supported, "supported"},
-      {answer::Verdict::unsupported, "unsupported"},
-      {answer::Verdict::invalid_graph, "invalid_graph"},
-      {answer::Verdict::error, "error"},
-      {answer::Verdict::crashed, "crashed"},
-      {answer::Verdict::timeout, "timeout"},
-      {answer::Verdict::wrong_result, "wrong_result"},
-  }};
-};
-template <>
-struct EnumNames<answer::Usable> {
-  static constexpr std::array<std::pair<answer::Usable, std::string_view>, 3> table{{
-      {answer::Usable::yes, "yes"},
-      {answer::Usable::but, "but"},
-      {answer::Usable::no, "no"},
-  }};
-};
-template <>
-struct EnumNames<answer::ObstacleKind> {
-  static constexpr std::array<std::pair<answer::ObstacleKind, std::string_view>, 6> table{{
-      {answer::ObstacleKind::framework, "framework"},
-      {answer::ObstacleKind::frontend, "frontend"},
-      {answer::ObstacleKind::known_bug, "known_bug"},
-      {answer::ObstacleKind::requirement, "requirement"},
-      {answer::ObstacleKind::outside_heuristics, "outside_heuristics"},
-      {answer::ObstacleKind::first_choice_fails, "first_choice_fails"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::answer {
-ATTNPROBE_JSON_ENUM(Verdict)
-ATTNPROBE_JSON_ENUM(Usable)
-ATTNPROBE_JSON_ENUM(ObstacleKind)
 
 struct Obstacle {
   ObstacleKind kind = ObstacleKind::framework;

@@ -11,6 +11,7 @@
 namespace attnprobe::attention {
 
 enum class Alignment { top_left, bottom_right };
+ATTNPROBE_ENUM(Alignment, top_left, bottom_right)
 
 /// A query at row r sees the keys c with diagonal(r) - window_left <= c <= diagonal(r) + window_right, as
 /// flash-attention and Transformer Engine count windows: causal is window_right = 0, and a sliding window of W tokens is
@@ -39,15 +40,3 @@ std::optional<std::string> mask_name(const Mask& mask);
 std::string describe(const Mask& mask);
 
 }  // namespace attnprobe::attention
-
-namespace attnprobe {
-
-template <>
-struct EnumNames<attention::Alignment> {
-  static constexpr std::array<std::pair<attention::Alignment, std::string_view>, 2> table{{
-      {attention::Alignment::top_left, "top_left"},
-      {attention::Alignment::bottom_right, "bottom_right"},
-  }};
-};
-
-}  // namespace attnprobe

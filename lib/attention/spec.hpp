@@ -21,12 +21,15 @@ enum class Pattern {
   mha,             ///< legacy small-sequence "Fused Attention fprop/bprop" of the backend documentation
   two_matmul,      ///< O = (Q Kᵀ) V with nothing between
 };
+ATTNPROBE_ENUM(Pattern, sdpa, sdpa_composite, sdpa_unified, mha, two_matmul)
 
 /// fprop_train: the forward pass with what the backward pass needs; bprop: the backward pass itself.
 enum class Pass { fprop, fprop_train, bprop };
+ATTNPROBE_ENUM(Pass, fprop, fprop_train, bprop)
 
 /// The scale as a host value in the graph, as a one-element tensor in device memory, or no scale at all.
 enum class ScaleForm { by_value, tensor, none };
+ATTNPROBE_ENUM(ScaleForm, tensor, none)
 
 /// Added to the scaled scores.
 struct Bias {
@@ -62,6 +65,9 @@ enum class ScoreModifierKind {
   pow,  ///< with a scalar exponent
   max,  ///< with a scalar
 };
+ATTNPROBE_ENUM(ScoreModifierKind, causal, arrow, document, relative_position, head_factor, score_factor, mask_i32,
+               mask_boolean, mask_byte_boolean, mask_i8, relu, tanh, sigmoid, gelu, swish, abs, sqrt, sin, exp, pow,
+               max)
 struct ScoreModifier {
   ScoreModifierKind kind = ScoreModifierKind::relu;
   bool grad = true;  ///< bprop: the modifier's own gradient is in the graph (masks may do without)
@@ -69,8 +75,10 @@ struct ScoreModifier {
 
 /// philox: cuDNN draws the mask from seed and offset; mask: the caller gives it.
 enum class DropoutForm { philox, mask };
+ATTNPROBE_ENUM(DropoutForm, philox, mask)
 /// Seed and offset: tensors of that type, host values (i64) as JAX has them, or one constant in the graph.
 enum class SeedForm { i64, i32, by_value, constant };
+ATTNPROBE_ENUM(SeedForm, i64, i32, by_value, constant)
 struct Dropout {
   double probability = 0;  ///< of being dropped, 0 < p < 1
   DropoutForm form = DropoutForm::philox;
@@ -89,12 +97,15 @@ struct Paged {
 /// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one (then O is
 /// 16-bit and has none); mxfp8: one scale for every 32 elements.
 enum class Fp8Scaling { delayed, current, mxfp8 };
+ATTNPROBE_ENUM(Fp8Scaling, delayed, current, mxfp8)
 
 /// Of which sides something holds.
 enum class Sides { q, kv, both };
+ATTNPROBE_ENUM(Sides, q, kv, both)
 
 /// What a ragged offset counts: elements of its tensor, or tokens, so that prefix sums of lengths serve every tensor.
 enum class RaggedUnit { element, token };
+ATTNPROBE_ENUM(RaggedUnit, element, token)
 
 /// Rotary position embedding of Q and K: an operation each before the attention.
 struct Rope {
@@ -116,6 +127,7 @@ struct TensorLayout {
 /// What a config is expected to get. supported: yes or but; unsupported: cuDNN refuses; any: supported or unsupported, as
 /// one asks who wants to know.
 enum class ExpectedVerdict { supported, unsupported, yes, but, no, any };
+ATTNPROBE_ENUM(ExpectedVerdict, supported, unsupported, yes, but, no, any)
 /// By target id, "b200@9.8" for a cuDNN of that version, "default@9.8" for any target with it; `otherwise` for the rest.
 struct Expectation {
   bool is_given = false;
@@ -211,118 +223,3 @@ std::array<int64_t, 4> bias_dims(const AttentionSpec& spec);
 std::string describe(const AttentionSpec& spec);
 
 }  // namespace attnprobe::attention
-
-namespace attnprobe {
-
-template <>
-struct EnumNames<attention::Pattern> {
-  static constexpr std::array<std::pair<attention::Pattern, std::string_view>, 5> table{{
-      {attention::Pattern::sdpa, "sdpa"},
-      {attention::Pattern::sdpa_composite, "sdpa_composite"},
-      {attention::Pattern::sdpa_unified, "sdpa_unified"},
-      {attention::Pattern::mha, "mha"},
-      {attention::Pattern::two_matmul, "two_matmul"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::Pass> {
-  static constexpr std::array<std::pair<attention::Pass, std::string_view>, 3> table{{
-      {attention::Pass::fprop, "fprop"},
-      {attention::Pass::fprop_train, "fprop_train"},
-      {attention::Pass::bprop, "bprop"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::ExpectedVerdict> {
-  static constexpr std::array<std::pair<attention::ExpectedVerdict, std::string_view>, 6> table{{
-      {attention::ExpectedVerdict::supported, "supported"},
-      {attention::ExpectedVerdict::unsupported, "unsupported"},
-      {attention::ExpectedVerdict::yes, "yes"},
-      {attention::ExpectedVerdict::but, "but"},
-      {attention::ExpectedVerdict::no, "no"},
-      {attention::ExpectedVerdict::any, "any"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::ScoreModifierKind> {
-  static constexpr std::array<std::pair<attention::ScoreModifierKind, std::string_view>, 21> table{{
-      {attention::ScoreModifierKind::causal, "causal"},
-      {attention::ScoreModifierKind::arrow, "arrow"},
-      {attention::ScoreModifierKind::document, "document"},
-      {attention::ScoreModifierKind::relative_position, "relative_position"},
-      {attention::ScoreModifierKind::head_factor, "head_factor"},
-      {attention::ScoreModifierKind::score_factor, "score_factor"},
-      {attention::ScoreModifierKind::mask_i32, "mask_i32"},
-      {attention::ScoreModifierKind::mask_boolean, "mask_boolean"},
-      {attention::ScoreModifierKind::mask_byte_boolean, "mask_byte_boolean"},
-      {attention::ScoreModifierKind::mask_i8, "mask_i8"},
-      {attention::ScoreModifierKind::relu, "relu"},
-      {attention::ScoreModifierKind::tanh, "tanh"},
-      {attention::ScoreModifierKind::sigmoid, "sigmoid"},
-      {attention::ScoreModifierKind::gelu, "gelu"},
-      {attention::ScoreModifierKind::swish, "swish"},
-      {attention::ScoreModifierKind::abs, "abs"},
-      {attention::ScoreModifierKind::sqrt, "sqrt"},
-      {attention::ScoreModifierKind::sin, "sin"},
-      {attention::ScoreModifierKind::exp, "exp"},
-      {attention::ScoreModifierKind::pow, "pow"},
-      {attention::ScoreModifierKind::max, "max"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::DropoutForm> {
-  static constexpr std::array<std::pair<attention::DropoutForm, std::string_view>, 2> table{{
-      {attention::DropoutForm::philox, "philox"},
-      {attention::DropoutForm::mask, "mask"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::SeedForm> {
-  static constexpr std::array<std::pair<attention::SeedForm, std::string_view>, 4> table{{
-      {attention::SeedForm::i64, "i64"},
-      {attention::SeedForm::i32, "i32"},
-      {attention::SeedForm::by_value, "by_value"},
-      {attention::SeedForm::constant, "constant"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::Fp8Scaling> {
-  static constexpr std::array<std::pair<attention::Fp8Scaling, std::string_view>, 3> table{{
-      {attention::Fp8Scaling::delayed, "delayed"},
-      {attention::Fp8Scaling::current, "current"},
-      {attention::Fp8Scaling::mxfp8, "mxfp8"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::Sides> {
-  static constexpr std::array<std::pair<attention::Sides, std::string_view>, 3> table{{
-      {attention::Sides::q, "q"},
-      {attention::Sides::kv, "kv"},
-      {attention::Sides::both, "both"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::RaggedUnit> {
-  static constexpr std::array<std::pair<attention::RaggedUnit, std::string_view>, 2> table{{
-      {attention::RaggedUnit::element, "element"},
-      {attention::RaggedUnit::token, "token"},
-  }};
-};
-
-template <>
-struct EnumNames<attention::ScaleForm> {
-  static constexpr std::array<std::pair<attention::ScaleForm, std::string_view>, 2> table{{
-      {attention::ScaleForm::tensor, "tensor"},
-      {attention::ScaleForm::none, "none"},
-  }};
-};
-
-}  // namespace attnprobe

@@ -13,9 +13,11 @@
 
 namespace attnprobe {
 
-/// Specialise with `static constexpr std::array<std::pair<E, std::string_view>, N> table`.
+/// Enumerators by name: those of ATTNPROBE_ENUM, or a specialisation with a `table` like it where names differ.
 template <class E>
-struct EnumNames;
+struct EnumNames {
+  static constexpr auto table = enum_table(E{});
+};
 
 template <class E>
 constexpr std::string_view name_of(E value) {
@@ -60,4 +62,15 @@ E enum_of(const Json& json) {
   inline void from_json(const ::attnprobe::Json& json, Enum& value) { \
     value = ::attnprobe::enum_of<Enum>(json);                         \
   }
+
+#define ATTNPROBE_ENUM_ENTRY(name) {Value::name, #name},
+
+/// After an enum, in its namespace: its enumerators under their own names, and to_json and from_json.
+#define ATTNPROBE_ENUM(Enum, ...)                                                        \
+  constexpr auto enum_table(Enum) {                                                      \
+    using Value = Enum;                                                                  \
+    return std::to_array<std::pair<Value, std::string_view>>(                            \
+        {NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(ATTNPROBE_ENUM_ENTRY, __VA_ARGS__))}); \
+  }                                                                                      \
+  ATTNPROBE_JSON_ENUM(Enum)
 // NOLINTEND(bugprone-macro-parentheses)

@@ -128,13 +128,12 @@ void Audit::add_values(AuditRow& row) const {
   row.proposals = values->second.proposals(*rule);
 }
 
-void Audit::prove(const CampaignOptions& options) {
+void Audit::prove(const PlanOptions& options, const Session& session) {
   for (AuditRow& row : rows_) {
     add_values(row);
     std::sort(row.targets.begin(), row.targets.end(),
               [&](const auto& a, const auto& b) { return target_order_.at(a) < target_order_.at(b); });
-    CampaignOptions alone = options;
-    alone.cudnn = row.cudnn_path;
+    PlanOptions alone = options;
     std::erase_if(alone.frameworks, [&](const auto& chosen) { return chosen.gate->framework != row.framework; });
     const bool compiles = row.kind == AuditKind::refuses_what_works;
     if (compiles) alone.walk.plans = probe::Plans::first;
@@ -142,11 +141,11 @@ void Audit::prove(const CampaignOptions& options) {
       command->question = question_command(row.question, alone);
       row.reproduce = joined_command(*command);
     }
-    if (!compiles || (options.stop != nullptr && *options.stop)) continue;
-    auto answers = run_campaign({row.question}, {row.target}, alone);
+    if (!compiles || session.is_stopped()) continue;
+    auto answers = run_campaign({row.question}, {row.target}, row.cudnn_path, alone, session);
     row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
     if (!row.compiled) continue;
-    ask_other_versions(answers, alone);
+    ask_other_versions(answers, alone, session);
     if (answers.results.front().from) row.since = text_of(*answers.results.front().from);
   }
   const auto fails = [](const AuditRow& row) { return row.kind == AuditKind::refuses_what_works && !row.compiled; };

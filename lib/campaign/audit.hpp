@@ -19,22 +19,7 @@ enum class AuditKind {
   lets_through,        ///< an error waiting: the gate lets it get to cuDNN, which refuses, or cudnn-frontend does
   lets_through_a_bug,  ///< a known bug waiting: cuDNN takes it, and fails or computes something wrong
 };
-
-}  // namespace attnprobe::campaign
-
-namespace attnprobe {
-template <>
-struct EnumNames<campaign::AuditKind> {
-  static constexpr std::array<std::pair<campaign::AuditKind, std::string_view>, 3> table{{
-      {campaign::AuditKind::refuses_what_works, "refuses_what_works"},
-      {campaign::AuditKind::lets_through, "lets_through"},
-      {campaign::AuditKind::lets_through_a_bug, "lets_through_a_bug"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::campaign {
-ATTNPROBE_JSON_ENUM(AuditKind)
+ATTNPROBE_ENUM(AuditKind, refuses_what_works, lets_through, lets_through_a_bug)
 
 /// One rule of a gate, or one reason that a gate does not know, over all cells that show it.
 struct AuditRow {
@@ -63,14 +48,14 @@ class Audit {
   /// `targets`: those of the cells, in the order in which rows name them.
   explicit Audit(const std::vector<gpu::Target>& targets);
 
-  /// Of configs that were asked with frameworks (CampaignOptions::frameworks) and without plans; from one thread at a time.
+  /// Of configs that were asked with frameworks (PlanOptions::frameworks) and without plans; from one thread at a time.
   /// `index`: the cell's place among all, whenever it is told.
   void add(const Answer& result, size_t index);
 
   /// After the last cell: compiles the first choice of each refuses_what_works row's smallest cell, drops the rows whose
   /// does not compile, and asks the other cuDNN versions of this machine since when it is taken; every row's command asks
   /// for its own framework alone.
-  void prove(const CampaignOptions& options);
+  void prove(const PlanOptions& options, const Session& session);
 
   /// By framework and kind, the smallest first.
   const std::vector<AuditRow>& rows() const { return rows_; }

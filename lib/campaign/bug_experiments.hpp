@@ -28,21 +28,10 @@ enum class Agreement {
   also_here,     ///< seen, and the entry does not say so of this cuDNN or GPU
   not_answered,  ///< refused, or not run
 };
+ATTNPROBE_ENUM(Agreement, as_known, not_shown, also_here, not_answered)
 
 /// `known`: the bugs that concern the experiment's config on that cuDNN and GPU. One of another name explains what is
 /// seen, too.
 Agreement agreement_of(const rules::BugSighting& sighting, const std::vector<rules::KnownBug>& known);
 
 }  // namespace attnprobe::campaign
-
-namespace attnprobe {
-template <>
-struct EnumNames<campaign::Agreement> {
-  static constexpr std::array<std::pair<campaign::Agreement, std::string_view>, 4> table{{
-      {campaign::Agreement::as_known, "as_known"},
-      {campaign::Agreement::not_shown, "not_shown"},
-      {campaign::Agreement::also_here, "also_here"},
-      {campaign::Agreement::not_answered, "not_answered"},
-  }};
-};
-}  // namespace attnprobe

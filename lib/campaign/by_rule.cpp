@@ -20,8 +20,7 @@ CudnnVersion version_of(const fetch::KnownRelease& release) {
   return CudnnVersion::parse(release.version).value();
 }
 
-Answer answer(const Question& question, const gpu::Target& target, CudnnVersion version,
-              const CampaignOptions& options) {
+Answer answer(const Question& question, const gpu::Target& target, CudnnVersion version, const PlanOptions& options) {
   Answer result;
   static_cast<Question&>(result) = question;
   result.target = target;
@@ -63,9 +62,9 @@ std::string why_by_rule(CudnnVersion version) {
   return fmt::format("cuDNN {} is not here; `attnprobe cudnn fetch {}` gets it", version.text(), version.text());
 }
 
-CampaignResult answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                              CudnnVersion version, const CampaignOptions& options, const OnResult& on_result) {
-  CampaignResult campaign;
+Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
+                       CudnnVersion version, const PlanOptions& options, const OnResult& on_result) {
+  Answers campaign;
   campaign.results.reserve(questions.size() * targets.size());
   if (options.constraints.max_workspace_bytes || !options.constraints.notes.empty())
     throw Error(ErrorKind::usage,

@@ -28,7 +28,7 @@ std::string why_by_rule(CudnnVersion version);
 /// Every question on every target by the version rules alone (rules/requirements.hpp): Answer::by_rule. `options` is what
 /// the command that asks again is made of; `on_result` as for run_campaign. Throws Error(usage) for a graph that no
 /// config builds.
-CampaignResult answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                              CudnnVersion version, const CampaignOptions& options, const OnResult& on_result = {});
+Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
+                       CudnnVersion version, const PlanOptions& options, const OnResult& on_result = {});
 
 }  // namespace attnprobe::campaign

@@ -33,11 +33,12 @@ std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>
   return questions;
 }
 
-CampaignResult run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                            const CampaignOptions& options, const OnResult& on_result) {
+Answers run_campaign(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
+                     const std::string& cudnn, const PlanOptions& options, const Session& session,
+                     const OnResult& on_result) {
   Matrix matrix{questions, targets, {cudnn::LibraryInfo()}};
-  matrix.cudnns.front().path = options.cudnn;
-  CampaignResult campaign;
+  matrix.cudnns.front().path = cudnn;
+  Answers campaign;
   campaign.results.resize(questions.size() * targets.size());
   std::vector<char> is_finished(campaign.results.size());
   std::mutex mutex;
@@ -50,7 +51,7 @@ CampaignResult run_campaign(const std::vector<Question>& questions, const std::v
     ++done;
     if (on_result) on_result(campaign.results[index], index, done);
   };
-  campaign.library = run_matrix(matrix, places_of(matrix), options, keep).front();
+  campaign.library = run_matrix(matrix, places_of(matrix), options, session, keep).front();
   if (!targets.empty()) name_supporting_targets(campaign.results, targets.size());
   if (done == campaign.results.size()) return campaign;
   std::vector<Answer> whole;

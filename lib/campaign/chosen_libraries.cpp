@@ -15,17 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void tell(const OnProblem& on_problem, const std::string& problem) {
-  if (on_problem) on_problem(problem);
-}
-
 }  // namespace
 
 std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
   const fs::path file = default_cache_file();
   return file.empty() ? nullptr : std::make_unique<WalkCache>(file);
 } catch (const Error& e) {
-  tell(on_problem, e.what());
+  if (on_problem) on_problem(e.what());
   return nullptr;
 }
 
@@ -40,8 +36,8 @@ fs::path library_path(const std::string& word, const std::vector<rules::ChosenGa
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
-                                                 const std::vector<gpu::Target>& targets,
-                                                 const CampaignOptions& campaign, const OnProblem& on_problem) {
+                                                 const std::vector<gpu::Target>& targets, const PlanOptions& options,
+                                                 const Session& session) {
   const auto is_simulated = [](const auto& target) { return target.kind == gpu::Kind::simulated; };
   const auto simulated = std::find_if(targets.begin(), targets.end(), is_simulated);
   const bool simulates = simulated != targets.end();
@@ -49,21 +45,18 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   std::vector<cudnn::LibraryInfo> chosen;
   for (const auto& word : words) {
     if (word == "all")
-      for (auto& library : identify_all(campaign, [&](const std::string& problem) { tell(on_problem, problem); }))
-        chosen.push_back(std::move(library));
+      for (auto& library : identify_all(options, session, session.on_problem)) chosen.push_back(std::move(library));
     else
-      chosen.push_back(identify(library_path(word, campaign.frameworks), campaign, next));
+      chosen.push_back(identify(library_path(word, options.frameworks), options, session, next));
   }
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
   std::vector<cudnn::LibraryInfo> libraries;
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
     if (simulates && library.version < first_that_simulates)
-      tell(
-          on_problem,
-          fmt::format(
-              "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
-              library.version.text(), library.path));
+      session.tell(fmt::format(
+          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
+          library.version.text(), library.path));
     else
       libraries.push_back(std::move(library));
   }

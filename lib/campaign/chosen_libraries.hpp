@@ -1,7 +1,6 @@
 // Which cuDNN a word means: --cudnn of the commands, "cudnn" of a request.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,9 +11,6 @@
 #include "gpu/target.hpp"
 
 namespace attnprobe::campaign {
-
-/// Told of what is passed over: a cuDNN that does not load, a cache that is damaged. May be empty.
-using OnProblem = std::function<void(const std::string& problem)>;
 
 /// The cache of a matrix, for what a probe asks beside its own question: which cuDNN versions are here, and what the others of
 /// them say. None where the file is damaged (`on_problem` is told); none where there is no place for one.
@@ -27,7 +23,7 @@ std::filesystem::path library_path(const std::string& word, const std::vector<ru
 /// Those that the words mean, "all" being all that are here: in ascending order, each version once, without those that
 /// cannot answer for a GPU that is not there. Throws Error(environment).
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,
-                                                 const std::vector<gpu::Target>& targets,
-                                                 const CampaignOptions& campaign, const OnProblem& on_problem = {});
+                                                 const std::vector<gpu::Target>& targets, const PlanOptions& options,
+                                                 const Session& session = {});
 
 }  // namespace attnprobe::campaign

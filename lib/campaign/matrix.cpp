@@ -26,19 +26,17 @@ namespace {
 
 // A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
 struct JobWorker {
-  JobWorker(const Matrix& matrix, const CellPlace& first, const CampaignOptions& given, const TargetShare& share)
-      : place(first),
-        options(given),
-        run((options.cudnn = matrix.cudnns[first.cudnn].path, matrix.targets[first.target]), options, share) {}
+  JobWorker(const Matrix& matrix, const CellPlace& first, const PlanOptions& options, const Session& session,
+            const TargetShare& share)
+      : place(first), run(matrix.targets[first.target], matrix.cudnns[first.cudnn].path, options, session, share) {}
   bool is_for(const CellPlace& other) const { return place.cudnn == other.cudnn && place.target == other.target; }
 
   CellPlace place;
-  CampaignOptions options;
   TargetRun run;
 };
 
 // Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes longer.
-size_t least_for_a_worker(const Matrix& matrix, const CampaignOptions& options) {
+size_t least_for_a_worker(const Matrix& matrix, const PlanOptions& options) {
   const probe::WalkOptions& walk = options.walk;
   const bool on_gpus = std::any_of(matrix.targets.begin(), matrix.targets.end(),
                                    [](const gpu::Target& target) { return target.kind == gpu::Kind::device; });
@@ -60,7 +58,7 @@ std::map<size_t, size_t> most_workers(const Matrix& matrix) {
   return most;
 }
 
-bool runs_plans(const gpu::Target& target, const CampaignOptions& options) {
+bool runs_plans(const gpu::Target& target, const PlanOptions& options) {
   const probe::Plans plans = options.walk.plans;
   return target.kind == gpu::Kind::device && (probe::executes(plans) || plans == probe::Plans::automatic);
 }
@@ -69,7 +67,7 @@ bool runs_plans(const gpu::Target& target, const CampaignOptions& options) {
 // said how many there are, there are twice as many as cores, of which no more than cores build. Of 320 random configs on
 // an H100 with 16 cores, workers waited 224 of 1,024 seconds. Those beyond the cores begin after the first answer: the
 // driver opens a GPU for one process after the other.
-size_t workers_of(const Matrix& matrix, const CampaignOptions& options) {
+size_t workers_of(const Matrix& matrix, const PlanOptions& options) {
   const bool all_run = std::all_of(matrix.targets.begin(), matrix.targets.end(),
                                    [&](const gpu::Target& target) { return runs_plans(target, options); });
   const size_t jobs = jobs_of(options);
@@ -93,13 +91,13 @@ struct Shares {
 
 // Each GPU on which plans will run, beside the first walks and builds.
 std::vector<std::jthread> prepare_gpus(const Matrix& matrix, const std::vector<CellPlace>& places,
-                                       const CampaignOptions& options, Shares& shares) {
+                                       const PlanOptions& options, const Session& session, Shares& shares) {
   std::vector<std::jthread> threads;
   for (size_t t = 0; t < matrix.targets.size(); ++t) {
     const auto first = std::find_if(places.begin(), places.end(), [&](const CellPlace& p) { return p.target == t; });
     if (first == places.end() || !runs_plans(matrix.targets[t], options)) continue;
-    threads.emplace_back([&matrix, &options, &turns = shares.gpus[t], place = *first] {
-      JobWorker(matrix, place, options, TargetShare{&turns, 1}).run.prepare_gpu();
+    threads.emplace_back([&matrix, &options, &session, &turns = shares.gpus[t], place = *first] {
+      JobWorker(matrix, place, options, session, TargetShare{&turns, 1}).run.prepare_gpu();
     });
   }
   return threads;
@@ -179,20 +177,21 @@ std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t ind
   return {bound(index - 1), bound(index)};
 }
 
-cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options, const gpu::Target* next) {
-  if (options.cache != nullptr)
-    if (auto known = options.cache->library(cudnn)) return *known;
-  const bool stays = next != nullptr && options.pool != nullptr;
+cudnn::LibraryInfo identify(const std::string& cudnn, const PlanOptions& options, const Session& session,
+                            const gpu::Target* next) {
+  if (session.cache != nullptr)
+    if (auto known = session.cache->library(cudnn)) return *known;
+  const bool stays = next != nullptr && session.pool != nullptr;
   const gpu::Target& target = stays ? *next : *gpu::find("h200");
   try {
     auto client =
-        std::make_unique<worker::Client>(target, worker::Client::Seconds(options.timeout_seconds), options.program);
+        std::make_unique<worker::Client>(target, worker::Client::Seconds(options.timeout_seconds), session.program);
     auto library = client->open(cudnn, target);
-    if (options.cache != nullptr) options.cache->store_library(cudnn, library);
-    if (stays) options.pool->give(cudnn, target, {std::move(client), library});
+    if (session.cache != nullptr) session.cache->store_library(cudnn, library);
+    if (stays) session.pool->give(cudnn, target, {std::move(client), library});
     return library;
   } catch (const Error&) {
-    if (stays) return identify(cudnn, options);  // that it does not open this GPU is for the questions to say
+    if (stays) return identify(cudnn, options, session);  // that it does not open this GPU is for the questions to say
     throw;
   } catch (const worker::WorkerLost& lost) {
     throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
@@ -200,17 +199,17 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& opt
   }
 }
 
-std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
+std::vector<cudnn::LibraryInfo> identify_all(const PlanOptions& options, const Session& session,
                                              const std::function<void(const std::string& problem)>& on_problem) {
   const auto candidates = cudnn::find_libraries("");
   std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
   std::mutex telling;
   side_by_side(jobs_of(options), candidates.size(), [&](size_t c) {
     try {
-      found[c] = identify(candidates[c].path, options);
+      found[c] = identify(candidates[c].path, options, session);
     } catch (const std::exception& e) {
       const std::scoped_lock lock(telling);
-      on_problem(e.what());
+      if (on_problem) on_problem(e.what());
     }
   });
   std::vector<cudnn::LibraryInfo> libraries;
@@ -220,11 +219,12 @@ std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
 }
 
 std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
-                                                          const CampaignOptions& options, const OnCell& on_cell) {
+                                                          const PlanOptions& options, const Session& session,
+                                                          const OnCell& on_cell) {
   const auto most = most_workers(matrix);
   WorkQueue queue(places, workers_of(matrix, options), least_for_a_worker(matrix, options), most);
   Shares shares(matrix, places.size(), jobs_of(options), most);
-  const auto stopped = [&] { return options.stop != nullptr && *options.stop; };
+  const auto stopped = [&] { return session.is_stopped(); };
   std::atomic<bool> is_one_answered = false;
   const auto answered = [&] {
     is_one_answered = true;
@@ -239,7 +239,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
     for (std::optional<Portion> portion; (portion = queue.take(portion));) {
       const CellPlace& first = places[portion->begin];
       if (!worker || !worker->is_for(first))
-        worker = std::make_unique<JobWorker>(matrix, first, options,
+        worker = std::make_unique<JobWorker>(matrix, first, options, session,
                                              TargetShare{&shares.gpus[first.target], shares.builders[first.target]});
       for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
         Answer result = worker->run.run(matrix.questions[places[i].config],
@@ -272,7 +272,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, 
   {
     std::vector<std::jthread> threads, preparing;
     try {
-      if (jobs_of(options) > 1) preparing = prepare_gpus(matrix, places, options, shares);
+      if (jobs_of(options) > 1) preparing = prepare_gpus(matrix, places, options, session, shares);
       for (size_t i = 0; i < queue.useful_jobs(); ++i) {
         if (i == jobs_of(options)) is_one_answered.wait(false);
         threads.emplace_back(guarded);

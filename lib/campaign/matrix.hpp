@@ -33,25 +33,26 @@ std::vector<CellPlace> places_of(const Matrix& matrix);
 /// The `index`-th (from 1) of `count` parts of equal size, in that order.
 std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
 
-/// What the cuDNN at that path is, from the cache of `options` or by loading it in a worker, which then waits in the pool of
-/// the options, if there is one, for questions about `next`, a simulated GPU. Throws Error(environment) naming the path
+/// What the cuDNN at that path is, from the cache of the session or by loading it in a worker, which then waits in the pool of
+/// the session, if there is one, for questions about `next`, a simulated GPU. Throws Error(environment) naming the path
 /// where it does not load.
-cudnn::LibraryInfo identify(const std::string& cudnn, const CampaignOptions& options,
+cudnn::LibraryInfo identify(const std::string& cudnn, const PlanOptions& options, const Session& session,
                             const gpu::Target* next = nullptr);
 
 /// Every cuDNN of this machine (cudnn::find_libraries), identified by as many workers as the options allow, in the order of the
 /// search. `on_problem` is told of one that does not load.
-std::vector<cudnn::LibraryInfo> identify_all(const CampaignOptions& options,
+std::vector<cudnn::LibraryInfo> identify_all(const PlanOptions& options, const Session& session,
                                              const std::function<void(const std::string& problem)>& on_problem);
 
 /// Called after each cell, from several threads at the same time.
 using OnCell = std::function<void(const CellPlace& place, Answer&& result)>;
 
 /// Asks these cells with as many workers as options.jobs says; plans of one GPU of this machine are run by one worker at
-/// a time. `options.cudnn` does not count: the paths of `matrix` do. Gives, for each of them, what a worker told of the
+/// a time. Gives, for each of them, what a worker told of the
 /// library; none where none was opened. Never throws for what happens in a worker; throws what `on_cell`, which may be
 /// empty, throws, with the other cells left unasked.
 std::vector<std::optional<cudnn::LibraryInfo>> run_matrix(const Matrix& matrix, const std::vector<CellPlace>& places,
-                                                          const CampaignOptions& options, const OnCell& on_cell);
+                                                          const PlanOptions& options, const Session& session,
+                                                          const OnCell& on_cell);
 
 }  // namespace attnprobe::campaign

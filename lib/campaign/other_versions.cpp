@@ -18,14 +18,15 @@ constexpr size_t most_versions = 4;  // that are asked about one refused result
 using Libraries = std::vector<cudnn::LibraryInfo>;
 
 // Those that answer for simulated GPUs, the asked one, if any was, among them, from old to new.
-Libraries libraries_here(const std::optional<cudnn::LibraryInfo>& asked, const CampaignOptions& options) {
+Libraries libraries_here(const std::optional<cudnn::LibraryInfo>& asked, const PlanOptions& options,
+                         const Session& session) {
   Libraries libraries;
   std::set<CudnnVersion> known;
   if (asked) {
     libraries.push_back(*asked);
     known.insert(asked->version);
   }
-  for (auto& library : identify_all(options, [](const std::string&) { /* `attnprobe doctor` tells it */ }))
+  for (auto& library : identify_all(options, session, {} /* `attnprobe doctor` tells it */))
     if (library.version >= first_that_simulates && known.insert(library.version).second)
       libraries.push_back(std::move(library));
   std::sort(libraries.begin(), libraries.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
@@ -40,8 +41,8 @@ bool is_asked_about(const Answer& result) {
 class Asker {
  public:
   // `asked`: the version that the results are of; by rule it is none of the libraries'.
-  Asker(Libraries libraries, CudnnVersion asked, const CampaignOptions& options)
-      : libraries_(std::move(libraries)), options_(options) {
+  Asker(Libraries libraries, CudnnVersion asked, const PlanOptions& options, const Session& session)
+      : libraries_(std::move(libraries)), options_(options), session_(session) {
     options_.walk.modes = {"A"};
     options_.walk.engines = probe::Engines::heuristic;
     options_.walk.sweep_where_none = false;
@@ -96,10 +97,9 @@ class Asker {
 
   // None where somebody stopped the run.
   std::optional<Answer> ask(const Answer& about, size_t at, probe::Plans plans) {
-    if (options_.stop != nullptr && *options_.stop) return std::nullopt;
-    options_.cudnn = libraries_[at].path;
+    if (session_.is_stopped()) return std::nullopt;
     options_.walk.plans = plans;
-    CampaignResult other = run_campaign({about}, {about.target}, options_);
+    Answers other = run_campaign({about}, {about.target}, libraries_[at].path, options_, session_);
     if (other.results.empty()) return std::nullopt;
     return std::move(other.results.front());
   }
@@ -123,21 +123,22 @@ class Asker {
   }
 
   Libraries libraries_;
-  CampaignOptions options_;
+  PlanOptions options_;
+  const Session& session_;
   size_t older_ = 0;  // how many are older than the asked version
   size_t newer_ = 0;  // the first that is newer
 };
 
 }  // namespace
 
-void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options) {
-  if (options.stop != nullptr && *options.stop) return;
+void ask_other_versions(Answers& campaign, const PlanOptions& options, const Session& session) {
+  if (session.is_stopped()) return;
   auto& results = campaign.results;
   const auto count = static_cast<size_t>(std::count_if(results.begin(), results.end(), is_asked_about));
   if (count == 0 || count > most_results) return;
   if (!campaign.library && !results.front().by_rule) return;
-  Asker asker(libraries_here(campaign.library, options),
-              campaign.library ? campaign.library->version : results.front().cudnn_version, options);
+  Asker asker(libraries_here(campaign.library, options, session),
+              campaign.library ? campaign.library->version : results.front().cudnn_version, options, session);
   for (Answer& result : results)
     if (is_asked_about(result)) result.verdict == Verdict::supported ? asker.date(result) : asker.advise(result);
 }

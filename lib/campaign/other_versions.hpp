@@ -10,6 +10,6 @@ namespace attnprobe::campaign {
 ///    choice compiled, with the command that shows it;
 ///  - taken: the oldest is asked, and where it refuses, those between by halving; Answer::from gets what they said.
 /// A version that cannot be loaded is passed over. Only where there are few results, since each version costs the start of a worker.
-void ask_other_versions(CampaignResult& campaign, const CampaignOptions& options);
+void ask_other_versions(Answers& campaign, const PlanOptions& options, const Session& session);
 
 }  // namespace attnprobe::campaign

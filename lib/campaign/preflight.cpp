@@ -81,11 +81,10 @@ void add_files(const CudnnOnMachine& found, std::vector<Finding>& parts) {
 
 Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Target& target,
                  const probe::WalkOptions& options, double timeout_seconds) {
-  CampaignOptions campaign;
-  campaign.cudnn = cudnn_path;
+  PlanOptions campaign;
   campaign.walk = options;
   campaign.timeout_seconds = timeout_seconds;
-  const auto results = run_campaign(questions_of({smallest_config()}), {target}, campaign).results;
+  const auto results = run_campaign(questions_of({smallest_config()}), {target}, cudnn_path, campaign).results;
   const Answer& result = results.front();
   const auto& configs = result.findings.engine_configs;
   if (const auto open = std::find_if(configs.begin(), configs.end(), probe::is_left_open); open != configs.end())

@@ -40,8 +40,8 @@ std::string command_of(const Question& question) {
 
 }  // namespace
 
-std::string options_text(const CampaignOptions& options, bool sweeps_by_default) {
-  const CampaignOptions defaults;
+std::string options_text(const PlanOptions& options, bool sweeps_by_default) {
+  const PlanOptions defaults;
   const probe::WalkOptions& walk = options.walk;
   const run::RunOptions &run = options.run, &usual = defaults.run;
   Options text;
@@ -100,11 +100,11 @@ std::string LibraryWords::word(const std::string& path, CudnnVersion version) {
   return word;
 }
 
-std::string question_command(const Question& question, const CampaignOptions& options) {
+std::string question_command(const Question& question, const PlanOptions& options) {
   return command_of(question) + options_text(options, true);
 }
 
-std::string question_command(const attention::AttentionSpec& spec, const CampaignOptions& options) {
+std::string question_command(const attention::AttentionSpec& spec, const PlanOptions& options) {
   return "attnprobe " + to_options(spec) + options_text(options, true);
 }
 

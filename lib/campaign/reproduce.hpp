@@ -14,7 +14,7 @@ namespace attnprobe::campaign {
 
 /// What of the options is not a default, each option with a space before it: " --mode A --plans build --seed 7". Without
 /// question, target and cuDNN. `sweeps_by_default`: a probe looks further where nothing works, a matrix does not.
-std::string options_text(const CampaignOptions& options, bool sweeps_by_default);
+std::string options_text(const PlanOptions& options, bool sweeps_by_default);
 
 /// How --cudnn names the library at `path`, which says that it is of this version (0: not known): by the version where
 /// that finds this very build, else by its path.
@@ -40,8 +40,8 @@ class LibraryWords {
 };
 
 /// The command that asks a question, on no target yet, with the options of a probe.
-std::string question_command(const Question& question, const CampaignOptions& options);
-std::string question_command(const attention::AttentionSpec& spec, const CampaignOptions& options);
+std::string question_command(const Question& question, const PlanOptions& options);
+std::string question_command(const attention::AttentionSpec& spec, const PlanOptions& options);
 
 /// What a command is made of, as the shell takes it.
 struct CommandParts {

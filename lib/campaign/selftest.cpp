@@ -38,14 +38,13 @@ std::vector<std::string> differences_of(const Answer& simulated, const Answer& r
 }  // namespace
 
 SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_t first_seed, size_t count,
-                  CampaignOptions options, const OnResult& on_answer) {
-  options.cache = nullptr;
+                  const std::string& cudnn, PlanOptions options, const Session& session, const OnResult& on_answer) {
   options.walk = {};
   options.walk.sweep_where_none = false;
   const auto configs = random_configs(first_seed, count);
-  const auto campaign = run_campaign(questions_of(configs), {target, against}, options, on_answer);
+  const auto campaign = run_campaign(questions_of(configs), {target, against}, cudnn, options, session, on_answer);
   if (!campaign.library)
-    throw Error(ErrorKind::environment, fmt::format("{} could not be loaded: see attnprobe doctor", options.cudnn));
+    throw Error(ErrorKind::environment, fmt::format("{} could not be loaded: see attnprobe doctor", cudnn));
   SelfTest test;
   test.target = target;
   test.against = against;

@@ -18,7 +18,7 @@ struct SelfTest {
   int64_t engine_configs = 0;  ///< that the target's heuristics proposed for them
   int64_t supported = 0;       ///< configs that the target takes
   int64_t lost = 0;            ///< configs of which both answers killed or hung the worker: equal, but no walk
-  bool stopped = false;        ///< by CampaignOptions::stop, before all were asked
+  bool stopped = false;        ///< by Session::stop, before all were asked
 
   struct Difference {
     Json config;
@@ -31,7 +31,8 @@ struct SelfTest {
 /// and FALLBACK go, without plans. `on_answer` is called after each of 2 x count answers; may be empty. Throws
 /// Error(environment) where the cuDNN could not be loaded.
 SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_t first_seed, size_t count,
-                  CampaignOptions options, const OnResult& on_answer = {});
+                  const std::string& cudnn, PlanOptions options, const Session& session = {},
+                  const OnResult& on_answer = {});
 
 /// As a document to be sent in: attnprobe/selftest/1, docs/usage.md.
 Json to_json(const SelfTest& test);

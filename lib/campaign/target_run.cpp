@@ -52,13 +52,20 @@ probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions op
 
 }  // namespace
 
-size_t jobs_of(const CampaignOptions& options) {
+size_t jobs_of(const PlanOptions& options) {
   if (options.jobs > 0) return std::min<size_t>(static_cast<size_t>(options.jobs), most_jobs());
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
-TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, const TargetShare& share)
-    : target_(target), options_(options), share_(share), walk_(options.walk), cudnn_word_(options.cudnn) {
+TargetRun::TargetRun(const gpu::Target& target, const std::string& cudnn, const PlanOptions& options,
+                     const Session& session, const TargetShare& share)
+    : target_(target),
+      cudnn_(cudnn),
+      options_(options),
+      session_(session),
+      share_(share),
+      walk_(options.walk),
+      cudnn_word_(cudnn) {
   const bool runs = can_run(target);
   if (walk_.plans == probe::Plans::automatic)
     walk_.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::none;
@@ -69,13 +76,13 @@ TargetRun::TargetRun(const gpu::Target& target, const CampaignOptions& options, 
   }
   // What is built or run, or kept to the asker's constraints, may have to come from another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
-  if (target.kind == gpu::Kind::simulated && !runs_) cache_ = options.cache;
+  if (target.kind == gpu::Kind::simulated && !runs_) cache_ = session.cache;
 }
 
 TargetRun::~TargetRun() {
-  if (options_.pool == nullptr || !client_ || stopped()) return;
+  if (session_.pool == nullptr || !client_ || stopped()) return;
   try {
-    options_.pool->give(options_.cudnn, target_, {std::move(client_), *library_});
+    session_.pool->give(cudnn_, target_, {std::move(client_), *library_});
   } catch (const std::exception&) {
     client_.reset();  // no memory to keep it in
   }
@@ -88,7 +95,7 @@ Answer TargetRun::run(const Question& question, const Question* next) {
   Answer result;
   static_cast<Question&>(result) = question;
   result.target = target_;
-  result.cudnn_path = options_.cudnn;
+  result.cudnn_path = cudnn_;
   try {
     know_library();
     result.cudnn_version = library_->version;
@@ -142,17 +149,17 @@ void TargetRun::open() {
 std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
   const worker::Client::Seconds timeout(options_.timeout_seconds);
   if (waited != nullptr) *waited = false;
-  if (options_.pool != nullptr)
-    if (auto waiting = options_.pool->take(options_.cudnn, target_, timeout, options_.stop); waiting.client) {
+  if (session_.pool != nullptr)
+    if (auto waiting = session_.pool->take(cudnn_, target_, timeout, session_.stop); waiting.client) {
       const std::lock_guard lock(mutex_);
       library_ = waiting.library;
       if (waited != nullptr) *waited = true;
       return std::move(waiting.client);
     }
-  auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop);
+  auto client = std::make_unique<worker::Client>(target_, timeout, session_.program, session_.stop);
   const bool takes_turns = share_.gpu != nullptr && target_.kind == gpu::Kind::device;
   const auto opening = takes_turns ? share_.gpu->open() : worker::GpuTurns::Held();
-  const cudnn::LibraryInfo library = client->open(options_.cudnn, target_);
+  const cudnn::LibraryInfo library = client->open(cudnn_, target_);
   const std::lock_guard lock(mutex_);
   library_ = library;
   return client;
@@ -160,27 +167,27 @@ std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
 
 std::unique_ptr<worker::Client> TargetRun::start_under(const std::vector<std::string>& under) const {
   const worker::Client::Seconds timeout(options_.timeout_seconds);
-  auto client = std::make_unique<worker::Client>(target_, timeout, options_.program, options_.stop, under);
-  client->open(options_.cudnn, target_);
+  auto client = std::make_unique<worker::Client>(target_, timeout, session_.program, session_.stop, under);
+  client->open(cudnn_, target_);
   return client;
 }
 
 // A cuDNN that has answered before need not be loaded to be known.
 void TargetRun::know_library() {
   if (library_ && is_named_) return;
-  if (!library_ && cache_ != nullptr) library_ = cache_->library(options_.cudnn);
+  if (!library_ && cache_ != nullptr) library_ = cache_->library(cudnn_);
   if (!library_) {
     open();
-    if (cache_ != nullptr) cache_->store_library(options_.cudnn, *library_);
+    if (cache_ != nullptr) cache_->store_library(cudnn_, *library_);
   }
   is_named_ = true;
-  LibraryWords* words = options_.words;
-  if (auto known = words != nullptr ? words->known(options_.cudnn, library_->version) : std::nullopt) {
+  LibraryWords* words = session_.words;
+  if (auto known = words != nullptr ? words->known(cudnn_, library_->version) : std::nullopt) {
     cudnn_word_ = std::move(*known);
     return;
   }
   // Libraries are looked for while the worker walks.
-  naming_ = std::async(std::launch::async, [words, path = options_.cudnn, version = library_->version] {
+  naming_ = std::async(std::launch::async, [words, path = cudnn_, version = library_->version] {
     return words != nullptr ? words->word(path, version) : cudnn_word(path, version);
   });
 }
@@ -208,7 +215,7 @@ probe::WalkFindings TargetRun::ask_worker(const graph::OpGraph& graph, const pro
 
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   if (cache_ == nullptr) return ask_worker(graph, options);
-  const std::string key = cache_->key(graph, target_, options_.cudnn, options);
+  const std::string key = cache_->key(graph, target_, cudnn_, options);
   // What the worker was told to walk already is its to answer, though another process may have stored it since.
   if (std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
@@ -229,7 +236,7 @@ std::string TargetRun::announcement() try {
   const probe::WalkOptions options = walk_of(built, walk_);
   std::string key;
   if (cache_ != nullptr) {
-    key = cache_->key(built.graph, target_, options_.cudnn, options);
+    key = cache_->key(built.graph, target_, cudnn_, options);
     if (cache_->find(key)) return "";
   }
   announced_key_ = std::move(key);
@@ -241,8 +248,7 @@ std::string TargetRun::announcement() try {
 // Everything that the findings depend on, but for the time and what else the GPU does. Lengths are in the config alone.
 std::string TargetRun::name_finished(const Answer& result) const {
   const auto& [workspace, notes, deterministic] = options_.constraints;
-  const std::string walk =
-      options_.finished->key(result.graph.graph, target_, options_.cudnn, walk_of(result.graph, walk_));
+  const std::string walk = session_.finished->key(result.graph.graph, target_, cudnn_, walk_of(result.graph, walk_));
   return digest(fmt::format("{}\n{}\n{}\n{}\n{} {} {}", walk, target_.uuid,
                             result.has_spec() ? to_json(result.config.spec).dump() : "", Json(options_.run).dump(),
                             workspace.value_or(-1), Json(notes).dump(), deterministic));
@@ -250,9 +256,9 @@ std::string TargetRun::name_finished(const Answer& result) const {
 
 // What a run that was interrupted had finished is not asked again.
 void TargetRun::find_out(Answer& result) {
-  const std::string name = options_.finished != nullptr ? name_finished(result) : "";
+  const std::string name = session_.finished != nullptr ? name_finished(result) : "";
   if (!name.empty())
-    if (auto known = options_.finished->find(name)) {
+    if (auto known = session_.finished->find(name)) {
       result.findings = std::move(*known);
       return;
     }
@@ -261,7 +267,7 @@ void TargetRun::find_out(Answer& result) {
     run_plans(result);
     keep_to_constraints(result, true);
   }
-  if (!name.empty() && !stopped()) options_.finished->store(name, result.findings);
+  if (!name.empty() && !stopped()) session_.finished->store(name, result.findings);
 }
 
 void TargetRun::walk(Answer& result) {
@@ -321,7 +327,7 @@ worker::PlanWork TargetRun::plan_work(Answer& result) {
                         share_.builders, [this] { return stopped(); }};
   work.start_under = [this](const std::vector<std::string>& under) { return start_under(under); };
   if (cache_ == nullptr) return work;
-  const std::string about = cache_->key(result.graph.graph, target_, options_.cudnn, {});
+  const std::string about = cache_->key(result.graph.graph, target_, cudnn_, {});
   work.look_up = [this, about](probe::EngineConfigFindings& config) {
     config.plan = cache_->find_plan(about, config.engine, config.knobs);
   };

@@ -20,9 +20,10 @@ struct TargetShare {
 
 class TargetRun {
  public:
-  /// Both must outlive it.
-  TargetRun(const gpu::Target& target, const CampaignOptions& options, const TargetShare& share);
-  /// Its worker goes to the pool of the options, if there is one.
+  /// All must outlive it; `cudnn` is a path.
+  TargetRun(const gpu::Target& target, const std::string& cudnn, const PlanOptions& options, const Session& session,
+            const TargetShare& share);
+  /// Its worker goes to the pool of the session, if there is one.
   ~TargetRun();
   TargetRun(const TargetRun&) = delete;
   TargetRun& operator=(const TargetRun&) = delete;
@@ -44,7 +45,7 @@ class TargetRun {
   std::unique_ptr<worker::Client> start_under(const std::vector<std::string>& under) const;
   void know_library();
   std::string command(const std::string& question);
-  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  bool stopped() const { return session_.is_stopped(); }
   build::BuiltGraph build_graph(const Question& question) const;
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
   probe::WalkFindings ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options);
@@ -59,7 +60,9 @@ class TargetRun {
   void search_further(Answer& result);
 
   const gpu::Target& target_;
-  const CampaignOptions& options_;
+  const std::string& cudnn_;
+  const PlanOptions& options_;
+  const Session& session_;
   TargetShare share_;
   probe::WalkOptions walk_;
   std::future<std::string> naming_;

@@ -13,6 +13,7 @@
 namespace attnprobe::gpu {
 
 enum class Kind { simulated, device };
+ATTNPROBE_ENUM(Kind, simulated, device)
 
 struct Target {
   std::string id;    ///< "l40s", "device:0"
@@ -49,13 +50,3 @@ Json to_json(const Target& target);
 Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with);
 
 }  // namespace attnprobe::gpu
-
-namespace attnprobe {
-template <>
-struct EnumNames<gpu::Kind> {
-  static constexpr std::array<std::pair<gpu::Kind, std::string_view>, 2> table{{
-      {gpu::Kind::simulated, "simulated"},
-      {gpu::Kind::device, "device"},
-  }};
-};
-}  // namespace attnprobe

@@ -43,7 +43,7 @@ class Deadline {
 class Hunter {
  public:
   Hunter(const gpu::Target& target, const std::vector<cudnn::LibraryInfo>& libraries, const HuntOptions& options)
-      : target_(target), libraries_(libraries), options_(options), deadline_(options.seconds, options.campaign.stop) {
+      : target_(target), libraries_(libraries), options_(options), deadline_(options.seconds, options.session.stop) {
     hunt_.gpu = gpu::id_or_name(target);
     hunt_.sm = target.sm;
   }
@@ -64,11 +64,10 @@ class Hunter {
 
   std::vector<Trial> ask(const std::vector<Probe>& probes, const cudnn::LibraryInfo& library,
                          const OnTrial& on_trial = {}) {
-    campaign::CampaignOptions campaign = options_.campaign;
-    campaign.cudnn = library.path;
-    campaign.pool = &pool_;
-    campaign.stop = deadline_.flag();
-    return run_trials(probes, target_, campaign, on_trial);
+    campaign::Session session = options_.session;
+    session.pool = &pool_;
+    session.stop = deadline_.flag();
+    return run_trials(probes, target_, library.path, options_.campaign, session, on_trial);
   }
 
   // Starting workers and compiling leave the GPU idle, so several cuDNNs, and several regions, are asked at a time.

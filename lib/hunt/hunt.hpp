@@ -17,7 +17,8 @@ struct HuntOptions {
   bool fences = true;   ///< find the regions of unwarned failures
   double seconds = 0;   ///< nothing is begun after so long; 0: no bound
   FenceOptions fence;
-  campaign::CampaignOptions campaign;
+  campaign::PlanOptions campaign;
+  campaign::Session session;
   std::vector<Trial> before;                              ///< of an earlier run, which are not asked again
   OnTrial on_trial;                                       ///< told of each random config's trial
   std::function<void(const std::string& words)> on_step;  ///< told what is done next

@@ -144,8 +144,9 @@ std::vector<Probe> draw_probes(uint64_t first, size_t count) {
   return probes;
 }
 
-std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target,
-                              campaign::CampaignOptions options, const OnTrial& on_trial) {
+std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target, const std::string& cudnn,
+                              campaign::PlanOptions options, const campaign::Session& session,
+                              const OnTrial& on_trial) {
   options.walk.modes = {"A"};
   options.walk.sweep_where_none = false;
   options.walk.plans = probe::Plans::run_first;
@@ -156,19 +157,20 @@ std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Targe
   std::map<size_t, Trial> trials;
   std::mutex mutex;
   const auto run_lane = [&](const Lane& lane) {
-    campaign::CampaignOptions campaign = options;
+    campaign::PlanOptions campaign = options;
     campaign.run.data = lane.data;
     std::vector<answer::Question> questions;
     for (const size_t place : lane.places) {
       questions.emplace_back();
       questions.back().config.spec = probes[place].spec;
     }
-    campaign::run_campaign(questions, {target}, campaign, [&](const answer::Answer& result, size_t index, size_t) {
-      const size_t place = lane.places[index];
-      const std::lock_guard lock(mutex);
-      const auto& trial = trials.emplace(place, trial_of(probes[place], result)).first->second;
-      if (on_trial) on_trial(trial);
-    });
+    campaign::run_campaign(questions, {target}, cudnn, campaign, session,
+                           [&](const answer::Answer& result, size_t index, size_t) {
+                             const size_t place = lane.places[index];
+                             const std::lock_guard lock(mutex);
+                             const auto& trial = trials.emplace(place, trial_of(probes[place], result)).first->second;
+                             if (on_trial) on_trial(trial);
+                           });
   };
   std::vector<std::future<void>> running;
   running.reserve(lanes.size());

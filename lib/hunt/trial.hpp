@@ -54,9 +54,10 @@ std::vector<Probe> draw_probes(uint64_t first, size_t count);
 /// Called after each trial, one at a time.
 using OnTrial = std::function<void(const Trial& trial)>;
 
-/// Builds the plan that a program gets, runs and verifies it. `options.cudnn` names the library; its walk, plans and data do
-/// not count. Trials are in the order of `probes`; those that options.stop cut off are left out.
-std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target,
-                              campaign::CampaignOptions options, const OnTrial& on_trial = {});
+/// Builds the plan that a program gets, runs and verifies it. `cudnn` is a path; the walk, plans and data of the options do
+/// not count. Trials are in the order of `probes`; those that a stop cut off are left out.
+std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target, const std::string& cudnn,
+                              campaign::PlanOptions options, const campaign::Session& session,
+                              const OnTrial& on_trial = {});
 
 }  // namespace attnprobe::hunt

@@ -71,10 +71,11 @@ Json value_of(const Axis& axis, int64_t place) {
 
 class Asker {
  public:
-  Asker(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer)
-      : question_(question), options_(std::move(options)), on_answer_(on_answer), pool_(2 * jobs_of(options_)) {
-    if (options_.pool == nullptr) options_.pool = &pool_;
-    if (options_.words == nullptr) options_.words = &words_;
+  Asker(const Question& question, const campaign::PlanOptions& options, const campaign::Session& session,
+        const OnAnswer& on_answer)
+      : question_(question), options_(options), session_(session), on_answer_(on_answer), pool_(2 * jobs_of(options_)) {
+    if (session_.pool == nullptr) session_.pool = &pool_;
+    if (session_.words == nullptr) session_.words = &words_;
     options_.walk.sweep_where_none = false;
     options_.walk.until_works = true;
     options_.walk.plans = question.times ? probe::Plans::run : probe::Plans::none;
@@ -110,7 +111,7 @@ class Asker {
     return all;
   }
 
-  bool stopped() const { return options_.stop != nullptr && *options_.stop; }
+  bool stopped() const { return session_.is_stopped(); }
 
   // In the order in which they are printed.
   void make_rows() {
@@ -227,7 +228,7 @@ class Asker {
     // Told in the order of the questions, whichever worker was first: the same questions follow each time.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
-    run_matrix(matrix, places, options_, [&](const campaign::CellPlace& place, const Answer& result) {
+    run_matrix(matrix, places, options_, session_, [&](const campaign::CellPlace& place, const Answer& result) {
       const std::lock_guard lock(mutex);
       if (on_answer_) on_answer_(result);
       answers[place.config] = point_of(result);
@@ -287,15 +288,16 @@ class Asker {
       if (last == row.runs.end() || stopped()) continue;
       ++compiled;
       const AttentionSpec spec = spec_at(question_, row, last->last);
-      options_.cudnn = question_.cudnns[row.cudnn].path;
-      const auto answer = run_campaign({{{spec, {}}, {}}}, {question_.targets[row.target]}, options_);
+      const auto answer = run_campaign({{{spec, {}}, {}}}, {question_.targets[row.target]},
+                                       question_.cudnns[row.cudnn].path, options_, session_);
       ++limits_.asked;
       if (!answer.results.empty()) line.end_compiled = is_taken(point_of(answer.results.front()));
     }
   }
 
   const Question& question_;
-  campaign::CampaignOptions options_;
+  campaign::PlanOptions options_;
+  campaign::Session session_;
   const OnAnswer& on_answer_;
   worker::Pool pool_;
   campaign::LibraryWords words_;
@@ -326,8 +328,9 @@ bool is_taken(const Point& point) {
   return point.word == "yes" || point.word == "but";
 }
 
-Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer) {
-  return Asker(question, std::move(options), on_answer).run();
+Limits find_limits(const Question& question, const campaign::PlanOptions& options, const campaign::Session& session,
+                   const OnAnswer& on_answer) {
+  return Asker(question, options, session, on_answer).run();
 }
 
 const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, size_t index) {

@@ -22,23 +22,7 @@ enum class Shown {
   all,       ///< all of them
   time,      ///< the answer; every point is asked and run, and has its time
 };
-
-}  // namespace attnprobe::limits
-
-namespace attnprobe {
-template <>
-struct EnumNames<limits::Shown> {
-  static constexpr std::array<std::pair<limits::Shown, std::string_view>, 5> table{{
-      {limits::Shown::answer, "answer"},
-      {limits::Shown::engine, "engine"},
-      {limits::Shown::category, "category"},
-      {limits::Shown::all, "all"},
-      {limits::Shown::time, "time"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::limits {
+ATTNPROBE_ENUM(Shown, answer, engine, category, all, time)
 
 /// One answer.
 struct Point {
@@ -121,10 +105,11 @@ attention::AttentionSpec spec_at(const Question& question, const Row& row, const
 /// Told of every answer.
 using OnAnswer = std::function<void(const answer::Answer&)>;
 
-/// Asks with as many workers as the options allow; they stay between the rounds. `options.cudnn` and its plans do not count.
+/// Asks with as many workers as the options allow; they stay between the rounds. The plans of `options` do not count.
 /// Throws Error(usage) for an axis that does not go with any config, for more cells than the limits allow, and for times of a
 /// simulated GPU.
-Limits find_limits(const Question& question, campaign::CampaignOptions options, const OnAnswer& on_answer = {});
+Limits find_limits(const Question& question, const campaign::PlanOptions& options, const campaign::Session& session,
+                   const OnAnswer& on_answer = {});
 
 /// How many numbers of a run were asked.
 int64_t asked_of(const Row& row, const Run& run);

@@ -64,6 +64,7 @@ enum class PlanOutcome {
   needs_driver,  ///< cuDNN hands the last step of this kernel to the GPU's driver, and the GPU is not there: nobody knows
   needs_compiler,  ///< this cuDNN compiles with NVRTC, and NVRTC is not there: nobody knows
 };
+ATTNPROBE_ENUM(PlanOutcome, built, refused, crashed, timeout, error, needs_driver, needs_compiler)
 
 /// What kind of step a worker is at.
 enum class Step {
@@ -72,36 +73,7 @@ enum class Step {
   plan,  ///< builds an engine config's plan
   run,   ///< executes it
 };
-
-}  // namespace attnprobe::probe
-
-namespace attnprobe {
-template <>
-struct EnumNames<probe::PlanOutcome> {
-  static constexpr std::array<std::pair<probe::PlanOutcome, std::string_view>, 7> table{{
-      {probe::PlanOutcome::built, "built"},
-      {probe::PlanOutcome::refused, "refused"},
-      {probe::PlanOutcome::crashed, "crashed"},
-      {probe::PlanOutcome::timeout, "timeout"},
-      {probe::PlanOutcome::error, "error"},
-      {probe::PlanOutcome::needs_driver, "needs_driver"},
-      {probe::PlanOutcome::needs_compiler, "needs_compiler"},
-  }};
-};
-template <>
-struct EnumNames<probe::Step> {
-  static constexpr std::array<std::pair<probe::Step, std::string_view>, 4> table{{
-      {probe::Step::start, "start"},
-      {probe::Step::other, "other"},
-      {probe::Step::plan, "plan"},
-      {probe::Step::run, "run"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::probe {
-
-ATTNPROBE_JSON_ENUM(Step)
+ATTNPROBE_ENUM(Step, start, other, plan, run)
 
 /// A kernel of a compiled plan. Its name and machine code stand in the plan's JSON, so that no GPU is needed to read them.
 struct PlanKernel {

@@ -21,12 +21,15 @@ enum class RunStatus {
   timeout,
   not_run,  ///< the worker could not be prepared
 };
+ATTNPROBE_ENUM(RunStatus, ok, wrong_result, not_verified, out_of_memory, cuda_error, cudnn_error, crashed, timeout,
+               not_run)
 
 enum class TimeStatus {
   ok,
   unstable,  ///< over the noise threshold when the time was up
   no_accepted_samples,
 };
+ATTNPROBE_ENUM(TimeStatus, ok, unstable, no_accepted_samples)
 
 enum class SanitizerStatus {
   clean,
@@ -34,48 +37,7 @@ enum class SanitizerStatus {
   timeout,  ///< not done within the time for one plan
   failed,   ///< the tool told nothing of the plan: `message` says why
 };
-
-}  // namespace attnprobe::probe
-
-namespace attnprobe {
-template <>
-struct EnumNames<probe::RunStatus> {
-  static constexpr std::array<std::pair<probe::RunStatus, std::string_view>, 9> table{{
-      {probe::RunStatus::ok, "ok"},
-      {probe::RunStatus::wrong_result, "wrong_result"},
-      {probe::RunStatus::not_verified, "not_verified"},
-      {probe::RunStatus::out_of_memory, "out_of_memory"},
-      {probe::RunStatus::cuda_error, "cuda_error"},
-      {probe::RunStatus::cudnn_error, "cudnn_error"},
-      {probe::RunStatus::crashed, "crashed"},
-      {probe::RunStatus::timeout, "timeout"},
-      {probe::RunStatus::not_run, "not_run"},
-  }};
-};
-template <>
-struct EnumNames<probe::TimeStatus> {
-  static constexpr std::array<std::pair<probe::TimeStatus, std::string_view>, 3> table{{
-      {probe::TimeStatus::ok, "ok"},
-      {probe::TimeStatus::unstable, "unstable"},
-      {probe::TimeStatus::no_accepted_samples, "no_accepted_samples"},
-  }};
-};
-template <>
-struct EnumNames<probe::SanitizerStatus> {
-  static constexpr std::array<std::pair<probe::SanitizerStatus, std::string_view>, 4> table{{
-      {probe::SanitizerStatus::clean, "clean"},
-      {probe::SanitizerStatus::errors, "errors"},
-      {probe::SanitizerStatus::timeout, "timeout"},
-      {probe::SanitizerStatus::failed, "failed"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::probe {
-
-ATTNPROBE_JSON_ENUM(RunStatus)
-ATTNPROBE_JSON_ENUM(TimeStatus)
-ATTNPROBE_JSON_ENUM(SanitizerStatus)
+ATTNPROBE_ENUM(SanitizerStatus, clean, errors, timeout, failed)
 
 /// One output tensor against the reference.
 struct OutputFindings {

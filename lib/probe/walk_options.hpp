@@ -14,6 +14,7 @@ enum class Engines {
   all,        ///< also every engine by global index, with knobs as cuDNN chooses
   knobs,      ///< also every engine with every combination of legal knob values
 };
+ATTNPROBE_ENUM(Engines, heuristic, all, knobs)
 
 enum class Plans {
   none,
@@ -27,14 +28,6 @@ enum class Plans {
 }  // namespace attnprobe::probe
 
 namespace attnprobe {
-template <>
-struct EnumNames<probe::Engines> {
-  static constexpr std::array<std::pair<probe::Engines, std::string_view>, 3> table{{
-      {probe::Engines::heuristic, "heuristic"},
-      {probe::Engines::all, "all"},
-      {probe::Engines::knobs, "knobs"},
-  }};
-};
 template <>
 struct EnumNames<probe::Plans> {
   static constexpr std::array<std::pair<probe::Plans, std::string_view>, 6> table{{
@@ -55,7 +48,6 @@ inline bool executes(Plans plans) {
   return plans == Plans::run || plans == Plans::run_first;
 }
 
-ATTNPROBE_JSON_ENUM(Engines)
 ATTNPROBE_JSON_ENUM(Plans)
 
 /// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of that name.

@@ -25,6 +25,7 @@ enum class Seen {
   crashed,  ///< the process that asked cuDNN, or that ran a plan
   not_run,  ///< too little memory, no data for it, or no GPU: nothing was seen
 };
+ATTNPROBE_ENUM(Seen, right, refused, does_not_compile, wrong_result, error, hung, crashed, not_run)
 
 /// One experiment on one GPU with one cuDNN.
 struct BugSighting {
@@ -38,27 +39,6 @@ struct BugSighting {
   std::string what;  ///< "engine 2 KERNEL_CFG=7: O: 3 of 4096 elements are wrong, …"; "" where all is right
 };
 
-}  // namespace attnprobe::rules
-
-namespace attnprobe {
-template <>
-struct EnumNames<rules::Seen> {
-  static constexpr std::array<std::pair<rules::Seen, std::string_view>, 8> table{{
-      {rules::Seen::right, "right"},
-      {rules::Seen::refused, "refused"},
-      {rules::Seen::does_not_compile, "does_not_compile"},
-      {rules::Seen::wrong_result, "wrong_result"},
-      {rules::Seen::error, "error"},
-      {rules::Seen::hung, "hung"},
-      {rules::Seen::crashed, "crashed"},
-      {rules::Seen::not_run, "not_run"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::rules {
-
-ATTNPROBE_JSON_ENUM(Seen)
 ATTNPROBE_JSON(BugSighting, bug, gpu, simulated, cudnn, driver, date, seen, what)
 
 /// Whether a bug was seen, rather than its absence or nothing.

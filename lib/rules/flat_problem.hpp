@@ -11,6 +11,7 @@
 namespace attnprobe::rules {
 
 enum class KeyKind { boolean, number, text };
+ATTNPROBE_ENUM(KeyKind, boolean, number, text)
 
 /// One key of a flat problem.
 struct ProblemKey {
@@ -31,14 +32,3 @@ const ProblemKey* find_key(const std::vector<ProblemKey>& keys, const std::strin
 Json describe_problem(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 }  // namespace attnprobe::rules
-
-namespace attnprobe {
-template <>
-struct EnumNames<rules::KeyKind> {
-  static constexpr std::array<std::pair<rules::KeyKind, std::string_view>, 3> table{{
-      {rules::KeyKind::boolean, "boolean"},
-      {rules::KeyKind::number, "number"},
-      {rules::KeyKind::text, "text"},
-  }};
-};
-}  // namespace attnprobe

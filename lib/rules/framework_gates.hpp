@@ -157,6 +157,7 @@ enum class Takes {
   wrong,        ///< the call gets to cuDNN, which computes something else than the call means
   unknown,      ///< the rules of this release are not known
 };
+ATTNPROBE_ENUM(Takes, yes, by_name, refused, not_in_call, wrong, unknown)
 
 struct GateRefusal {
   std::string id, what, status, message, change;
@@ -189,24 +190,6 @@ GateAnswer answer_of_gate(const ChosenGate& chosen, const Json& call, CudnnVersi
 /// Notes the cudnn-frontend that the release brings beside the one that answered, "1.32".
 void note_frontend(GateAnswer& answer, const ChosenGate& chosen, const std::string& answered);
 
-}  // namespace attnprobe::rules
-
-namespace attnprobe {
-template <>
-struct EnumNames<rules::Takes> {
-  static constexpr std::array<std::pair<rules::Takes, std::string_view>, 6> table{{
-      {rules::Takes::yes, "yes"},
-      {rules::Takes::by_name, "by_name"},
-      {rules::Takes::refused, "refused"},
-      {rules::Takes::not_in_call, "not_in_call"},
-      {rules::Takes::wrong, "wrong"},
-      {rules::Takes::unknown, "unknown"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::rules {
-ATTNPROBE_JSON_ENUM(Takes)
 ATTNPROBE_JSON(GateAnswer, framework, title, release, takes, text, instead, refused_since, taken_from, refusals,
                by_name, cudnn, frontend, notes, source)
 }  // namespace attnprobe::rules

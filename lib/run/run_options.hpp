@@ -18,8 +18,10 @@ enum class DataRegime {
   mask_all_true,    ///< explicit masks reject nothing, biases are zero
   gaps,             ///< unused tokens behind each ragged sequence
 };
+ATTNPROBE_ENUM(DataRegime, normal, integers, negative_scores, far_negative, large, mask_all_true, gaps)
 
 enum class Timing { none, fast, standard };
+ATTNPROBE_ENUM(Timing, none, fast, standard)
 
 /// What NVIDIA's compute-sanitizer looks for in a plan.
 enum class Sanitizer {
@@ -28,46 +30,7 @@ enum class Sanitizer {
   initcheck,  ///< global memory that is read and was never written
   synccheck,  ///< barriers that some threads of a block do not reach
 };
-
-}  // namespace attnprobe::run
-
-namespace attnprobe {
-template <>
-struct EnumNames<run::DataRegime> {
-  static constexpr std::array<std::pair<run::DataRegime, std::string_view>, 7> table{{
-      {run::DataRegime::normal, "normal"},
-      {run::DataRegime::integers, "integers"},
-      {run::DataRegime::negative_scores, "negative_scores"},
-      {run::DataRegime::far_negative, "far_negative"},
-      {run::DataRegime::large, "large"},
-      {run::DataRegime::mask_all_true, "mask_all_true"},
-      {run::DataRegime::gaps, "gaps"},
-  }};
-};
-template <>
-struct EnumNames<run::Timing> {
-  static constexpr std::array<std::pair<run::Timing, std::string_view>, 3> table{{
-      {run::Timing::none, "none"},
-      {run::Timing::fast, "fast"},
-      {run::Timing::standard, "standard"},
-  }};
-};
-template <>
-struct EnumNames<run::Sanitizer> {
-  static constexpr std::array<std::pair<run::Sanitizer, std::string_view>, 4> table{{
-      {run::Sanitizer::memcheck, "memcheck"},
-      {run::Sanitizer::racecheck, "racecheck"},
-      {run::Sanitizer::initcheck, "initcheck"},
-      {run::Sanitizer::synccheck, "synccheck"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::run {
-
-ATTNPROBE_JSON_ENUM(DataRegime)
-ATTNPROBE_JSON_ENUM(Timing)
-ATTNPROBE_JSON_ENUM(Sanitizer)
+ATTNPROBE_ENUM(Sanitizer, memcheck, racecheck, initcheck, synccheck)
 
 struct RunOptions {
   DataRegime data = DataRegime::normal;

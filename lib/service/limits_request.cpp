@@ -46,10 +46,8 @@ std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
 
 }  // namespace
 
-Json answer_limits(const JsonView& params, const std::string& program, const Means& means) {
-  campaign::CampaignOptions options;
-  options.program = program;
-  options.cache = means.cache;
+Json answer_limits(const JsonView& params, const Means& means) {
+  campaign::PlanOptions options;
   JsonObject object(params);
   const std::string place = params.where();
   limits::QuestionWords words;
@@ -71,12 +69,13 @@ Json answer_limits(const JsonView& params, const std::string& program, const Mea
   words.frameworks = options.frameworks;
   limits::Question question = limits::read_question(words);
   static const Json representative = "representative";
-  question.targets = targets_of(target.value_or(params.with(representative)), options.timeout_seconds, program);
-  const auto slots = take_means(options, means, any_number);
+  question.targets =
+      targets_of(target.value_or(params.with(representative)), options.timeout_seconds, means.session.program);
+  const auto slots = take_slots(options, means, any_number);
   std::vector<std::string> warnings;
-  const auto on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
-  question.cudnns = campaign::choose_libraries(versions, question.targets, options, on_problem);
-  const auto found = limits::find_limits(question, options);
+  const campaign::Session session = telling(means.session, warnings);
+  question.cudnns = campaign::choose_libraries(versions, question.targets, options, session);
+  const auto found = limits::find_limits(question, options, session);
   Json answer = report::limits_json(question, found,
                                     limits::command_text(words, {.files = {},
                                                                  .target = joined(target_ids(question.targets)),

@@ -7,6 +7,6 @@ namespace attnprobe::service {
 
 /// Schema "attnprobe/limits/1"; without rows where it was stopped. Throws Error(usage) naming the member, its value and what is
 /// allowed, and Error(environment) for what the machine lacks.
-Json answer_limits(const JsonView& params, const std::string& program, const Means& means);
+Json answer_limits(const JsonView& params, const Means& means);
 
 }  // namespace attnprobe::service

@@ -27,7 +27,7 @@ std::string read_questions(JsonObject& object, ProbeRequest& request) {
   if (dtype && config) dtype->fail("it is of a call; in a config it is a field");
   std::string gate;
   if (config) {
-    request.group.questions = campaign::questions_of(attention::read_configs(*config));
+    request.plan.groups.front().questions = campaign::questions_of(attention::read_configs(*config));
   } else {
     frameworks::CallReading reading{torch ? frameworks::Caller::torch : frameworks::Caller::jax};
     reading.release = frameworks::release_named(words_of(object.find_set("framework")), reading.caller,
@@ -36,19 +36,18 @@ std::string read_questions(JsonObject& object, ProbeRequest& request) {
       reading.dtype = dtype->one_of<DataType>();
       reading.dtype_place = dtype->where();
     }
-    request.group.questions = questions_of_call(torch ? *torch : *jax, reading, request, gate);
+    request.plan.groups.front().questions = questions_of_call(torch ? *torch : *jax, reading, request, gate);
   }
   return gate;
 }
 
 ProbeRequest read_probe_request(const JsonView& params, const std::string& program) {
   ProbeRequest request;
-  campaign::CampaignOptions& campaign = request.campaign;
-  campaign.program = program;
+  campaign::PlanOptions& campaign = request.plan.options;
   campaign.walk.plans = probe::Plans::automatic;
   JsonObject object(params);
   const std::string gate = read_questions(object, request);
-  if (const auto value = object.find_set("cudnn")) request.cudnn = value->text();
+  if (const auto value = object.find_set("cudnn")) request.plan.cudnn = value->text();
   read_how(object, campaign);
   if (const auto value = object.find_set("engines")) campaign.walk.engines = value->one_of<probe::Engines>();
   if (const auto value = object.find_set("plans")) campaign.walk.plans = value->one_of<probe::Plans>();
@@ -56,20 +55,17 @@ ProbeRequest read_probe_request(const JsonView& params, const std::string& progr
   campaign.frameworks = gates_of(object, gate);
   const auto target = object.find_set("target");
   object.finish();
-  request.group.targets = targets_of(target, campaign.timeout_seconds, program);
+  request.plan.groups.front().targets = targets_of(target, campaign.timeout_seconds, program);
   return request;
 }
 
-Json answer_probe(const ProbeRequest& request, const Means& means) {
-  campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  const auto slots = take_means(options.campaign, means, campaign::cells_of({request.group}));
-  std::vector<std::string> warnings = request.warnings;
-  options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
-  const auto campaigns = campaign::inquire({request.group}, options);
+Json answer_probe(ProbeRequest request, const Means& means) {
+  const auto slots = take_slots(request.plan.options, means, campaign::cells_of(request.plan.groups));
+  const auto answers = campaign::ask(request.plan, telling(means.session, request.warnings)).front();
   report::Results results;
-  for (const auto& result : campaigns.front().results) results.push_back(&result);
-  Json report = report::report_json(results, campaigns.front().library);
-  if (!warnings.empty()) report["warnings"] = warnings;
+  for (const auto& result : answers.results) results.push_back(&result);
+  Json report = report::report_json(results, answers.library);
+  if (!request.warnings.empty()) report["warnings"] = request.warnings;
   return report;
 }
 

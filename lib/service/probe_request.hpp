@@ -5,16 +5,14 @@
 #include <vector>
 
 #include "base/json_reader.hpp"
-#include "campaign/inquiry.hpp"
+#include "campaign/ask.hpp"
 #include "service/request_parts.hpp"
 
 namespace attnprobe::service {
 
 /// What is asked, of which GPUs and which cuDNN, and how far.
 struct ProbeRequest {
-  campaign::QuestionGroup group;
-  std::string cudnn;  ///< as --cudnn
-  campaign::CampaignOptions campaign;
+  campaign::Plan plan{{{}}};          ///< of one group
   std::vector<std::string> warnings;  ///< what of a framework's call is not asked
 };
 
@@ -26,6 +24,6 @@ std::string read_questions(JsonObject& object, ProbeRequest& request);
 ProbeRequest read_probe_request(const JsonView& params, const std::string& program);
 
 /// A report ("attnprobe/report/1"), with "warnings" where there are any.
-Json answer_probe(const ProbeRequest& request, const Means& means);
+Json answer_probe(ProbeRequest request, const Means& means);
 
 }  // namespace attnprobe::service

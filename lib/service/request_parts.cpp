@@ -19,14 +19,16 @@ void read_modes(const JsonView& value, probe::WalkOptions& walk) {
 
 }  // namespace
 
-WorkerSlots::Held take_means(campaign::CampaignOptions& options, const Means& means, size_t useful) {
-  options.pool = means.pool;
-  options.words = means.words;
-  options.stop = means.stop;
+WorkerSlots::Held take_slots(campaign::PlanOptions& options, const Means& means, size_t useful) {
   const size_t wanted = std::clamp<size_t>(useful, 1, campaign::jobs_of(options));
-  WorkerSlots::Held slots = means.slots->take(wanted, *means.stop);
+  WorkerSlots::Held slots = means.slots->take(wanted, *means.session.stop);
   options.jobs = static_cast<int>(std::max<size_t>(1, slots.count()));
   return slots;
+}
+
+campaign::Session telling(campaign::Session session, std::vector<std::string>& warnings) {
+  session.on_problem = [&warnings](const std::string& problem) { warnings.push_back(problem); };
+  return session;
 }
 
 std::vector<std::string> words_of(const JsonView& value) {
@@ -55,7 +57,7 @@ std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double
   return targets;
 }
 
-void read_how(JsonObject& object, campaign::CampaignOptions& options) {
+void read_how(JsonObject& object, campaign::PlanOptions& options) {
   if (const auto value = object.find_set("timeout")) {
     options.timeout_seconds = value->number();
     if (!(options.timeout_seconds > 0 && options.timeout_seconds <= 1e6))

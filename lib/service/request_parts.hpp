@@ -1,7 +1,6 @@
 // What requests have in common: where is asked, how far, and with which workers. Not installed.
 #pragma once
 
-#include <atomic>
 #include <limits>
 #include <optional>
 #include <string>
@@ -11,27 +10,22 @@
 #include "campaign/campaign.hpp"
 #include "service/worker_slots.hpp"
 
-namespace attnprobe::worker {
-class Pool;
-}
-
 namespace attnprobe::service {
 
-/// What a request is answered with, beside the program that it was read for.
+/// What a request is answered with.
 struct Means {
-  worker::Pool* pool = nullptr;
-  campaign::WalkCache* cache = nullptr;
-  campaign::LibraryWords* words = nullptr;
-  const std::atomic<bool>* stop = nullptr;
+  campaign::Session session;
   WorkerSlots* slots = nullptr;
 };
 
 /// Of jobs that have something to do, where that shows later.
 inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
 
-/// The workers, names and the stop; answers are cached where a method says so. It waits for a slot, and lowers the jobs to the
-/// slots that it got: keep them until the request is answered. `useful`: more jobs than that have nothing to do.
-[[nodiscard]] WorkerSlots::Held take_means(campaign::CampaignOptions& options, const Means& means, size_t useful);
+/// Waits for a slot, and lowers the jobs to the slots that it got: keep them until the request is answered. `useful`: more jobs than that have nothing to do.
+[[nodiscard]] WorkerSlots::Held take_slots(campaign::PlanOptions& options, const Means& means, size_t useful);
+
+/// The session, with problems told as warnings.
+campaign::Session telling(campaign::Session session, std::vector<std::string>& warnings);
 
 /// A word, a comma list, or an array of words.
 std::vector<std::string> words_of(const JsonView& value);
@@ -44,7 +38,7 @@ std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double
                                     const std::string& program);
 
 /// "timeout", "jobs" and "mode".
-void read_how(JsonObject& object, campaign::CampaignOptions& options);
+void read_how(JsonObject& object, campaign::PlanOptions& options);
 
 /// "framework"; `otherwise` where it is left out, "" for none.
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise);

@@ -99,9 +99,14 @@ Session::~Session() = default;
 Json Session::call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop) {
   const bool asks_cudnn = method == "probe" || method == "suggest" || method == "limits";
   if (asks_cudnn) {
-    const Means means{&state_->pool, state_->cache(), &state_->words, &stop, &state_->slots};
-    if (method == "suggest") return answer_suggest(params, state_->program, means);
-    if (method == "limits") return answer_limits(params, state_->program, means);
+    const Means means{{.pool = &state_->pool,
+                       .words = &state_->words,
+                       .cache = state_->cache(),
+                       .stop = &stop,
+                       .program = state_->program},
+                      &state_->slots};
+    if (method == "suggest") return answer_suggest(params, means);
+    if (method == "limits") return answer_limits(params, means);
     return answer_probe(read_probe_request(params, state_->program), means);
   }
   if (method == "bugs") return answer_bugs(params, state_->program);

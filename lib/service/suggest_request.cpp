@@ -7,30 +7,27 @@
 
 namespace attnprobe::service {
 
-Json answer_suggest(const JsonView& params, const std::string& program, const Means& means) {
+Json answer_suggest(const JsonView& params, const Means& means) {
   ProbeRequest request;
-  request.campaign.program = program;
+  campaign::Plan& plan = request.plan;
   campaign::SuggestOptions suggest;
   suggest.most = 5;
   JsonObject object(params);
   const std::string gate = read_questions(object, request);
-  if (const auto value = object.find_set("cudnn")) request.cudnn = value->text();
-  read_how(object, request.campaign);
-  request.campaign.frameworks = gates_of(object, gate);
+  if (const auto value = object.find_set("cudnn")) plan.cudnn = value->text();
+  read_how(object, plan.options);
+  plan.options.frameworks = gates_of(object, gate);
   suggest.keep = campaign::read_kept(words_of(object.find_set("keep")), params.where() + "/keep");
   if (const auto value = object.find_set("most")) suggest.most = static_cast<size_t>(value->integer(1, 100));
   if (const auto value = object.find_set("most_asked"))
     suggest.most_asked = static_cast<size_t>(value->integer(1, 100'000));
   const auto target = object.find_set("target");
   object.finish();
-  request.group.targets = targets_of(target, request.campaign.timeout_seconds, program);
-  campaign::InquiryOptions options{request.cudnn, request.campaign, means.cache, {}, {}};
-  const auto slots = take_means(options.campaign, means, any_number);
-  options.suggest = suggest;
-  std::vector<std::string> warnings = request.warnings;
-  options.on_problem = [&](const std::string& problem) { warnings.push_back(problem); };
-  Json answer = report::suggest_json(campaign::suggest(request.group, options));
-  if (!warnings.empty()) answer["warnings"] = warnings;
+  plan.groups.front().targets = targets_of(target, plan.options.timeout_seconds, means.session.program);
+  const auto slots = take_slots(plan.options, means, any_number);
+  plan.suggest = suggest;
+  Json answer = report::suggest_json(campaign::suggest(plan, telling(means.session, request.warnings)));
+  if (!request.warnings.empty()) answer["warnings"] = request.warnings;
   return answer;
 }
 

@@ -7,7 +7,7 @@ namespace attnprobe::service {
 
 /// Schema "attnprobe/suggest/1". Throws Error(usage) naming the member, its value and what is allowed, and
 /// Error(environment) for what the machine lacks.
-Json answer_suggest(const JsonView& params, const std::string& program, const Means& means);
+Json answer_suggest(const JsonView& params, const Means& means);
 
 /// Schema "attnprobe/bugs/1". Throws as answer_suggest().
 Json answer_bugs(const JsonView& params, const std::string& program);

@@ -109,8 +109,8 @@ void check_refusals(const std::string& name, const std::vector<Answer>& results)
     CHECK(contains(result.root_cause->reason, refusal.reason));
   }
   worker::Pool pool(2);
-  campaign::CampaignOptions options;
-  options.pool = &pool;
+  campaign::PlanOptions options;
+  const campaign::Session session{.pool = &pool};
   campaign::SuggestOptions suggest;
   suggest.most = 40;
   suggest.compile = suggest.two_at_a_time = false;
@@ -118,7 +118,7 @@ void check_refusals(const std::string& name, const std::vector<Answer>& results)
     if (expected_way.file != name) continue;
     INFO(name << ": " << expected_way.config << " on " << expected_way.target);
     Answer refused = cell(results, expected_way.config, expected_way.target);
-    advise(refused, options, suggest);
+    advise(refused, options, session, suggest);
     const auto& found = refused.ways_out;
     CHECK(std::any_of(found.begin(), found.end(),
                       [&](const auto& way) { return contains(way.changes[0], expected_way.advice); }));

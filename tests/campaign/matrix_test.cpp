@@ -224,20 +224,20 @@ TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
 }
 
 TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matrix]") {
-  campaign::CampaignOptions options;
-  options.cudnn = cudnn_path();
+  campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   options.jobs = 2;
   campaign::Matrix matrix;
   matrix.questions = campaign::questions_of(attention::parse_configs(
       R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})", "test"));
   matrix.targets = {*gpu::find("h200")};
-  matrix.cudnns = {campaign::identify(options.cudnn, options)};
+  matrix.cudnns = {campaign::identify(cudnn_path(), options, {})};
   std::atomic<int> reported{0};
   const auto disk_full = [&](const campaign::CellPlace&, const answer::Answer&) {
     if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
   };
-  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, disk_full), "the disk is full");
+  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, {}, disk_full),
+                    "the disk is full");
   CHECK(reported < 12);
 }
 
@@ -254,8 +254,7 @@ TEST_CASE("too little memory on the GPU has one exit code in a probe and in a ma
 
 TEST_CASE("many configs on one target have as many workers as jobs, and results in their order", "[matrix]") {
   std::atomic<size_t> done{0};
-  campaign::CampaignOptions options;
-  options.cudnn = cudnn_path();
+  campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   options.jobs = 3;
   const auto questions = campaign::questions_of(attention::parse_configs(
@@ -263,16 +262,17 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
           "seqlen": 256, "head_dim": 64})",
       "test"));
   const auto count = [&](const answer::Answer&, size_t, size_t number) { CHECK(number == ++done); };
-  const auto campaign = campaign::run_campaign(questions, {*gpu::find("h200")}, options, count);
+  const auto campaign = campaign::run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, count);
   CHECK(done == 24);
   REQUIRE(campaign.results.size() == 24);
   for (size_t i = 0; i < campaign.results.size(); ++i)
     CHECK(campaign.results[i].config.spec.batch == static_cast<int64_t>(i) + 1);
   CHECK(campaign.library->path == campaign.results[0].cudnn_path);
   // Without a callback, and with one that throws.
-  CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, options).results.size() == 1);
+  CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, cudnn_path(), options).results.size() == 1);
   const auto refuse = [](const answer::Answer&, size_t, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
-  CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, options, refuse), "the disk is full");
+  CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, refuse),
+                    "the disk is full");
 }
 
 TEST_CASE("bad input to a matrix is named", "[matrix]") {

@@ -20,14 +20,13 @@ using answer::Verdict;
 namespace {
 
 Answer ask(const std::string& config, const char* target, const std::string& library) {
-  campaign::CampaignOptions options;
-  options.cudnn = library;
+  campaign::PlanOptions options;
   options.walk.plans = probe::Plans::none;
   options.walk.sweep_where_none = false;
   const auto questions = campaign::questions_of(attention::parse_configs(
       R"({"defaults": {"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "bf16"}, "configs": [)" + config + "]}",
       "test"));
-  return campaign::run_campaign(questions, gpu::simulated_targets(target), options).results.at(0);
+  return campaign::run_campaign(questions, gpu::simulated_targets(target), library, options).results.at(0);
 }
 
 struct Newer {

@@ -17,13 +17,12 @@ namespace attnprobe::test::other_versions_test {
 
 TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named with its command",
           "[campaign][versions]") {
-  campaign::CampaignOptions options;
-  options.cudnn = cudnn_path();
+  campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   const auto ask = [&](const char* config) {
     auto asked = campaign::run_campaign(campaign::questions_of(attention::parse_configs(config, "test")),
-                                        gpu::simulated_targets("b200"), options);
-    campaign::ask_other_versions(asked, options);
+                                        gpu::simulated_targets("b200"), cudnn_path(), options);
+    campaign::ask_other_versions(asked, options, {});
     return asked.results.at(0);
   };
   // What no cuDNN takes gets no such advice, however many are here.
@@ -32,9 +31,9 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   for (const auto& advice : never.root_cause->advice) CHECK_FALSE(contains(advice, "which is here"));
   std::set<CudnnVersion> here;
   for (const auto& candidate : cudnn::find_libraries(""))
-    here.insert(campaign::identify(candidate.path, options).version);
+    here.insert(campaign::identify(candidate.path, options, {}).version);
   here.erase(here.begin(), here.lower_bound(campaign::first_that_simulates));
-  const CudnnVersion own = campaign::identify(options.cudnn, options).version;
+  const CudnnVersion own = campaign::identify(cudnn_path(), options, {}).version;
   if (here.empty() || *here.rbegin() < CudnnVersion{9, 21, 0}) {
     WARN("SKIPPED: no cuDNN from 9.21 is here (attnprobe cudnn fetch latest)");
     return;

@@ -27,8 +27,8 @@ TEST_CASE("Defaults are left out, and a version names the library", "[reproduce]
   CHECK_THAT(reproduce(question + " --target h200 --quick"),
              Catch::Matchers::Matches(
                  "attnprobe --heads 8 --seqlen 256 --head-dim 64 --quick --target h200 --cudnn 9\\.[0-9]+\\.[0-9]+"));
-  CHECK(options_text(CampaignOptions(), true) == " --plans none");
-  CampaignOptions usual;
+  CHECK(options_text(PlanOptions(), true) == " --plans none");
+  PlanOptions usual;
   usual.walk.plans = probe::Plans::automatic;
   CHECK(options_text(usual, true).empty());
   CHECK(options_text(usual, false) == " --sweep");

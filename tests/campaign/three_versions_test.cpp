@@ -23,11 +23,11 @@ std::vector<attention::AttentionConfig> features() {
 }
 
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::string& library) {
-  campaign::CampaignOptions options;
-  options.cudnn = library;
+  campaign::PlanOptions options;
   options.walk.plans = probe::Plans::none;
   options.walk.sweep_where_none = false;
-  return campaign::run_campaign(campaign::questions_of(configs), gpu::simulated_targets("h200,b200"), options).results;
+  return campaign::run_campaign(campaign::questions_of(configs), gpu::simulated_targets("h200,b200"), library, options)
+      .results;
 }
 
 }  // namespace

@@ -196,15 +196,14 @@ TEST_CASE("a plan that was compiled for one question is not compiled again for t
   WalkCache cache(folder.path() / "answers.sqlite");
   const auto questions = questions_of(attention::parse_configs(
       R"({"name": "plan", "heads": 8, "seqlen": 256, "head_dim": 64, "pattern": "sdpa_composite"})", "test"));
-  CampaignOptions options;
-  options.cudnn = cudnn_path();
-  options.cache = &cache;
+  PlanOptions options;
+  const Session session{.cache = &cache};
   options.walk.modes = {"A"};
   options.walk.sweep_where_none = false;
   const auto plans_of = [&](probe::Plans plans) {
     options.walk.plans = plans;
     std::vector<probe::PlanFindings> built;
-    const auto campaign = run_campaign(questions, {*gpu::find("h200")}, options);
+    const auto campaign = run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, session);
     for (const auto& config : campaign.results.at(0).findings.engine_configs)
       if (config.plan) built.push_back(*config.plan);
     return built;

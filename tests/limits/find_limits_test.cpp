@@ -26,7 +26,7 @@ Question question(const std::string& axis, const std::vector<std::string>& vary,
   asked.vary = read_axes(vary, "--vary");
   asked.configs = attention::configs_from_options(fields);
   asked.targets = campaign::named_targets(targets, 60);
-  campaign::CampaignOptions options;
+  campaign::PlanOptions options;
   asked.cudnns = campaign::choose_libraries({""}, asked.targets, options);
   return asked;
 }
@@ -55,7 +55,7 @@ TEST_CASE("Axes are fields with values, ranges and usual ones", "[limits]") {
 TEST_CASE("Limits of the head dimension are those of every head dimension asked", "[limits]") {
   const Question asked = question("head_dim=1:160", {"pass=fprop,bprop", "mask=none,causal"}, "a100",
                                   {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}});
-  const Limits found = find_limits(asked, {});
+  const Limits found = find_limits(asked, {}, {});
   REQUIRE(found.rows.size() == 4);
   CHECK(found.cells == 4 * 160);
   CHECK(found.asked == found.cells);
@@ -104,7 +104,7 @@ TEST_CASE("Heads of K and V are every divisor of those of Q", "[limits]") {
     auto all = fields;
     all.push_back({"heads_q", heads});
     const Question asked = question("heads_kv=1:512", {}, "rtx4090", all);
-    const std::string text = report::limits_text(asked, find_limits(asked, {}), {});
+    const std::string text = report::limits_text(asked, find_limits(asked, {}, {}), {});
     CHECK_THAT(text, ContainsSubstring(fmt::format("rtx4090  {}  [1]", divisors)));
     CHECK_THAT(text, EndsWith("Asked all 512 values.\n"));
   }
@@ -113,7 +113,7 @@ TEST_CASE("Heads of K and V are every divisor of those of Q", "[limits]") {
 TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
   Question asked = question("seqlen_q=1:2000", {}, "h100",
                             {{"heads", 2}, {"seqlen_q", 1}, {"seqlen_kv", 96}, {"head_dim", 64}, {"pass", "fprop"}});
-  const Limits found = find_limits(asked, {});
+  const Limits found = find_limits(asked, {}, {});
   REQUIRE(found.rows.size() == 1);
   for (const int64_t always : {1, 3, 32, 96, 192, 255, 256, 257, 1023, 1025, 2000})
     CHECK(found.rows[0].asked.count(always) == 1);
@@ -124,7 +124,7 @@ TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
   // Many rows together are asked by samples, too.
   asked.axis = read_axes({"seqlen_q=1:200"}, "limits").front();
   asked.cells_in_full = 199;
-  CHECK(find_limits(asked, {}).asked < 100);
+  CHECK(find_limits(asked, {}, {}).asked < 100);
 }
 
 TEST_CASE("Ends of ranges that no config has are refused before anything is laid out", "[limits]") {
@@ -157,7 +157,7 @@ TEST_CASE("A varied mask does not drop a window, and token_gap no layout", "[lim
 TEST_CASE("Values that go one by one are all asked", "[limits]") {
   const Question asked =
       question("dtype=f16,bf16,f32", {}, "h100", {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}, {"pass", "bprop"}});
-  const Limits found = find_limits(asked, {});
+  const Limits found = find_limits(asked, {}, {});
   REQUIRE(found.rows.size() == 1);
   CHECK(found.asked == 3);
   CHECK(found.rows[0].points[0].word == "yes");
@@ -169,7 +169,7 @@ TEST_CASE("A value that contradicts another is invalid, and says why", "[limits]
   const Question asked =
       question("head_dim_v=8:96:8", {}, "h100",
                {{"heads", 4}, {"seqlen", 256}, {"head_dim_qk", 64}, {"head_dim_v", 64}, {"layout", "bs3hd"}});
-  const Limits found = find_limits(asked, {});
+  const Limits found = find_limits(asked, {}, {});
   CHECK(point_at(found, found.rows[0], asked.axis, 0).word == "invalid");
   CHECK_THAT(point_at(found, found.rows[0], asked.axis, 0).reason, ContainsSubstring("interleaved"));
   CHECK(point_at(found, found.rows[0], asked.axis, 7).word == "yes");

@@ -38,7 +38,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(l40s.root_cause->reason, "exceeding the shared memory in the GPU"));
   CHECK(l40s.root_cause->engine == 0);
   CHECK(l40s.root_cause->mode == "A");
-  campaign::advise(l40s, {});
+  campaign::advise(l40s, {}, {});
   REQUIRE(l40s.root_cause->advice.size() == 2);
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
@@ -51,13 +51,12 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
 TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]") {
   const auto configs = attention::parse_configs(
       R"([{"heads": 8, "seqlen": 512, "head_dim": 128}, {"heads": 8, "seqlen": 512, "head_dim": 100}])", "two");
-  campaign::CampaignOptions options;
-  options.cudnn = cudnn_path();
+  campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   const std::vector<gpu::Target> targets{*gpu::find("h200")};
-  const auto whole = run_campaign(campaign::questions_of(configs), targets, options).results;
+  const auto whole = run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results;
   options.walk.until_works = true;
-  const auto taken = run_campaign(campaign::questions_of(configs), targets, options).results;
+  const auto taken = run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results;
   REQUIRE(taken.size() == 2);
   CHECK(whole[0].findings.modes.size() == 3);
   CHECK(taken[0].findings.modes.size() == 1);
@@ -68,10 +67,14 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
   CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
   // What the asker demands may be found in another mode only, and so may what compiles.
   options.constraints.deterministic = true;
-  CHECK(run_campaign(campaign::questions_of(configs), targets, options).results[0].findings.modes.size() == 3);
+  CHECK(
+      run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+      3);
   options.constraints = {};
   options.walk.plans = probe::Plans::first;
-  CHECK(run_campaign(campaign::questions_of(configs), targets, options).results[0].findings.modes.size() == 3);
+  CHECK(
+      run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+      3);
 }
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {
@@ -182,7 +185,7 @@ TEST_CASE("a config for which no heuristic offers anything has every engine and 
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
   CHECK(result.root_cause->category == answer::Category::head_dim);
   CHECK(contains(result.root_cause->reason, "is not a multiple of 8"));
-  campaign::advise(result, {});
+  campaign::advise(result, {}, {});
   REQUIRE(!result.root_cause->advice.empty());
   CHECK(contains(result.root_cause->advice[0], "padded with zeros to 72 and 72"));
 }

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "attention/config.hpp"
-#include "campaign/inquiry.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "worker/pool.hpp"
@@ -25,14 +25,10 @@ int main(int count, char** words) {
   for (std::string line; std::getline(std::cin, line);) {
     const auto begin = std::chrono::steady_clock::now();
     const auto configs = attention::configs_from_options({{"heads", 12}, {"seqlen", 512}, {"head_dim", 64}});
-    campaign::InquiryOptions options;
-    options.beside = cache.get();
-    options.campaign.pool = &pool;
-    options.campaign.words = &names;
-    options.campaign.walk.plans = is_quick ? probe::Plans::none : probe::Plans::automatic;
-    options.campaign.walk.sweep_where_none = !is_quick;
-    const auto answered =
-        campaign::inquire({{campaign::questions_of(configs), campaign::named_targets(words[1], 60)}}, options);
+    campaign::Plan plan{{{campaign::questions_of(configs), campaign::named_targets(words[1], 60)}}};
+    plan.options.walk.plans = is_quick ? probe::Plans::none : probe::Plans::automatic;
+    plan.options.walk.sweep_where_none = !is_quick;
+    const auto answered = campaign::ask(plan, {.pool = &pool, .words = &names, .cache = cache.get()});
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begin;
     fmt::print("{:.4f} {}\n", spent.count(), answered.front().results.front().findings.engine_configs.size());
     std::fflush(stdout);

@@ -21,8 +21,8 @@ const char* two_configs = R"({"defaults": {"heads": 8, "seqlen": 256, "head_dim"
   "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}]})";
 
 // Those of a matrix that was given none.
-campaign::CampaignOptions usual() {
-  campaign::CampaignOptions options;
+campaign::PlanOptions usual() {
+  campaign::PlanOptions options;
   options.walk.plans = probe::Plans::automatic;
   options.walk.sweep_where_none = false;
   return options;
@@ -56,7 +56,7 @@ class Begun {
   }
 
   campaign::Matrix matrix;
-  campaign::CampaignOptions options = usual();
+  campaign::PlanOptions options = usual();
 
  private:
   TemporaryFolder folder_;

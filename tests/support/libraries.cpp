@@ -10,10 +10,9 @@ namespace attnprobe::test {
 const std::vector<FoundLibrary>& libraries() {
   static const std::vector<FoundLibrary> all = [] {
     std::vector<FoundLibrary> found;
-    campaign::CampaignOptions options;
-    options.cudnn = cudnn_path();
+    campaign::PlanOptions options;
     for (const auto& candidate : cudnn::find_libraries(""))
-      found.push_back({campaign::identify(candidate.path, options).version, candidate.path});
+      found.push_back({campaign::identify(candidate.path, options, {}).version, candidate.path});
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
     return found;
   }();

@@ -41,11 +41,10 @@ std::string cudnn_path() {
 
 std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,
                                       const probe::WalkOptions& options) {
-  campaign::CampaignOptions campaign;
-  campaign.cudnn = cudnn_path();
+  campaign::PlanOptions campaign;
   campaign.walk = options;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(config_json, "test")),
-                                gpu::simulated_targets(targets), campaign, [](const answer::Answer&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), cudnn_path(), campaign)
       .results;
 }
 

@@ -31,11 +31,10 @@ const char* const two_configs =
     R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
 
 std::vector<Answer> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
-  campaign::CampaignOptions options;
-  options.cudnn = cudnn_path();
+  campaign::PlanOptions options;
   options.timeout_seconds = timeout;
   return campaign::run_campaign(campaign::questions_of(attention::parse_configs(configs, "test")),
-                                gpu::simulated_targets(targets), options, [](const Answer&, size_t, size_t) {})
+                                gpu::simulated_targets(targets), cudnn_path(), options)
       .results;
 }
 

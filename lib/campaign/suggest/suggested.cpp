@@ -11,13 +11,13 @@
 namespace attnprobe::campaign {
 namespace {
 
-std::vector<std::string> other_gpus(const Answer& refused, CampaignOptions options) {
+std::vector<std::string> other_gpus(const Answer& refused, PlanOptions options, const Session& session) {
   options.walk.sweep_where_none = false;
   options.walk.until_works = true;
   options.walk.plans = probe::Plans::none;
-  options.cudnn = refused.cudnn_path;
   std::vector<std::string> ids;
-  for (const auto& other : run_campaign({refused}, gpu::simulated_targets("representative"), options).results)
+  for (const auto& other :
+       run_campaign({refused}, gpu::simulated_targets("representative"), refused.cudnn_path, options, session).results)
     if (other.usable == Usable::yes && other.target.id != refused.target.id) ids.push_back(other.target.id);
   return ids;
 }
@@ -37,15 +37,17 @@ std::set<std::string> read_kept(const std::vector<std::string>& words, const std
   return kept;
 }
 
-std::vector<Suggested> suggest(const QuestionGroup& group, InquiryOptions inquiry) {
-  const auto is_kept = [&](const char* kind) { return inquiry.suggest->keep.count(kind) != 0; };
-  inquiry.other_versions = !is_kept("cudnn");
-  auto campaigns = inquire({group}, inquiry);
+std::vector<Suggested> suggest(Plan plan, const Session& session, const OnAnswer& on_answer) {
+  const auto is_kept = [&](const char* kind) { return plan.suggest->keep.count(kind) != 0; };
+  plan.other_versions = !is_kept("cudnn");
+  auto answers = ask(plan, session, on_answer);
+  Session uncached = session;
+  uncached.cache = nullptr;
   std::vector<Suggested> all;
-  for (auto& result : campaigns.front().results) {
-    const bool is_stopped = inquiry.campaign.stop != nullptr && *inquiry.campaign.stop;
+  for (auto& result : answers.front().results) {
     const bool asks_others = result.usable && *result.usable != Usable::yes && !is_kept("target") && !result.by_rule;
-    auto gpus = asks_others && !is_stopped ? other_gpus(result, inquiry.campaign) : std::vector<std::string>();
+    auto gpus =
+        asks_others && !session.is_stopped() ? other_gpus(result, plan.options, uncached) : std::vector<std::string>();
     all.push_back({std::move(result), std::move(gpus)});
   }
   return all;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/inquiry.hpp"
+#include "campaign/ask.hpp"
 
 namespace attnprobe::campaign {
 
@@ -17,8 +17,9 @@ struct Suggested {
 /// Error(usage) for a word that is none.
 std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place);
 
-/// Asks, looks for ways out, and asks the other GPUs about what is refused. `inquiry.suggest` must be set; what it keeps
-/// counts for "cudnn" and "target" too. Throws as inquire(); once `inquiry.campaign.stop` is set, what is there so far.
-std::vector<Suggested> suggest(const QuestionGroup& group, InquiryOptions inquiry);
+/// Asks the plan's one group, looks for ways out, and asks the other GPUs about what is refused. `plan.suggest` must be
+/// set; what it keeps counts for "cudnn" and "target" too. Throws as ask(); once the session is stopped, what is there so
+/// far.
+std::vector<Suggested> suggest(Plan plan, const Session& session, const OnAnswer& on_answer = {});
 
 }  // namespace attnprobe::campaign

@@ -71,9 +71,10 @@ bool is_bound_by_name(const Answer& result) {
 
 class Suggester {
  public:
-  Suggester(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest)
+  Suggester(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest)
       : result_(result),
         options_(options),
+        session_(session),
         suggest_(suggest),
         changes_(changes_of(result.config.spec, options.constraints.deterministic)),
         asked_for_(to_json(result.config.spec)),
@@ -83,7 +84,6 @@ class Suggester {
     options_.walk.sweep_where_none = false;
     options_.walk.until_works = true;
     options_.walk.plans = probe::Plans::none;
-    options_.cudnn = result.cudnn_path;
     std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
   }
 
@@ -170,12 +170,12 @@ class Suggester {
 
   std::vector<std::optional<Answer>> ask(const std::vector<Candidate>& candidates, probe::Plans plans) {
     Matrix matrix{{}, {result_.target}, {cudnn::LibraryInfo()}};
-    matrix.cudnns.front().path = options_.cudnn;
+    matrix.cudnns.front().path = result_.cudnn_path;
     for (const auto& candidate : candidates) matrix.questions.push_back(question_of(candidate.spec));
     std::vector<std::optional<Answer>> answers(candidates.size());
     std::mutex mutex;
     options_.walk.plans = plans;
-    run_matrix(matrix, places_of(matrix), options_, [&](const CellPlace& place, Answer&& answer) {
+    run_matrix(matrix, places_of(matrix), options_, session_, [&](const CellPlace& place, Answer&& answer) {
       const std::lock_guard lock(mutex);
       answers[place.config] = std::move(answer);
     });
@@ -213,7 +213,8 @@ class Suggester {
   }
 
   Answer& result_;
-  CampaignOptions options_;
+  PlanOptions options_;
+  const Session& session_;
   const SuggestOptions& suggest_;
   std::vector<Change> changes_;
   Json asked_for_;        // the config as it is
@@ -223,9 +224,9 @@ class Suggester {
 
 }  // namespace
 
-void advise(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest) {
-  if ((options.stop != nullptr && *options.stop) || !asks_again(result)) return;
-  Suggester(result, options, suggest).run();
+void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest) {
+  if (session.is_stopped() || !asks_again(result)) return;
+  Suggester(result, options, session, suggest).run();
   if (!result.root_cause) return;
   // A change that usually helps was tried here: it is among the ways out, or it does not help.
   const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
@@ -239,14 +240,15 @@ void advise(Answer& result, const CampaignOptions& options, const SuggestOptions
   advice.insert(advice.begin(), texts.begin(), texts.end());
 }
 
-void advise(std::vector<Answer>& results, const CampaignOptions& options, const SuggestOptions& suggest) {
+void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
+            const SuggestOptions& suggest) {
   std::vector<Answer*> refused;
   for (auto& result : results)
     if (asks_again(result)) refused.push_back(&result);
   const size_t jobs = jobs_of(options), threads = std::clamp<size_t>(refused.size(), 1, jobs);
-  CampaignOptions each = options;
+  PlanOptions each = options;
   each.jobs = static_cast<int>(jobs / threads);
-  side_by_side(threads, refused.size(), [&](size_t i) { advise(*refused[i], each, suggest); });
+  side_by_side(threads, refused.size(), [&](size_t i) { advise(*refused[i], each, session, suggest); });
 }
 
 }  // namespace attnprobe::campaign

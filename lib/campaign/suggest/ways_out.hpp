@@ -21,8 +21,9 @@ struct SuggestOptions {
 
 /// Adds Answer::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
 /// nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
-void advise(Answer& result, const CampaignOptions& options, const SuggestOptions& suggest = {});
+void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest = {});
 /// The same of each, several at a time: most of what one asks takes a few milliseconds of one core.
-void advise(std::vector<Answer>& results, const CampaignOptions& options, const SuggestOptions& suggest = {});
+void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
+            const SuggestOptions& suggest = {});
 
 }  // namespace attnprobe::campaign

@@ -25,8 +25,12 @@ enum class NvteMask {
   padding_causal_bottom_right,
   arbitrary,  ///< of PyTorch dumps only: the call has no such mask, and TE does not make it then
 };
+ATTNPROBE_ENUM(NvteMask, no_mask, padding, causal, padding_causal, causal_bottom_right, padding_causal_bottom_right,
+               arbitrary)
 enum class NvteBias { no_bias, pre_scale_bias, post_scale_bias, alibi };
+ATTNPROBE_ENUM(NvteBias, no_bias, pre_scale_bias, post_scale_bias, alibi)
 enum class NvteSoftmax { vanilla, off_by_one, learnable };
+ATTNPROBE_ENUM(NvteSoftmax, vanilla, off_by_one, learnable)
 enum class NvteScaling {
   delayed_tensor_scaling,  ///< TE's name for one scale a tensor, current scaling included, and for no scaling
   mxfp8_1d_scaling,
@@ -34,6 +38,8 @@ enum class NvteScaling {
   block_scaling_2d,
   nvfp4_1d_scaling,
 };
+ATTNPROBE_ENUM(NvteScaling, delayed_tensor_scaling, mxfp8_1d_scaling, block_scaling_1d, block_scaling_2d,
+               nvfp4_1d_scaling)
 
 /// Something about one field that the answer has to say.
 struct TransformerEngineNote {
@@ -144,47 +150,3 @@ std::vector<TransformerEngineRefusal> transformer_engine_refusals(const Transfor
                                                                   const TransformerEngineDevice& device);
 
 }  // namespace attnprobe::frameworks
-
-namespace attnprobe {
-
-template <>
-struct EnumNames<frameworks::NvteMask> {
-  static constexpr std::array<std::pair<frameworks::NvteMask, std::string_view>, 7> table{{
-      {frameworks::NvteMask::no_mask, "no_mask"},
-      {frameworks::NvteMask::padding, "padding"},
-      {frameworks::NvteMask::causal, "causal"},
-      {frameworks::NvteMask::padding_causal, "padding_causal"},
-      {frameworks::NvteMask::causal_bottom_right, "causal_bottom_right"},
-      {frameworks::NvteMask::padding_causal_bottom_right, "padding_causal_bottom_right"},
-      {frameworks::NvteMask::arbitrary, "arbitrary"},
-  }};
-};
-template <>
-struct EnumNames<frameworks::NvteBias> {
-  static constexpr std::array<std::pair<frameworks::NvteBias, std::string_view>, 4> table{{
-      {frameworks::NvteBias::no_bias, "no_bias"},
-      {frameworks::NvteBias::pre_scale_bias, "pre_scale_bias"},
-      {frameworks::NvteBias::post_scale_bias, "post_scale_bias"},
-      {frameworks::NvteBias::alibi, "alibi"},
-  }};
-};
-template <>
-struct EnumNames<frameworks::NvteSoftmax> {
-  static constexpr std::array<std::pair<frameworks::NvteSoftmax, std::string_view>, 3> table{{
-      {frameworks::NvteSoftmax::vanilla, "vanilla"},
-      {frameworks::NvteSoftmax::off_by_one, "off_by_one"},
-      {frameworks::NvteSoftmax::learnable, "learnable"},
-  }};
-};
-template <>
-struct EnumNames<frameworks::NvteScaling> {
-  static constexpr std::array<std::pair<frameworks::NvteScaling, std::string_view>, 5> table{{
-      {frameworks::NvteScaling::delayed_tensor_scaling, "delayed_tensor_scaling"},
-      {frameworks::NvteScaling::mxfp8_1d_scaling, "mxfp8_1d_scaling"},
-      {frameworks::NvteScaling::block_scaling_1d, "block_scaling_1d"},
-      {frameworks::NvteScaling::block_scaling_2d, "block_scaling_2d"},
-      {frameworks::NvteScaling::nvfp4_1d_scaling, "nvfp4_1d_scaling"},
-  }};
-};
-
-}  // namespace attnprobe

@@ -14,12 +14,8 @@ namespace attnprobe {
 namespace report {
 /// How far engine configs were taken.
 enum class Stage { check, plan, run };
+ATTNPROBE_ENUM(Stage, check, plan, run)
 }  // namespace report
-template <>
-struct EnumNames<report::Stage> {
-  static constexpr std::array<std::pair<report::Stage, std::string_view>, 3> table{
-      {{report::Stage::check, "check"}, {report::Stage::plan, "plan"}, {report::Stage::run, "run"}}};
-};
 }  // namespace attnprobe
 
 namespace attnprobe::report {

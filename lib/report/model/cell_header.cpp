@@ -94,7 +94,7 @@ std::string shown_options(const std::string& options) {
 
 }  // namespace
 
-CellHeader header_of(const campaign::Matrix& matrix, const campaign::CampaignOptions& options, const std::string& title,
+CellHeader header_of(const campaign::Matrix& matrix, const campaign::PlanOptions& options, const std::string& title,
                      const std::string& command) {
   CellHeader header;
   MatrixAxes& axes = header.axes;

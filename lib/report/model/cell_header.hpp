@@ -42,7 +42,7 @@ struct CellHeader {
   std::optional<MadeOf> made_of;  ///< none: written by an older attnprobe, or merged of what does not say it or differs
 };
 
-CellHeader header_of(const campaign::Matrix& matrix, const campaign::CampaignOptions& options, const std::string& title,
+CellHeader header_of(const campaign::Matrix& matrix, const campaign::PlanOptions& options, const std::string& title,
                      const std::string& command);
 
 /// The line, with its end.

@@ -31,6 +31,8 @@ enum class ChangeKind {
   removed,         ///< only in the old report
   added,           ///< only in the new one
 };
+ATTNPROBE_ENUM(ChangeKind, now_no, yes_to_but, no_to_but, now_yes, wrong, right, lost, recovered, slower, faster,
+               graph_changed, engine_changed, fewer_engines, more_engines, reason_changed, removed, added)
 
 struct Change {
   ChangeKind kind = ChangeKind::added;
@@ -67,28 +69,3 @@ std::string diff_markdown(const Diff& diff);
 Json diff_json(const Diff& diff);
 
 }  // namespace attnprobe::report
-
-namespace attnprobe {
-template <>
-struct EnumNames<report::ChangeKind> {
-  static constexpr std::array<std::pair<report::ChangeKind, std::string_view>, 17> table{{
-      {report::ChangeKind::now_no, "now_no"},
-      {report::ChangeKind::yes_to_but, "yes_to_but"},
-      {report::ChangeKind::no_to_but, "no_to_but"},
-      {report::ChangeKind::now_yes, "now_yes"},
-      {report::ChangeKind::wrong, "wrong"},
-      {report::ChangeKind::right, "right"},
-      {report::ChangeKind::lost, "lost"},
-      {report::ChangeKind::recovered, "recovered"},
-      {report::ChangeKind::slower, "slower"},
-      {report::ChangeKind::faster, "faster"},
-      {report::ChangeKind::graph_changed, "graph_changed"},
-      {report::ChangeKind::engine_changed, "engine_changed"},
-      {report::ChangeKind::fewer_engines, "fewer_engines"},
-      {report::ChangeKind::more_engines, "more_engines"},
-      {report::ChangeKind::reason_changed, "reason_changed"},
-      {report::ChangeKind::removed, "removed"},
-      {report::ChangeKind::added, "added"},
-  }};
-};
-}  // namespace attnprobe

@@ -20,9 +20,8 @@ namespace {
 
 constexpr const char* gpus = "h100,a100,b200,rtx4090";
 
-CampaignOptions quick() {
-  CampaignOptions options;
-  options.cudnn = cudnn_path();
+PlanOptions quick() {
+  PlanOptions options;
   options.walk.modes = {"A", "FALLBACK"};
   options.walk.sweep_where_none = false;
   options.walk.plans = probe::Plans::none;
@@ -34,7 +33,7 @@ bool is_refused(const Answer& result) {
 }
 
 std::vector<Answer> refused(const std::vector<Question>& questions, const std::string& targets) {
-  auto results = run_campaign(questions, gpu::simulated_targets(targets), quick()).results;
+  auto results = run_campaign(questions, gpu::simulated_targets(targets), cudnn_path(), quick()).results;
   std::erase_if(results, [](const Answer& result) { return !is_refused(result); });
   return results;
 }
@@ -82,7 +81,7 @@ void follow_help(const std::vector<Answer>& results) {
     // Strides that are given leave no room for some changes.
     if (changed.empty()) continue;
     ++followed;
-    const auto answers = run_campaign(changed, {result.target}, quick()).results;
+    const auto answers = run_campaign(changed, {result.target}, cudnn_path(), quick()).results;
     const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Answer& answer) {
       const auto* other =
           answer.root_cause ? answer::find_reason({answer.root_cause->status, answer.root_cause->reason}) : nullptr;
@@ -97,12 +96,13 @@ void follow_ways_out(std::vector<Answer>& results) {
   SuggestOptions suggest;
   suggest.most = 2;
   suggest.two_at_a_time = suggest.compile = false;
-  advise(results, quick(), suggest);
+  advise(results, quick(), {}, suggest);
   size_t ways = 0;
   for (const Answer& result : results) {
     for (const WayOut& way : result.ways_out) {
       ++ways;
-      const auto again = run_campaign({with_spec(result, way.spec)}, {result.target}, quick()).results.at(0);
+      const auto again =
+          run_campaign({with_spec(result, way.spec)}, {result.target}, cudnn_path(), quick()).results.at(0);
       if (again.usable != Usable::yes) FAIL_CHECK(words_of(result) << ": " << text_of(way));
     }
     if (!result.root_cause) continue;

@@ -20,28 +20,26 @@ struct QuestionGroup {
 /// How many results they will have.
 size_t cells_of(const std::vector<QuestionGroup>& groups);
 
-/// Called after each result as OnResult; `index` counts through all groups.
-using OnInquiryResult = std::function<void(const Answer& result, size_t index)>;
+/// Called after each answer as OnResult, before ways out and other cuDNNs are asked; `index` counts through all groups.
+using OnAnswer = std::function<void(const Answer& result, size_t index)>;
 
-struct InquiryOptions {
-  std::string cudnn;         ///< the word for cudnn::choose_library()
-  CampaignOptions campaign;  ///< whose `cudnn` does not count
-  WalkCache* beside =
-      nullptr;                ///< of what is asked beside the questions; none: the usual one, opened where it is needed
-  OnInquiryResult on_result;  ///< may be empty
-  OnProblem on_problem;       ///< likewise
+/// What is wanted.
+struct Plan {
+  std::vector<QuestionGroup> groups;
+  std::string cudnn = {};  ///< the word for cudnn::choose_library()
+  PlanOptions options = {};
   std::optional<CudnnVersion> by_rule = {};  ///< this version, which cannot be had here, is answered for by rule
   bool other_versions = true;                ///< where the walk looks further, this machine's other cuDNNs are asked
   std::optional<SuggestOptions> suggest =
       {};  ///< how ways out are looked for, where the walk looks further; none: as few results need
 };
 
-/// Asks the cuDNN that the options mean; a result for each group. One config on one simulated GPU
+/// The one door: asks the cuDNN that the plan means; answers for each group. `on_answer` may be empty. One config on one simulated GPU
 /// compiles its first choice, since a check that passes is not yet a kernel, and for one answer a plan's second is well
 /// spent. A cuDNN too old to be asked about a GPU that is not there is answered for by rule. Where the walk looks further
 /// (sweep_where_none), the machine's other versions of cuDNN are asked too, and what they say is kept in the usual cache.
 /// Throws Error(usage) for "expect" of a GPU that there is not, and where plans are to be run and every target is
 /// simulated; Error(environment) where there is no such cuDNN.
-std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& groups, const InquiryOptions& options);
+std::vector<Answers> ask(const Plan& plan, const Session& session, const OnAnswer& on_answer = {});
 
 }  // namespace attnprobe::campaign

@@ -1,4 +1,4 @@
-#include "campaign/inquiry.hpp"
+#include "campaign/ask.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace attnprobe::campaign {
 namespace {
 
 // Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
-void check_can_run(const std::vector<QuestionGroup>& groups, const CampaignOptions& options) {
+void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();
   bool runs = false;
@@ -78,44 +78,47 @@ size_t cells_of(const std::vector<QuestionGroup>& groups) {
   return count;
 }
 
-std::vector<CampaignResult> inquire(const std::vector<QuestionGroup>& given, const InquiryOptions& options) {
-  std::vector<QuestionGroup> groups = given;
-  for (auto& group : groups) adopt_frontend(group.questions, options.campaign.frameworks);
-  CampaignOptions campaign = options.campaign;
+std::vector<Answers> ask(const Plan& plan, const Session& given, const OnAnswer& on_answer) {
+  std::vector<QuestionGroup> groups = plan.groups;
+  for (auto& group : groups) adopt_frontend(group.questions, plan.options.frameworks);
+  PlanOptions options = plan.options;
+  Session session = given;
   // What is asked about a no goes to the worker that said it.
-  worker::Pool pool(2 * jobs_of(campaign));
-  if (campaign.pool == nullptr) campaign.pool = &pool;
+  worker::Pool pool(2 * jobs_of(options));
+  if (session.pool == nullptr) session.pool = &pool;
   LibraryWords words;
-  if (campaign.words == nullptr) campaign.words = &words;
-  check_can_run(groups, campaign);
+  if (session.words == nullptr) session.words = &words;
+  check_can_run(groups, options);
   for (const auto& group : groups) {
     std::vector<attention::AttentionConfig> configs;
     for (const auto& question : group.questions) configs.push_back(question.config);
     check_expectations(configs, group.targets);
   }
-  const auto by_rule = options.by_rule ? options.by_rule : version_without_library(options.cudnn, groups);
-  const bool asks_beside = campaign.walk.sweep_where_none;
-  const auto opened = asks_beside && options.beside == nullptr ? usual_cache(options.on_problem) : nullptr;
-  CampaignOptions beside = campaign;  // the question itself is always asked of cuDNN
-  beside.cache = opened ? opened.get() : options.beside;
-  if (!by_rule) campaign.cudnn = library_path(options.cudnn, campaign.frameworks);
-  compile_where_one_is_asked(groups, campaign.walk);
-  std::vector<CampaignResult> campaigns;
+  const auto by_rule = plan.by_rule ? plan.by_rule : version_without_library(plan.cudnn, groups);
+  const bool looks_further = options.walk.sweep_where_none;
+  const auto opened = looks_further && session.cache == nullptr ? usual_cache(session.on_problem) : nullptr;
+  Session beside = session;
+  if (opened) beside.cache = opened.get();
+  session.cache = nullptr;  // the question itself is always asked of cuDNN
+  const std::string cudnn = by_rule ? "" : library_path(plan.cudnn, options.frameworks).string();
+  const PlanOptions uncompiled = options;
+  compile_where_one_is_asked(groups, options.walk);
+  std::vector<Answers> all;
   size_t before = 0;
   for (const auto& group : groups) {
     const auto on_result = [&](const Answer& result, size_t index, size_t) {
-      if (options.on_result) options.on_result(result, before + index);
+      if (on_answer) on_answer(result, before + index);
     };
-    campaigns.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, campaign, on_result)
-                                : run_campaign(group.questions, group.targets, campaign, on_result));
-    if (campaign.walk.sweep_where_none) {
-      auto& results = campaigns.back().results;
-      if (!by_rule) advise(results, campaign, options.suggest ? *options.suggest : how_to_suggest(results));
-      if (options.other_versions) ask_other_versions(campaigns.back(), beside);
+    all.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, options, on_result)
+                          : run_campaign(group.questions, group.targets, cudnn, options, session, on_result));
+    if (looks_further) {
+      auto& results = all.back().results;
+      if (!by_rule) advise(results, options, session, plan.suggest ? *plan.suggest : how_to_suggest(results));
+      if (plan.other_versions) ask_other_versions(all.back(), uncompiled, beside);
     }
     before += group.questions.size() * group.targets.size();
   }
-  return campaigns;
+  return all;
 }
 
 }  // namespace attnprobe::campaign
