@@ -9,8 +9,8 @@
 
 #include "attention/config.hpp"
 #include "base/error.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/by_rule.hpp"
-#include "campaign/inquiry.hpp"
 #include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/words.hpp"
@@ -22,12 +22,11 @@ namespace {
 constexpr const char* usual_gpu = "h100";
 constexpr const char* without_causal = "without the causal mask";
 
-campaign::CampaignOptions options_for(const std::vector<rules::ChosenGate>& gates, const AskWith& with) {
-  campaign::CampaignOptions options;
+campaign::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
+  campaign::PlanOptions options;
   options.frameworks = gates;
   options.walk.plans = probe::Plans::automatic;  // of simulated GPUs none is built
   options.walk.sweep_where_none = false;
-  options.program = with.program;
   return options;
 }
 
@@ -80,11 +79,6 @@ Fields completed(Fields fields) {
   mask["padding"] = true;
   set_field(fields, "mask", mask);
   return fields;
-}
-
-campaign::CampaignOptions with_library(campaign::CampaignOptions options, const answer::Answer& result) {
-  options.cudnn = result.cudnn_path;
-  return options;
 }
 
 // Those that differ most from the one that is taken where a text names none.
@@ -150,7 +144,7 @@ ChosenGpu gpu_of(const TextFacts& facts) {
 std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with) {
-  const campaign::CampaignOptions options = options_for(gates, with);
+  const campaign::PlanOptions options = options_for(gates);
   const std::string version = version_of(facts);
   const auto by_rule = [&] {
     std::vector<answer::Question> adopted = questions;
@@ -161,11 +155,9 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
   };
   if (!with.cudnn) return by_rule();
   try {
-    campaign::InquiryOptions inquiry;
-    inquiry.cudnn = version;
-    inquiry.campaign = options;
-    inquiry.other_versions = false;
-    auto results = campaign::inquire({{questions, targets}}, inquiry).front().results;
+    const campaign::Plan plan{
+        .groups = {{questions, targets}}, .cudnn = version, .options = options, .other_versions = false};
+    auto results = campaign::ask(plan, {.program = with.program}).front().results;
     const bool is_broken =
         std::any_of(results.begin(), results.end(), [](const auto& one) { return one.environment_broken; });
     return is_broken ? by_rule() : results;
@@ -283,7 +275,7 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
     asked.assumed.push_back(
         fmt::format("cuDNN {}, where {} brings {}", answering, rules::title_of(gates.front()), *brought));
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
-    campaign::advise(asked.result, with_library(options_for(gates, with), asked.result),
+    campaign::advise(asked.result, options_for(gates), {.program = with.program},
                      {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
 }
 
