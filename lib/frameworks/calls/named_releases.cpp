@@ -7,26 +7,47 @@
 
 namespace attnprobe::frameworks {
 
-std::vector<NamedRelease> named_releases(std::string_view text) {
-  static constexpr std::pair<const char*, const char*> forms[] = {
-      {"torch", "\\b(?:py)?torch(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"jax", "\\bjax(?:lib)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"transformer-engine",
-       "(?:transformer[ _-]?engine(?:[ _](?:torch|jax|version))?|\\bTE)['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"vllm", "\\bvllm(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"sglang", "\\bsglang(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"flashinfer", "\\bflashinfer(?:[-_]python)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"keras", "\\bkeras(?:[ _]version)?['\"]?[ :=v]{1,4}(3\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"diffusers", "\\bdiffusers(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"onnxruntime", "\\bonnx ?runtime(?:[-_]gpu)?(?:[ _]version)?['\"]?[ :=v]{1,4}(1\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"mlx", "\\bmlx(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)"},
-      {"tensorrt", "\\btensorrt(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d{1,2}\\.\\d{1,2}(?:\\.\\d+)?)"}};
+namespace {
+
+struct Form {
+  const char* framework;
+  RE2 pattern;
+};
+
+RE2::Options any_case() {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
   options.set_case_sensitive(false);
+  return options;
+}
+
+// Compiled once: a short text is read in less time than they take.
+const auto& forms() {
+  static const RE2::Options options = any_case();
+  static const Form all[] = {
+      {"torch", {"\\b(?:py)?torch(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"jax", {"\\bjax(?:lib)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"transformer-engine",
+       {"(?:transformer[ _-]?engine(?:[ _](?:torch|jax|version))?|\\bTE)['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)",
+        options}},
+      {"vllm", {"\\bvllm(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"sglang", {"\\bsglang(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"flashinfer",
+       {"\\bflashinfer(?:[-_]python)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"keras", {"\\bkeras(?:[ _]version)?['\"]?[ :=v]{1,4}(3\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"diffusers", {"\\bdiffusers(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"onnxruntime",
+       {"\\bonnx ?runtime(?:[-_]gpu)?(?:[ _]version)?['\"]?[ :=v]{1,4}(1\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"mlx", {"\\bmlx(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
+      {"tensorrt", {"\\btensorrt(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d{1,2}\\.\\d{1,2}(?:\\.\\d+)?)", options}}};
+  return all;
+}
+
+}  // namespace
+
+std::vector<NamedRelease> named_releases(std::string_view text) {
   std::vector<NamedRelease> releases;
-  for (const auto& [framework, form] : forms) {
-    const RE2 pattern(form, options);
+  for (const auto& [framework, pattern] : forms()) {
     re2::StringPiece found[2];
     const re2::StringPiece all(text.data(), text.size());
     for (size_t at = 0; at < text.size() && pattern.Match(all, at, text.size(), RE2::UNANCHORED, found, 2);) {
