@@ -35,8 +35,11 @@ def enum_names():
     """The names of every enum with a table of names in lib: "DataType" -> ["f16", …]."""
     tables = {}
     for path in (ROOT / "lib").rglob("*.hpp"):
-        for name, body in re.findall(r"struct EnumNames<(?:\w+::)*(\w+)> \{(.*?)\n\};", path.read_text(), re.S):
+        text = path.read_text()
+        for name, body in re.findall(r"struct EnumNames<(?:\w+::)*(\w+)> \{(.*?)\n\};", text, re.S):
             tables[name] = re.findall(r'"(\w+)"', body)
+        for name, body in re.findall(r"^ATTNPROBE_ENUM\((\w+),(.*?)\)$", text, re.S | re.M):
+            tables[name] = re.findall(r"\w+", body)
     return tables
 
 
