@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <mutex>
 #include <utility>
 
 #include "base/text.hpp"
@@ -164,15 +166,27 @@ Refusal reading(const std::string& id, Layer layer, const std::string& who, std:
   return refusal;
 }
 
+namespace {
+
+// Of the catalogue's reports, compiled once: every text is held against them.
+const RE2& compiled(const std::string& words) {
+  static std::mutex one_at_a_time;
+  static std::map<std::string, RE2> patterns;
+  const std::lock_guard lock(one_at_a_time);
+  return patterns.try_emplace(words, words, any_case()).first->second;
+}
+
+}  // namespace
+
 bool fits(const Report& report, std::string_view page) {
-  if (!report.unless.empty() && has_words(page, RE2(report.unless, any_case()))) return false;
+  if (!report.unless.empty() && has_words(page, compiled(report.unless))) return false;
   return std::all_of(report.all.begin(), report.all.end(),
-                     [&](const std::string& words) { return has_words(page, RE2(words, any_case())); });
+                     [&](const std::string& words) { return has_words(page, compiled(words)); });
 }
 
 Refusal refusal_of(const Report& report, std::string_view page) {
   Refusal refusal = of_message(report.message);
-  const RE2 first(report.all.front(), any_case());
+  const RE2& first = compiled(report.all.front());
   re2::StringPiece found;
   if (first.Match(piece(page), 0, page.size(), RE2::UNANCHORED, &found, 1)) {
     const auto at = static_cast<size_t>(found.data() - page.data());
