@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "service/session.hpp"
+#include "service/rpc_session.hpp"
 
 namespace attnprobe::service {
 

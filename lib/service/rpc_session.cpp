@@ -1,4 +1,4 @@
-#include "service/session.hpp"
+#include "service/rpc_session.hpp"
 
 #include <algorithm>
 #include <mutex>
