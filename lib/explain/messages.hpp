@@ -21,6 +21,8 @@ enum class Layer {
   cudnn_frontend,    ///< cudnn-frontend refused before it asked cuDNN
   framework,         ///< a framework's own rule
 };
+ATTNPROBE_ENUM(Layer, environment, execution, plan_compilation, cudnn_engine, cudnn_heuristics, cudnn_frontend,
+               framework)
 
 /// How much a message says by itself.
 enum class MessageKind {
@@ -29,6 +31,7 @@ enum class MessageKind {
   note,     ///< what happened; it refuses nothing
   reading,  ///< no message: what facts of the text, or an answer of rules and cuDNN, come to
 };
+ATTNPROBE_ENUM(MessageKind, refusal, general, note, reading)
 
 /// One meaning, and every form of words of it.
 struct Message {
@@ -70,33 +73,4 @@ const std::vector<Message>& messages();
 const std::vector<Report>& reports();
 const std::vector<Program>& programs();
 
-}  // namespace attnprobe::explain
-
-namespace attnprobe {
-template <>
-struct EnumNames<explain::Layer> {
-  static constexpr std::array<std::pair<explain::Layer, std::string_view>, 7> table{{
-      {explain::Layer::environment, "environment"},
-      {explain::Layer::execution, "execution"},
-      {explain::Layer::plan_compilation, "plan_compilation"},
-      {explain::Layer::cudnn_engine, "cudnn_engine"},
-      {explain::Layer::cudnn_heuristics, "cudnn_heuristics"},
-      {explain::Layer::cudnn_frontend, "cudnn_frontend"},
-      {explain::Layer::framework, "framework"},
-  }};
-};
-template <>
-struct EnumNames<explain::MessageKind> {
-  static constexpr std::array<std::pair<explain::MessageKind, std::string_view>, 4> table{{
-      {explain::MessageKind::refusal, "refusal"},
-      {explain::MessageKind::general, "general"},
-      {explain::MessageKind::note, "note"},
-      {explain::MessageKind::reading, "reading"},
-  }};
-};
-}  // namespace attnprobe
-
-namespace attnprobe::explain {
-ATTNPROBE_JSON_ENUM(Layer)
-ATTNPROBE_JSON_ENUM(MessageKind)
 }  // namespace attnprobe::explain
