@@ -163,7 +163,7 @@ void add_cudnn(CLI::App& app, Run& run) {
   fetch_command->add_option("--from", options->first, "its first; default: 9.8, the first that simulates GPUs");
   fetch_command->add_flag(
       "--full", options->full,
-      "the full package with all engines, and cuBLASLt (docs/versions.md says what the small one lacks)");
+      "the full package with all engines, and cuBLASLt (docs/packages.md says what the small one lacks)");
   fetch_command->add_flag("--nvrtc", options->nvrtc, "NVRTC too (90 MB), with which cuDNN up to 9.20 compiles plans");
   fetch_command
       ->add_option("--cuda", options->cuda,

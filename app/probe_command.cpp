@@ -184,7 +184,7 @@ void add_probe(CLI::App& app, Run& run) {
       ->group("What is asked");
   const std::string call_help =
       " as source has it, with the tensors' sizes: 'FUNCTION(q[2, 8, 1024, 64], …)'; or JSON, or a file with that or with the lines "
-      "that the snippet of docs/pytorch.md prints; - is standard input. Its forward and backward graphs are asked, and the "
+      "that the snippet of docs/from-frameworks.md prints; - is standard input. Its forward and backward graphs are asked, and the "
       "framework's gate";
   command->add_option("--torch", options->torch, "a call of PyTorch's scaled_dot_product_attention" + call_help)
       ->group("What is asked");

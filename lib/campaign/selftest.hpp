@@ -34,7 +34,7 @@ SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_
                   const std::string& cudnn, PlanOptions options, const Session& session = {},
                   const OnResult& on_answer = {});
 
-/// As a document to be sent in: attnprobe/selftest/1, docs/usage.md.
+/// As a document to be sent in: attnprobe/selftest/1, docs/guide.md.
 Json to_json(const SelfTest& test);
 
 }  // namespace attnprobe::campaign

@@ -68,7 +68,7 @@ bool is_file(const std::string& word) {
 }
 
 // One of each compute capability: the representative one where there is one, else the first by its id. GPUs of one compute
-// capability differ in few answers or none (docs/usage.md), and what asks all of them pays for each.
+// capability differ in few answers or none (docs/guide.md), and what asks all of them pays for each.
 std::vector<Target> one_of_each_sm() {
   std::vector<Target> some;
   for (const Target& target : catalogue()) {

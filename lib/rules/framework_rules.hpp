@@ -1,7 +1,7 @@
 // What frameworks above cuDNN do by themselves: which calls they refuse before they ask it, and how the graphs that they
 // show it depend on versions. Data, a file a framework: lib/rules/<framework>/<version>.json, which may hold the
 // releases before it too ("oldest"), an entry then saying from and until which it holds. A new file is built in by
-// itself and found by its name. docs/versions.md has the format.
+// itself and found by its name. docs/how-it-works.md has the format.
 #pragma once
 
 #include <map>

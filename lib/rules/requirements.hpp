@@ -1,7 +1,7 @@
 // Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by itself.
 // All three are data, built into the library: lib/rules/cudnn/requirements.json and known_bugs.json, and the files of
 // frameworks (framework_rules.hpp). Their conditions (condition.hpp) speak of a flat problem (flat_problem.hpp). Nothing
-// here decides a verdict: that is cuDNN's. docs/versions.md says how to add an entry.
+// here decides a verdict: that is cuDNN's. docs/how-it-works.md says how to add an entry.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 /* attnprobe in C, for every language that can call it: JSON-RPC 2.0 requests in, answers out. Methods, parameters and results:
- * docs/service.md. The library is libattnprobe.so; cuDNN is never loaded into the calling process, but by workers, processes of the
+ * docs/api.md. The library is libattnprobe.so; cuDNN is never loaded into the calling process, but by workers, processes of the
  * program attnprobe. No exception crosses this border, and no thread of the library's outlives a call. */
 #ifndef ATTNPROBE_C_API_H
 #define ATTNPROBE_C_API_H

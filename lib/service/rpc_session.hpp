@@ -1,5 +1,5 @@
 // The service: one request in, one answer out, whichever way it came (the C API, `attnprobe serve`, Python). Methods and
-// their parameters: docs/service.md.
+// their parameters: docs/api.md.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
-/// In the order of docs/service.md.
+/// In the order of docs/api.md.
 const std::vector<std::string>& method_names();
 
 }  // namespace attnprobe::service

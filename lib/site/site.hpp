@@ -1,4 +1,4 @@
-// A matrix as a static site: a page a config, a GPU and a version, JSON beside each, a badge a config and GPU. docs/site.md.
+// A matrix as a static site: a page a config, a GPU and a version, JSON beside each, a badge a config and GPU. docs/matrix.md.
 #pragma once
 
 #include <atomic>

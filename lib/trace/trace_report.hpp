@@ -12,7 +12,7 @@ namespace attnprobe::trace {
 /// as far as anybody said so, and what the trace took.
 std::string trace_text(const Trace& trace, const TraceOptions& options, const report::TextStyle& style);
 
-/// Schema "attnprobe/trace/1" (docs/trace.md).
+/// Schema "attnprobe/trace/1" (docs/logs.md).
 Json trace_json(const Trace& trace, const TraceOptions& options);
 
 /// A config document of every distinct attention, each once, whatever it ran on: "attention 1" is the report's graph 1;

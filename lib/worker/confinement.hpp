@@ -1,5 +1,5 @@
 // What a worker gives up before it loads cuDNN: a graph of a stranger's log that gets hold of the process is to find
-// little there. docs/security.md says what is left.
+// little there. docs/reliability.md says what is left.
 #pragma once
 
 namespace attnprobe::worker {

@@ -52,7 +52,7 @@ def backend():
                     "all but K,all but V,all but O", MHA + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "all", STRIDED)
         yield claim(part, f"{name} fuses in the padding and the causal mask", source, "mask=none,causal,padding,padding_causal",
                     "--pattern mha --heads 4" + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "none, causal, padding, padding_causal",
-                    note="The documentation shows the masks' operations in drawings; asked was the graph of [graphs.md](graphs.md), and another "
+                    note="The documentation shows the masks' operations in drawings; asked was the graph of [how attnprobe builds each graph](how-it-works.md#how-attnprobe-builds-each-graph), and another "
                     "wiring may be taken.")
 
 

@@ -1,5 +1,5 @@
 // The backward graphs: operations, tensors and wiring of flash attention in 16 bits and in fp8, of the legacy pattern
-// and of the unified operation, and what cudnn-frontend changes of them. Counts and rules are those of docs/graphs.md;
+// and of the unified operation, and what cudnn-frontend changes of them. Counts and rules are those of docs/how-it-works.md;
 // what cuDNN says of the graphs is tested elsewhere.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and rules
-// are those of docs/graphs.md; what cuDNN says of the graphs is tested elsewhere.
+// are those of docs/how-it-works.md; what cuDNN says of the graphs is tested elsewhere.
 #include "build/build.hpp"
 
 #include <fmt/format.h>
@@ -158,7 +158,7 @@ bool is_result(const std::string& name) {
 
 }  // namespace
 
-// ---- operations (docs/graphs.md, "Composite, forward")
+// ---- operations (docs/how-it-works.md, "Composite, forward")
 
 TEST_CASE("The composite graph has the ten operations of flash attention", "[builders]") {
   CHECK(operations(composite()) ==
@@ -217,7 +217,7 @@ TEST_CASE("The unified graph is one operation, the bare one two matmuls", "[buil
   CHECK(operations(build::build_graph(spec_of(Pattern::two_matmul), {91900}).graph) == Words{"matmul", "matmul"});
 }
 
-// ---- every graph (docs/graphs.md, "Rules of every graph")
+// ---- every graph (docs/how-it-works.md, "Rules of every graph")
 
 TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
   for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90900, 91900, 92200}) {
@@ -396,7 +396,7 @@ TEST_CASE("Bare matmuls and legacy P are 16-bit in F16x16 reordering", "[builder
   CHECK(named_tensor(composite(), "P").reordering == Reordering::NONE);
 }
 
-// ---- features, forward (docs/graphs.md, "Composite, forward" to "Legacy pattern")
+// ---- features, forward (docs/how-it-works.md, "Composite, forward" to "Legacy pattern")
 
 TEST_CASE("Each feature adds its own operations to the composite graph", "[builders][features]") {
   const std::pair<const char*, size_t> counts[] = {
@@ -839,7 +839,7 @@ TEST_CASE("The arrow's comparisons are integers computed as booleans", "[builder
   }
 }
 
-// ---- scale and masks (docs/graphs.md, "Masks")
+// ---- scale and masks (docs/how-it-works.md, "Masks")
 
 TEST_CASE("The scale multiplies the scores, in the legacy graph K", "[builders]") {
   CHECK(named_tensor(composite(), "scale").value == 0.25);  // 1/sqrt(16)
@@ -932,7 +932,7 @@ TEST_CASE("A right bound is added to the row", "[builders]") {
   CHECK(operation<Pointwise>(graph, 4).compute == DataType::i32);
 }
 
-// ---- the choice of `sdpa` (docs/graphs.md, "Which form cudnn-frontend builds")
+// ---- the choice of `sdpa` (docs/how-it-works.md, "Which form cudnn-frontend builds")
 
 TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[builders][choice]") {
   struct Choice {

@@ -23,7 +23,7 @@ namespace {
 
 const std::string targets = "a100,l40s,h200,b200,rtx5090,t4";
 
-// Engines of cuDNN 9.19 whose check can pass, by architecture (docs/graphs.md, "Engines"): 0 legacy, 1 to 4 flash forward, 5 to 7
+// Engines of cuDNN 9.19 whose check can pass, by architecture (docs/how-it-works.md, "Engines"): 0 legacy, 1 to 4 flash forward, 5 to 7
 // backward, 8 to 11 the unified operation. 4 and 11 let other architectures through for two knob values.
 const std::map<std::string, std::set<int64_t>>& engines_of() {
   static const std::map<std::string, std::set<int64_t>> engines{{"a100", {0, 1, 7, 8}},

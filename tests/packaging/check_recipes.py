@@ -75,8 +75,8 @@ def main():
             errors.append(f"{manager} does not name {address}")
     if f"REPO {address.removeprefix('https://github.com/')}" not in portfile:
         errors.append(f"vcpkg/portfile.cmake does not fetch {address}")
-    if f"uses: {address.removeprefix('https://github.com/')}@" not in (ROOT / "docs/ci/README.md").read_text():
-        errors.append(f"docs/ci/README.md does not use {address}")
+    if f"uses: {address.removeprefix('https://github.com/')}@" not in (ROOT / "docs/matrix.md").read_text():
+        errors.append(f"docs/matrix.md does not use {address}")
     errors += hosts()
     for error in errors:
         print(f"FAILED: {error}")

@@ -1,5 +1,5 @@
 // Where the support check of what the heuristics propose is not the whole truth: configs that pass and do not compile,
-// and configs that no heuristic proposes. Measured with cuDNN 9.19 (docs/graphs.md, "Engines").
+// and configs that no heuristic proposes. Measured with cuDNN 9.19 (docs/how-it-works.md, "Engines").
 #include <algorithm>
 
 #include "catch.hpp"

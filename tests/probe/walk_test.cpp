@@ -137,7 +137,7 @@ TEST_CASE("every knob value is tried with --engines knobs, and more is found tha
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
   CHECK(result.findings.swept);
   if (!is_cudnn_9_19(result)) return;
-  // docs/graphs.md, "Engines": 1: 19, 2: {7, 31}, 4: {3, 26}; and KERNEL_CFG left to cuDNN on engines 1 and 2.
+  // docs/how-it-works.md, "Engines": 1: 19, 2: {7, 31}, 4: {3, 26}; and KERNEL_CFG left to cuDNN on engines 1 and 2.
   const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{{1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
   for (const auto& engine : result.findings.engines) {
     INFO("engine " << engine.engine);

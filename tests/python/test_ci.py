@@ -131,7 +131,7 @@ class Action(Job):
         self.check_run("")
 
     def test_a_single_option(self):
-        # As action.yml and docs/ci/README.md name it: one word that begins as an option does.
+        # As action.yml and docs/matrix.md name it: one word that begins as an option does.
         self.check_run("--suggest")
 
     def check_run(self, options):

@@ -1,4 +1,4 @@
-"""Every example of docs/python.md is run, and prints what the page says; with another cuDNN it is run alone.
+"""Every example of docs/api.md is run, and prints what the page says; with another cuDNN it is run alone.
 
 A block may say what it needs: ```pycon torch=2.15 cudnn=9.8,9.19. A line "…" and a text behind it stand for anything.
 """
@@ -11,7 +11,7 @@ import unittest
 
 import support
 
-PAGE = support.ROOT / "docs" / "python.md"
+PAGE = support.ROOT / "docs" / "api.md"
 
 
 def blocks():
@@ -66,7 +66,7 @@ class Page(unittest.TestCase):
                 reason = lacks(needs)
                 if reason:
                     self.skipTest(reason)
-                test = doctest.DocTestParser().get_doctest(text, names, f"docs/python.md, line {line}", str(PAGE), line)
+                test = doctest.DocTestParser().get_doctest(text, names, f"docs/api.md, line {line}", str(PAGE), line)
                 said = []
                 result = doctest.DocTestRunner(Checker(compares), verbose=False).run(test, out=said.append, clear_globs=False)
                 names.update(test.globs)

@@ -422,10 +422,10 @@ def page_for(data):
 def page():
     lines = ["# What frameworks refuse before cuDNN", "",
              "Written by `tests/rules/check_framework_files.py --page` from [lib/rules/frameworks](../lib/rules/frameworks).",
-             "Conditions speak of a flat problem's keys ([versions.md](versions.md)) and of keys of the call that each file",
+             "Conditions speak of a flat problem's keys ([conditions](how-it-works.md#conditions)) and of keys of the call that each file",
              "declares. \"All read\" means every release that was read.", "",
-             "`attnprobe --framework torch==2.11,jax` asks these gates about a config, beside cuDNN: [answers.md](answers.md) and",
-             "[usage.md](usage.md). A config becomes the call that would ask for it: gradients where it trains, `enable_gqa=True`",
+             "`attnprobe --framework torch==2.11,jax` asks these gates about a config, beside cuDNN:",
+             "[--framework](from-frameworks.md#any-frameworks-gate---framework). A config becomes the call that would ask for it: gradients where it trains, `enable_gqa=True`",
              "where heads differ, nested tensors where it is ragged, a mask where it has a bias; what a config does not say has its",
              "usual value (`base` of each file). A release between two that were read has the rules of the older one.", "",
              "Compared with the frameworks themselves over random calls, without a difference:", ""]

@@ -466,8 +466,8 @@ TEST_CASE("What cudnn-frontend refuses and cuDNN supports is noted", "[rules][pr
   CHECK(result.frontend->id == "alibi");
 }
 
-TEST_CASE("docs/versions.md lists every key of a problem", "[rules]") {
-  const std::string page = read_text(source_dir() / "docs" / "versions.md");
+TEST_CASE("docs/how-it-works.md lists every key of a problem", "[rules]") {
+  const std::string page = read_text(source_dir() / "docs" / "how-it-works.md");
   for (const auto& key : problem_keys()) {
     INFO(key.name);
     CHECK(contains(page, "`" + key.name + "`"));

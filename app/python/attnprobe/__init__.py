@@ -5,7 +5,7 @@
 >>> print(report)  # doctest: +SKIP
 
 The answers are those of the real cuDNN, which is asked in worker processes: a GPU need not be there, and a crash inside
-cuDNN costs one answer. docs/python.md has examples.
+cuDNN costs one answer. docs/api.md has examples.
 """
 
 # Where a name comes from; nothing is imported before it is asked for. __init__.pyi says the same to type checkers.

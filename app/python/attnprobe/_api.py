@@ -133,7 +133,7 @@ def suggest(
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Suggestions:
-    """The smallest changes, one or two, after which configs work, each asked and compiled (docs/suggest.md).
+    """The smallest changes, one or two, after which configs work, each asked and compiled (docs/no.md).
 
     >>> attnprobe.suggest(heads=12, seqlen=512, head_dim=100, target="a100").only.ways_out  # doctest: +SKIP
 
@@ -169,7 +169,7 @@ def limits(
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Limits:
-    """Where support begins and ends along a field, from few questions (docs/limits.md).
+    """Where support begins and ends along a field, from few questions (docs/no.md).
 
     >>> limits("head_dim", vary={"mask": ["none", "causal"], "pass": None}, target="h100,b200")  # doctest: +SKIP
 

@@ -1,4 +1,4 @@
-"""What a CI job runs: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/ci/README.md).
+"""What a CI job runs: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/matrix.md).
 
 Standard input is not read, and nothing but files and the environment decides: a job does here what it does there.
 """
@@ -18,7 +18,7 @@ from . import _api, _service
 from ._configs import matrix_document
 from ._errors import EnvironmentProblem, Error, UsageError
 
-# Of a matrix: these codes are answers, others mean that there is no report (docs/ci/README.md).
+# Of a matrix: these codes are answers, others mean that there is no report (docs/matrix.md).
 _ANSWERS = (0, 1, 4, 5)
 # GitHub takes no more of a step summary, and of a comment.
 _SUMMARY_BYTES, _COMMENT_CHARACTERS = 1 << 20, 65_000

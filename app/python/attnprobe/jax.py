@@ -75,7 +75,7 @@ def describe(
     implementation: Optional[str] = None,
     grad: bool = False,
 ) -> Dict[str, Any]:
-    """The call as ``attnprobe --jax`` and ``attnprobe.probe(jax=…)`` take it (docs/pytorch.md)."""
+    """The call as ``attnprobe --jax`` and ``attnprobe.probe(jax=…)`` take it (docs/from-frameworks.md)."""
     call: Dict[str, Any] = {
         "query": _array(query, "query"),
         "key": _array(key, "key"),

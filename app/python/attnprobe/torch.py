@@ -89,7 +89,7 @@ def describe(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
 ) -> Dict[str, Any]:
-    """The call as ``attnprobe --torch`` and ``attnprobe.probe(torch=…)`` take it (docs/pytorch.md)."""
+    """The call as ``attnprobe --torch`` and ``attnprobe.probe(torch=…)`` take it (docs/from-frameworks.md)."""
     torch = _module()
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not isinstance(tensor, torch.Tensor):
@@ -161,7 +161,7 @@ def _nested(query: Any, key: Any, value: Any) -> Dict[str, Any]:
         if lengths is not None and own != lengths:
             raise UsageError(
                 f"{name}: nested lengths {_few(own)}, and those of query are {_few(lengths)}; allowed: the same, since the "
-                "description of a call (docs/pytorch.md) has one list"
+                "description of a call (docs/from-frameworks.md) has one list"
             )
         lengths = own
         tensors[name] = {

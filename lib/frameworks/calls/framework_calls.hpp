@@ -1,5 +1,5 @@
 // Calls of PyTorch's scaled_dot_product_attention and JAX's dot_product_attention: what a program passed, the graphs that the
-// framework builds of it, and what its gate is asked. docs/pytorch.md says how to print a call.
+// framework builds of it, and what its gate is asked. docs/from-frameworks.md says how to print a call.
 //
 // What the graphs look like was read in logs of PyTorch 2.11 and JAX 0.11 with cuDNN 9.19 on an H200
 // (tests/fixtures/logs/frameworks); tests/frameworks/framework_calls_test.cpp builds those very graphs.

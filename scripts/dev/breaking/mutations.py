@@ -158,12 +158,12 @@ def pasted_texts():
 
 def programs():
     tests = (common.ROOT / "tests/frameworks/python_source_test.cpp").read_text()
-    lines = re.findall(r"(?:torch|jax) '(scaled_dot_product_attention\(.*?\))'", (common.ROOT / "docs/pytorch.md").read_text())
+    lines = re.findall(r"(?:torch|jax) '(scaled_dot_product_attention\(.*?\))'", (common.ROOT / "docs/from-frameworks.md").read_text())
     return [text.encode() for text in re.findall(r'R"\((.*?)\)"', tests, re.S) + lines]
 
 
 def requests():
-    calls = re.findall(r'\{"jsonrpc".*\}', (common.ROOT / "docs/service.md").read_text())
+    calls = re.findall(r'\{"jsonrpc".*\}', (common.ROOT / "docs/api.md").read_text())
     some = [{"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate([
         ("probe", {"config": {"heads": 12, "seqlen": 512, "head_dim": 64}, "target": ["l40s", "h100"], "cudnn": NOWHERE, "mode": "A,B", "jobs": 2}),
         ("suggest", {"torch": {"query": {"shape": [2, 8, 512, 96]}, "key": [2, 8, 512, 96], "value": [2, 8, 512, 96], "dtype": "half"},
