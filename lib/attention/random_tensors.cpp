@@ -91,7 +91,7 @@ class TensorVariation {
   void vary_statistics() {
     if (!has_stats_) return;
     if (draw_.chance(6)) {
-      Strides strides = with_gaps({batch_, heads_q_, seqlen_q_, 1}, 1);
+      Strides strides = with_gaps({batch_, heads_q_, ragged_ ? batch_ * seqlen_q_ : seqlen_q_, 1}, 1);
       if (draw_.chance(10)) strides[3] = 2;
       config_["stats_layout"] = {{"strides", strides}};
     }

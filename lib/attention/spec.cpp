@@ -102,9 +102,14 @@ bool has_ragged_stats(const AttentionSpec& spec) {
   return spec.q.ragged() && spec.ragged_stats;
 }
 Strides stats_strides(const AttentionSpec& spec) {
-  // Ragged rows stand by token: one value for each head of a token, side by side.
-  const TensorLayout usual{has_ragged_stats(spec) ? "bshd" : "bhsd", {}};
-  return resolve(spec.stats_layout.value_or(usual), {spec.batch, spec.heads_q, spec.seqlen_q, 1});
+  const bool ragged = has_ragged_stats(spec);
+  // Ragged rows are ordered by token: the values of a token's heads are adjacent.
+  const TensorLayout usual{ragged ? "bshd" : "bhsd", {}};
+  const TensorLayout& layout = spec.stats_layout ? *spec.stats_layout : usual;
+  Strides strides = resolve(layout, {spec.batch, spec.heads_q, spec.seqlen_q, 1});
+  // Ordered by head, a head has the tokens of every sequence.
+  if (ragged && !layout.strides && strides[1] > strides[2]) strides[1] = spec.batch * spec.seqlen_q * strides[2];
+  return strides;
 }
 Strides d_o_strides(const AttentionSpec& spec) {
   return resolve(spec.d_o.value_or(output_layout(spec)), o_shape(spec));

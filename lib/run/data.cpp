@@ -189,8 +189,7 @@ class Planner {
     if (made_.count(t.uid) > 0 && d.use != Use::scratch) d.use = Use::output;
     const bool has_rows = t.dims.size() == 4 && (padded_ || t.ragged_offset);
     const bool by_row = has_rows && !is_page_table(t.role) && !is_one_of(t.role, {Role::d_bias, Role::dropout_mask});
-    d.sequence_axis =
-        t.strides.size() == 4 && t.dims.size() == 4 && t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2;
+    d.sequence_axis = t.strides.size() == 4 && t.dims.size() == 4 ? static_cast<int>(token_axis(t)) : 2;
     const int64_t length = t.dims.size() == 4 ? t.dims[static_cast<size_t>(d.sequence_axis)] : 0;
     if (by_row && t.dims[0] == batch_ && d.use == Use::output && length == (is_kv(t) ? seqlen_kv_ : seqlen_q_) &&
         length > 1)
@@ -202,11 +201,14 @@ class Planner {
   // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of the longest
   // batch, four bytes an element whatever the type.
   int64_t extent(const Tensor& t) const {
-    if (t.ragged_offset && is_scratch(t.role))
-      return batch_ * ((is_kv(t.role) ? seqlen_kv_ : seqlen_q_) + gap()) * t.strides[2] * 4 / element_size(t.data_type);
+    if (t.ragged_offset && is_scratch(t.role)) {
+      const int64_t tokens = batch_ * ((is_kv(t.role) ? seqlen_kv_ : seqlen_q_) + gap());
+      const int64_t elements = is_by_head(t) ? t.dims[1] * t.strides[1] : tokens * t.strides[2];
+      return elements * 4 / element_size(t.data_type);
+    }
     if (t.ragged_offset)
       for (const auto& d : data_.tensors)
-        if (d.uid == *t.ragged_offset) return d.integers.back() * t.ragged_multiplier.value_or(1);
+        if (d.uid == *t.ragged_offset) return ragged_extent(t, d.integers.back() * t.ragged_multiplier.value_or(1));
     int64_t last = 0;
     for (size_t i = 0; i < t.dims.size(); ++i) last += (t.dims[i] - 1) * t.strides[i];
     if (t.reordering == graph::Reordering::F16x16) {
@@ -216,6 +218,22 @@ class Planner {
       return std::max(last + 1, whole);
     }
     return last + 1;
+  }
+
+  // K may be transposed.
+  static size_t token_axis(const Tensor& t) { return t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2; }
+  static int64_t token_stride(const Tensor& t) { return t.strides[token_axis(t)]; }
+  static bool is_by_head(const Tensor& t) { return t.dims[1] > 1 && t.strides[1] > token_stride(t); }
+
+  // `tokens`: elements from the first token of a head to behind its last one.
+  static int64_t ragged_extent(const Tensor& t, int64_t tokens) {
+    if (!is_by_head(t)) return tokens;
+    if (tokens > t.strides[1])
+      throw Error(ErrorKind::usage,
+                  fmt::format("heads of {} (uid {}) overlap: their stride is {}, and the tokens of "
+                              "all sequences take {} elements",
+                              t.name.empty() ? "a ragged tensor" : t.name, t.uid, t.strides[1], tokens));
+    return (t.dims[1] - 1) * t.strides[1] + tokens;
   }
 
   void integers(TensorData& d, const std::vector<int32_t>& values) { d.integers.assign(values.begin(), values.end()); }
@@ -232,7 +250,7 @@ class Planner {
         for (const int32_t n : data_.lengths.kv) d.integers.push_back(d.integers.back() + (n + block - 1) / block);
         return;
       }
-      const int64_t token = t.strides[t.strides[3] > t.strides[2] ? 3 : 2], unit = t.ragged_multiplier.value_or(1);
+      const int64_t token = token_stride(t), unit = t.ragged_multiplier.value_or(1);
       if (unit < 1 || token % unit != 0)
         throw Error(ErrorKind::usage,
                     fmt::format("ragged offsets of {} (uid {}) count {} elements as one, and a token has {}: no offset "

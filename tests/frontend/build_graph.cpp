@@ -221,8 +221,12 @@ void count_tokens([[maybe_unused]] const Tensor& tensor, const Config& config) {
 void shape_as_statistics(const Tensor& tensor, const Config& config, const Common& common) {
   shape_as_rows(tensor, config, common);
   tensor->set_data_type(data_type(config.stats_dtype));
-  if (config.stats_layout)
-    tensor->set_stride(strides_of(*config.stats_layout, {config.batch, config.heads_q, config.seqlen_q, 1}));
+  if (config.stats_layout) {
+    Dims strides = strides_of(*config.stats_layout, {config.batch, config.heads_q, config.seqlen_q, 1});
+    if (common.stats_offset && !config.stats_layout->strides && strides[1] > strides[2])
+      strides[1] = config.batch * config.seqlen_q * strides[2];  // by head: the tokens of every sequence
+    tensor->set_stride(strides);
+  }
   if (common.stats_offset) count_tokens(tensor, config);
 }
 

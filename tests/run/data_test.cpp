@@ -75,6 +75,20 @@ TEST_CASE("Ragged offsets in tokens are the prefix sums, and the memory is what 
                                                  ContainsSubstring("a token has 128"));
 }
 
+TEST_CASE("Ragged statistics by head: a head has the tokens of every sequence, and heads do not overlap", "[run]") {
+  const char* ragged = R"("layout": "thd", "pass": "fprop_train",
+                          "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})";
+  const auto with = [&](const char* layout) { return fmt::format(R"("stats_layout": {}, {})", layout, ragged); };
+  const Planned by_head(with(R"("bhsd")").c_str());
+  CHECK(by_head.of("offsets of Stats").integers == std::vector<int64_t>{0, 128, 168});
+  CHECK(by_head.of("Stats").elements == 2 * 128 + 168);
+  CHECK(Planned(ragged).of("Stats").elements == 168 * 2);
+  CHECK(Planned(with(R"({"strides": [400, 168, 1, 1]})").c_str()).of("Stats").elements == 168 + 168);
+  CHECK_THROWS_WITH(Planned(with(R"({"strides": [400, 167, 1, 1]})").c_str()),
+                    ContainsSubstring("heads of Stats") && ContainsSubstring("their stride is 167") &&
+                        ContainsSubstring("take 168 elements"));
+}
+
 TEST_CASE("Angles of a rotary embedding are the same for both halves, and rotated K is as long as K", "[run]") {
   const Planned rope(
       R"("rope": {"dim": 32}, "seqlen_kv": 96, "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [96, 28]})");
