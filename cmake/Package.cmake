@@ -1,4 +1,4 @@
-# What cpack packs of a build of scripts/dev/portable-build: attnprobe_0.1.0_amd64.deb, and the same tree, which can lie
+# What cpack packs of a build of scripts/package build: attnprobe_0.1.0_amd64.deb, and the same tree, which can lie
 # anywhere, as attnprobe-0.1.0-linux-x86_64.tar.gz. The program and what it needs; the static library is left out, since
 # it is good only for the compiler that built it.
 set(CPACK_PACKAGE_NAME attnprobe)

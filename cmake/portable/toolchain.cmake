@@ -1,10 +1,10 @@
-# The toolchain of the packages (scripts/dev/portable-build): zig's clang with its static libc++, against the glibc of
+# The toolchain of the packages (scripts/package build): zig's clang with its static libc++, against the glibc of
 # manylinux_2_28, and dependencies that are built from source. Nothing of the machine's own /usr gets in.
 #
 #   ATTNPROBE_PORTABLE   the folder of this target in .deps/portable: bin/ with zig's tools, lib/ and include/
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ATTNPROBE_PORTABLE)
 if(NOT EXISTS "${ATTNPROBE_PORTABLE}/bin/cc")
-  message(FATAL_ERROR "ATTNPROBE_PORTABLE is \"${ATTNPROBE_PORTABLE}\", not a folder of scripts/dev/portable-build")
+  message(FATAL_ERROR "ATTNPROBE_PORTABLE is \"${ATTNPROBE_PORTABLE}\", not a folder of scripts/package build")
 endif()
 cmake_path(GET ATTNPROBE_PORTABLE FILENAME CMAKE_SYSTEM_PROCESSOR)
 set(CMAKE_SYSTEM_NAME Linux)

@@ -1,5 +1,5 @@
 // The catalogue of reasons: what cuDNN's short texts mean. Data is in reasons.json, built into the library;
-// scripts/dev/sweep-reasons provokes cuDNN and holds what it says against it.
+// scripts/docs reasons provokes cuDNN and holds what it says against it.
 #pragma once
 
 #include <string>

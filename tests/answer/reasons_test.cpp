@@ -1,4 +1,4 @@
-// The catalogue of reasons against what cuDNN was provoked to say (scripts/dev/sweep-reasons), and live.
+// The catalogue of reasons against what cuDNN was provoked to say (scripts/docs reasons), and live.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -167,7 +167,7 @@ TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]")
       if (said["innermost"]) of_version[numbers_of(version)].count(known != nullptr);
     if (said["innermost"]) innermost.count(known != nullptr);
     CHECK(known != nullptr);
-    CHECK(said["entry"] == (known == nullptr ? Json() : Json(known->id)));  // else: scripts/dev/sweep-reasons label
+    CHECK(said["entry"] == (known == nullptr ? Json() : Json(known->id)));  // else: scripts/docs reasons label
     for (const auto& [version, times] : said["times"].items()) {
       INFO(version);
       if (known == nullptr) break;

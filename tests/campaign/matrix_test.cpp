@@ -387,7 +387,7 @@ TEST_CASE("probe writes the same formats", "[matrix]") {
 TEST_CASE("the page of a matrix works in a browser", "[matrix][page][browser][slow]") {
   const MatrixFolder folder;
   REQUIRE(folder.run("out").exit_code == 0);
-  check_in_browser("scripts/dev/check-html " + folder.path("out/index.html"));
+  check_in_browser("scripts/check page " + folder.path("out/index.html"));
 }
 
 }  // namespace attnprobe::test::matrix_test

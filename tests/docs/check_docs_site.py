@@ -2,7 +2,7 @@
 """Builds the documentation site, whose links and navigation have to be whole, and one with every error that it finds.
 
   tests/docs/check_docs_site.py build/attnprobe             needs python3-markdown-it
-  tests/docs/check_docs_site.py build/attnprobe --browser   and opens each page in Chromium (scripts/dev/check-site)
+  tests/docs/check_docs_site.py build/attnprobe --browser   and opens each page in Chromium (scripts/check site)
 """
 
 import pathlib
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCRIPTS = ROOT / "scripts/dev"
+SCRIPTS = ROOT / "scripts"
 
 NAVIGATION = """{"parts": [{"part": "All", "about": "", "pages": [
   {"page": "README.md"}, {"page": "docs/a.md"}, {"page": "docs/a.md"}, {"page": "docs/gone.md"}]}]}"""
@@ -34,7 +34,7 @@ WANTED = {
 
 
 def build(scripts, program, folder):
-    return subprocess.run([scripts / "docs-site", "-o", folder, "--program", program], capture_output=True, text=True)
+    return subprocess.run([scripts / "docs", "site", "-o", folder, "--program", program], capture_output=True, text=True)
 
 
 def main():
@@ -49,22 +49,21 @@ def main():
             print(whole.stderr)
             return 1
         if "--browser" in sys.argv:
-            seen = subprocess.run([SCRIPTS / "check-site", place / "site"])
+            seen = subprocess.run([SCRIPTS / "check", "site", place / "site"])
             if seen.returncode == 77:
                 print("SKIPPED: no Chromium on this machine (Debian: chromium)")
             return 0 if seen.returncode == 77 else seen.returncode
 
         broken = place / "broken"
         (broken / "docs").mkdir(parents=True)
-        (broken / "scripts").mkdir()
-        shutil.copytree(SCRIPTS, broken / "scripts/dev")
+        shutil.copytree(SCRIPTS, broken / "scripts")
         (broken / "CMakeLists.txt").write_text("project(attnprobe VERSION 1.2.3 LANGUAGES CXX)\n")
         (broken / "README.md").write_text("# The first\n")
         (broken / "docs/a.md").write_text(A)
         (broken / "docs/forgotten.md").write_text("# Forgotten\n")
         (broken / "docs/navigation.json").write_text(NAVIGATION)
-        found = build(broken / "scripts/dev", program, broken / "site")
-        errors = {line.removeprefix("docs-site: ") for line in found.stderr.splitlines()}
+        found = build(broken / "scripts", program, broken / "site")
+        errors = {line.removeprefix("scripts/docs site: ") for line in found.stderr.splitlines()}
         if found.returncode != 1 or errors != WANTED:
             print(f"FAILED: exit code {found.returncode}; not found: {WANTED - errors}; unexpected: {errors - WANTED}")
             return 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/findings.md: every statement of scripts/dev/findings_claims.py is on it, its commands are ones that attnprobe takes, and some of what
+"""docs/findings.md: every statement of scripts/pages/findings_claims.py is on it, its commands are ones that attnprobe takes, and some of what
 it says still holds with the cuDNN of the tests.
 
   tests/docs/check_findings.py build/attnprobe
@@ -13,7 +13,7 @@ import sys
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the scripts
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts/dev"))
+sys.path.insert(0, str(ROOT / "scripts/pages"))
 from findings_claims import CLAIMS
 
 EVERY_NTH = 9  # of the commands: each takes a process
@@ -37,7 +37,7 @@ def main():
     parts = set(re.findall(r"^## (.*)$", page, re.M))
     for claim in CLAIMS:
         if claim["part"] not in parts or f"### {claim['says']}\n" not in page:
-            failed.append(f"docs/findings.md lacks \"{claim['says']}\": scripts/dev/findings writes it anew")
+            failed.append(f"docs/findings.md lacks \"{claim['says']}\": scripts/docs findings writes it anew")
     commands = sorted(set(re.findall(r"`attnprobe (.*?)`", page)))
     for command in commands[::EVERY_NTH]:
         # What a command line says is read before any cuDNN is looked for: 3 is a cuDNN that is not there, 2 a wrong command line.

@@ -1,4 +1,4 @@
-// Calls that frameworks themselves answered (scripts/dev/compare-gates --record): the gates give the same answers.
+// Calls that frameworks themselves answered (lab/compare-gates --record): the gates give the same answers.
 #include "answer/question.hpp"
 #include "catch.hpp"
 #include "frameworks/calls/framework_calls.hpp"

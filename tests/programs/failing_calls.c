@@ -1,4 +1,4 @@
-// For scripts/dev/break: an LD_PRELOAD library that lets the n-th call of a kind fail in the process that is started with it.
+// For lab/break: an LD_PRELOAD library that lets the n-th call of a kind fail in the process that is started with it.
 //   LD_PRELOAD=libfailing_calls.so FAILING_CALLS=write FAILING_FROM=3 FAILING_TO=3 FAILING_ERROR=28 attnprobe matrix …
 // FAILING_TO=0 lets every call from the n-th on fail, as a disk does that stays full. FAILING_COUNT=FILE is given the number of
 // calls at the end; with FAILING_FROM=0 none fails. Processes that this one starts have none of it: the library takes itself out

@@ -1,5 +1,5 @@
 // Which engines of cudnn-frontend's own serve a config, by attnprobe's data: reads configs, one JSON object a line, and prints for each
-// the strides of Q, K, V and O and the engines by compute capability. scripts/dev/compare-frontend-engines reads it.
+// the strides of Q, K, V and O and the engines by compute capability. lab/compare-frontend-engines reads it.
 #include <iostream>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The calls of cuDNN that a walk makes, and nothing else: what scripts/dev/bench holds a matrix against.
+// The calls of cuDNN that a walk makes, and nothing else: what scripts/bench holds a matrix against.
 //
 //   raw_walk LIBCUDNN TARGET COUNT     composite attention of batch 1 to COUNT; prints milliseconds a graph
 //

@@ -16,7 +16,7 @@ import support
 from attnprobe import ci
 
 GOOD, BAD = {"name": "a", "heads": 2, "seqlen": 64, "head_dim": 64}, {"name": "a", "heads": 2, "seqlen": 64, "head_dim": 100}
-SCRIPTS = support.ROOT / "scripts" / "ci"
+SCRIPT = support.ROOT / "scripts/ci"
 
 
 class Job(unittest.TestCase):
@@ -41,7 +41,7 @@ class Job(unittest.TestCase):
 
 class Matrix(Job):
     def matrix(self, *words, **variables):
-        return self.run_(SCRIPTS / "hardware-matrix", *words, **variables)
+        return self.run_(SCRIPT, "matrix", *words, **variables)
 
     def test_report_and_baseline(self):
         first = self.matrix("--configs", "good.json", "--targets", "RTX 4090, h200", "--out", "first", "--baseline", "none/report.json")
@@ -99,11 +99,11 @@ class Matrix(Job):
 
 class Check(Job):
     def test_answers(self):
-        run = self.run_(SCRIPTS / "check-configs", "good.json")
+        run = self.run_(SCRIPT, "check", "good.json")
         self.assertEqual((run.returncode, run.stdout), (0, ""), run.stderr)
         self.write("typo.json", '{"heads": 2, "seqlen": 64, "head_dimm": 64}')
         self.write("matrix.json", json.dumps({"configs": [{**BAD, "expect": "no"}], "targets": ["l40s"], "cudnn": "all"}))
-        run = self.run_(SCRIPTS / "check-configs", "good.json", "bad.json", "typo.json", "matrix.json")
+        run = self.run_(SCRIPT, "check", "good.json", "bad.json", "typo.json", "matrix.json")
         self.assertEqual(run.returncode, 1)
         self.assertIn("bad.json: a on h100", run.stdout)
         self.assertIn('typo.json: config/head_dimm: unknown key "head_dimm"', run.stdout)
@@ -112,11 +112,11 @@ class Check(Job):
 
     def test_without_cudnn(self):
         for words, code in ((["good.json"], 0), (["--need-cudnn", "good.json"], 3), (["bad.json"], 0)):
-            run = self.run_(SCRIPTS / "check-configs", "--cudnn", "/nowhere", *words)
+            run = self.run_(SCRIPT, "check", "--cudnn", "/nowhere", *words)
             self.assertEqual(run.returncode, code, run.stderr)
             self.assertIn("read, and not asked about", run.stdout)
         self.write("typo.json", '{"heads": 2, "seqlen": 64, "head_dimm": 64}')
-        self.assertEqual(self.run_(SCRIPTS / "check-configs", "--cudnn", "/nowhere", "typo.json").returncode, 1)
+        self.assertEqual(self.run_(SCRIPT, "check", "--cudnn", "/nowhere", "typo.json").returncode, 1)
 
 
 class Action(Job):
@@ -177,7 +177,7 @@ class Lock(Job):
     """A lock file as the baseline of what the action runs."""
 
     def test_got_worse(self):
-        matrix = [SCRIPTS / "hardware-matrix", "--targets", "h200,l40s", "--baseline", "attention.lock", "--outputs", "outputs", "--summary", "summary.md"]
+        matrix = [SCRIPT, "matrix", "--targets", "h200,l40s", "--baseline", "attention.lock", "--outputs", "outputs", "--summary", "summary.md"]
         missing = self.run_(*matrix, "--configs", "good.json")
         self.assertEqual(missing.returncode, 2)
         self.assertIn("--update writes it", missing.stderr)

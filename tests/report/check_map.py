@@ -12,7 +12,7 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "dev"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "modules"))
 from devtools import FAINT, PageTester, check_page_of  # noqa: E402
 
 DATA = 'JSON.parse(document.getElementById("data").textContent)'

@@ -4,7 +4,7 @@ rows and columns may be any fields, what is saved is what is shown, and every re
 
   tests/report/check_page.py PAGE.html
 
-scripts/dev/check-html looks at how the page is used. One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
+scripts/check page looks at how the page is used. One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
 """
 
 import csv
@@ -13,7 +13,7 @@ import json
 import pathlib
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "dev"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "modules"))
 from devtools import PageTester, check_page_of  # noqa: E402
 
 # The cells, read by this test and not by the page's own code.

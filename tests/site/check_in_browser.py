@@ -15,7 +15,7 @@ import threading
 import time
 
 sys.dont_write_bytecode = True  # no __pycache__ beside the scripts
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/dev"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/modules"))
 from devtools import FAINT, Browser, Page, PageTester, find_chromium
 
 DESKTOP, PHONE = (1280, 900), (390, 844)

@@ -1,4 +1,4 @@
-"""The results of a report as plain, frozen data. Written by scripts/dev/python-records from `attnprobe schema report`."""
+"""The results of a report as plain, frozen data. Written by scripts/python-records from `attnprobe schema report`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""Makes docs/atlas.md, which is committed, and docs/atlas.html, which is not: configs/matrix/atlas.json on the GPUs that it names, with the cuDNN versions at hand.
+
+  scripts/docs atlas                              every version of ~/.cache/attnprobe/cudnn (attnprobe cudnn fetch --one-of-each-minor)
+  scripts/docs atlas --cudnn 9.14,9.19.0,9.28     only these
+  scripts/docs atlas --out DIR                    keep the matrix's reports; started again, it goes on there
+  scripts/docs atlas --docs DIR                   elsewhere than docs/
+
+atlas.md is made of all versions. So is atlas.html as long as it stays below 8 MB (22 versions: 7.3 MB); else it holds ten (--page LIST:
+these): the oldest, the one whose answers were compared with a real GPU's, the newest, and those that changed most. Nothing is asked
+twice: attnprobe's cache has the answers. Needs no GPU, and 2 GB in DIR for 22 versions. Only Python's standard library.
+"""
+import argparse
+import collections
+import csv
+import datetime
+import itertools
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CONFIGS = "configs/matrix/atlas.json"
+# The table's version: what it says of the H200 was compared with a real one (docs/results).
+TESTED = "9.19"
+PAGE_BYTES, PAGE_VERSIONS = 8 * 10**6, 10
+# More is not served well by GitHub.
+MOST_PAGE_BYTES = 20 * 10**6
+# A config belongs to the first family of which its name begins with a word, or holds one ("*-fp8-").
+FAMILIES = [
+    ("8-bit floats", "*-fp8- *-mxfp8-"),
+    ("BERT, ModernBERT, T5", "bert- modernbert- t5-"),
+    ("GPT-2, Falcon, BLOOM, MPT", "gpt2- falcon bloom- mpt-"),
+    ("Llama", "llama-"),
+    ("Mistral, Mixtral, StarCoder2", "mistral- mixtral- starcoder2-"),
+    ("Phi, OLMo, Command R", "phi- olmo- command-r"),
+    ("SigLIP, CLIP, ViT, DINO, SAM, and the vision of Gemma and Qwen",
+     "siglip- clip- vit- dinov2- dinov3- sam- gemma-3-vision- qwen2-vl-vision-"),
+    ("Gemma", "gemma-"),
+    ("Qwen", "qwen"),
+    ("MLA: DeepSeek, Kimi, GLM", "deepseek- kimi- glm-4.7-flash- glm-5-"),
+    ("Sinks: GPT-OSS, MiMo", "gpt-oss- mimo-"),
+    ("GLM-4.5, MiniMax, Jamba, Nemotron, Evo 2", "glm-4.5- minimax- jamba- nemotron- evo2-"),
+    ("Whisper", "whisper-"),
+    ("Stable Diffusion, Flux, DiT", "sd-1.5- sdxl- sd3 flux. dit-"),
+    ("Video: Wan, HunyuanVideo, CogVideoX", "wan- hunyuanvideo- cogvideox-"),
+    ("Proteins: AlphaFold, OpenFold, Boltz, ESM", "alphafold- openfold- boltz- esm-"),
+    ("Others", "*"),
+]
+
+
+def number(version):
+    return tuple(int(part) for part in version.split("."))
+
+
+def family(config):
+    for title, words in FAMILIES:
+        for word in words.split():
+            if word[1:] in config if word[0] == "*" else config.startswith(word):
+                return title
+
+
+def count(n, thing):
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
+def table(head, rows, right=()):
+    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join('--:' if i in right else '---' for i in range(len(head)))} |"
+    for row in rows:
+        # A reason may be C++ with an "or" in it.
+        yield f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+class Matrix:
+    """The report of a matrix: configs × GPUs × cuDNN versions, each in the matrix's order, versions from the oldest on."""
+
+    def __init__(self, folder):
+        with open(folder / "report.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.cells = {(r["config"], r["target"], r["cudnn"]): r for r in rows}
+        self.configs, self.gpus = (list(dict.fromkeys(r[k] for r in rows)) for k in ("config", "target"))
+        self.versions = sorted({r["cudnn"] for r in rows}, key=number)
+        self.summaries = {r["config"]: r["summary"] for r in rows}
+        self.sm = {r["target"]: r["sm"] for r in rows}
+        self._read_notes(folder / "cells.jsonl")
+        self.groups = self._groups()
+        self.dead = [g for g in self.gpus if not any(self.supported(c, g, v) for c in self.configs for v in self.versions)]
+
+    def _read_notes(self, file):
+        """What the CSV has no column for, of supported cells: cudnn-frontend's refusal, the bugs that are known, and what the
+        version or the GPU lacks by rule."""
+        self.refusal, self.bugs, self.lacks, self.frontend = {}, {}, {}, "cudnn-frontend"
+        with open(file, encoding="utf-8") as lines:
+            next(lines)
+            for line in lines:
+                cell = json.loads(line)
+                key = cell["config"]["name"], cell["target"]["id"], cell["cudnn"]["version"]
+                if cell["verdict"] == "supported":
+                    if (cell["frontend"] or {}).get("refuses"):
+                        self.refusal[key] = cell["frontend"]["message"]
+                        self.frontend = f"cudnn-frontend {cell['frontend']['version'].removesuffix('.0')}"
+                    if cell["warnings"]:
+                        self.bugs[key] = [(w["what"], w["advice"], w["source"]["text"], w["source"]["url"]) for w in cell["warnings"]]
+                    if lacking := [b["text"] for b in cell["but"] if b["kind"] == "requirement"]:
+                        self.lacks[key] = lacking
+
+    def marks(self, config, group, version):
+        keys = [(config, gpu, version) for gpu in group]
+        return "".join(mark for mark, noted in (("ᶠ", self.refusal), ("ʳ", self.lacks), ("⚠", self.bugs)) if any(k in noted for k in keys))
+
+    def cell(self, config, gpu, version):
+        return self.cells[config, gpu, version]
+
+    def supported(self, config, gpu, version):
+        return self.cell(config, gpu, version)["verdict"] == "supported"
+
+    def answers(self, version=None):
+        """How many cells are yes, but, no and, where the question is open, "": of one version or of all."""
+        return collections.Counter(r["usable"] for r in self.cells.values() if version in (None, r["cudnn"]))
+
+    def _groups(self):
+        """GPUs that give the same answer, with as many engine configs, to every config with every version."""
+        groups = collections.defaultdict(list)
+        for gpu in self.gpus:
+            key = tuple((self.cell(c, gpu, v)["verdict"], self.cell(c, gpu, v)["viable"]) for v in self.versions for c in self.configs)
+            groups[key].append(gpu)
+        return list(groups.values())
+
+    def names(self, gpus):
+        """A list of GPUs, short: whole groups by their heading."""
+        missing = [g for g in self.gpus if g not in gpus]
+        if len(gpus) > 1 and missing in ([], self.dead):
+            return "all" + (f" but {', '.join(missing)}" if missing else "")
+        return ", ".join(heading(g) if set(g) <= set(gpus) else ", ".join(x for x in g if x in gpus)
+                         for g in self.groups if set(g) & set(gpus))
+
+    def tested(self):
+        """The oldest 9.19 here (9.19.0 is what the H200 ran), or the newest of all."""
+        return next((v for v in self.versions if v.startswith(TESTED + ".")), self.versions[-1])
+
+    def changes(self, old, new):
+        """(gained, lost) cells."""
+        pairs = [(self.supported(c, g, old), self.supported(c, g, new)) for c in self.configs for g in self.gpus]
+        return pairs.count((False, True)), pairs.count((True, False))
+
+
+def heading(group):
+    """Of a column: the GPUs, or one of them and how many others."""
+    known = [g for g in ("a100", "l40s", "h200", "b200", "rtx5090") if g in group] or group
+    return ", ".join(group) if len(group) <= 2 else f"{known[0]} +{len(group) - 1}"
+
+
+def page_versions(matrix):
+    """At most ten: where verdicts change is where a tab is worth its bytes."""
+    kept = {matrix.versions[0], matrix.tested(), matrix.versions[-1]}
+    changed = {new: sum(matrix.changes(old, new)) for old, new in itertools.pairwise(matrix.versions)}
+    for version in sorted(changed, key=lambda v: (-changed[v], number(v))):
+        if len(kept) == PAGE_VERSIONS:
+            break
+        kept.add(version)
+    return [v for v in matrix.versions if v in kept]
+
+
+def versions_table(matrix):
+    def row(old, version):
+        gained, lost = matrix.changes(old, version) if old else ("", "")
+        said = matrix.answers(version)
+        everywhere = sum(all(matrix.supported(c, g, version) for g in matrix.gpus if g not in matrix.dead) for c in matrix.configs)
+        nowhere = sum(not any(matrix.supported(c, g, version) for g in matrix.gpus) for c in matrix.configs)
+        others = sum(said.values()) - said["yes"] - said["but"] - said["no"]
+        return [version, said["yes"], said["but"], said["no"], others, gained, lost, everywhere, nowhere]
+    rows = [row(old, new) for old, new in zip([None, *matrix.versions], matrix.versions)]
+    head = ["cuDNN", "yes", "but", "no", "open", "newly supported", "dropped", "configs supported on every GPU", "on none"]
+    if not any(r[4] for r in rows):
+        head, rows = head[:4] + head[5:], [r[:4] + r[5:] for r in rows]
+    return table(head, rows, range(1, 10))
+
+
+def families_of(matrix):
+    found = collections.defaultdict(list)
+    for config in matrix.configs:
+        found[family(config)].append(config)
+    # In the matrix's order, and last what is in 8-bit floats.
+    order = sorted(found, key=lambda title: (title == FAMILIES[0][0], matrix.configs.index(found[title][0])))
+    return {title: found[title] for title in order}
+
+
+def families_table(matrix, version):
+    rows = []
+    for title, configs in families_of(matrix).items():
+        row = [title, len(configs)]
+        for group in matrix.groups:
+            n = sum(matrix.supported(c, group[0], version) for c in configs)
+            row.append({0: "–", len(configs): "all"}.get(n, n))
+        rows.append(row)
+    return table(["models", "configs", *map(heading, matrix.groups)], rows, range(1, 2 + len(matrix.groups)))
+
+
+def neither_table(matrix):
+    """Answers that are not a verdict on support."""
+    rows = collections.defaultdict(lambda: ([], []))
+    for (config, gpu, version), cell in matrix.cells.items():
+        if cell["verdict"] not in ("supported", "unsupported"):
+            gpus, versions = rows[config, cell["verdict"], cell["reason"]]
+            gpus += [gpu] * (gpu not in gpus)
+            versions += [version] * (version not in versions)
+    return [[c, matrix.names(gpus), ", ".join(sorted(versions, key=number)), verdict, reason]
+            for (c, verdict, reason), (gpus, versions) in rows.items()]
+
+
+def stands_out(matrix, version):
+    """What a reader would not guess, as far as it can be read off the answers."""
+    living = [g for g in matrix.gpus if g not in matrix.dead]
+    if matrix.dead:
+        yield f"No version supports any of the configs on {', '.join(matrix.dead)}."
+    nowhere = [c for c in matrix.configs if not any(matrix.supported(c, g, v) for g in living for v in matrix.versions)]
+    if nowhere:
+        yield f"Supported on no GPU by any version here: {', '.join(nowhere)}."
+    not_yet = [c for c in matrix.configs if c not in nowhere and not any(matrix.supported(c, g, version) for g in living)]
+    if not_yet:
+        yield f"Supported on no GPU by {version}, but by another version: {', '.join(not_yet)}."
+    refused = [c for c in matrix.configs if not all(matrix.supported(c, g, version) for g in living)]
+    kinds = collections.Counter("in 8-bit floats" if family(c) == FAMILIES[0][0] else
+                                "a backward pass" if matrix.cell(c, living[0], version)["pass"] == "bprop" else "a forward pass in 16 bits"
+                                for c in refused)
+    yield (f"With {version}, {count(len(refused), 'config')} of {len(matrix.configs)} are refused on some GPU"
+           f"{' other than ' + ', '.join(matrix.dead) if matrix.dead else ''}: " + ", ".join(f"{n} {k}" for k, n in kinds.most_common()) + ".")
+    by_frontend, by_bugs = ([c for c in matrix.configs if any((c, g, version) in notes for g in living)] for notes in (matrix.refusal, matrix.bugs))
+    yield (f"cudnn-frontend refuses {count(len(by_frontend), 'config')} by rules of its own on GPUs where cuDNN {version} supports them (ᶠ), and known "
+           f"bugs concern {len(by_bugs)} (⚠).")
+    # Close relatives, of one major compute capability, that answer differently.
+    found = collections.defaultdict(list)
+    for a, b in itertools.permutations(matrix.groups, 2):
+        for major in sorted({int(matrix.sm[g]) // 10 for g in a} & {int(matrix.sm[g]) // 10 for g in b}):
+            x, y = (tuple(g for g in group if int(matrix.sm[g]) // 10 == major) for group in (a, b))
+            configs = tuple(c for c in matrix.configs if matrix.supported(c, x[0], version) and not matrix.supported(c, y[0], version))
+            if configs:
+                found[y, configs] += x
+    for (y, configs), x in found.items():
+        yield (f"With {version}, {matrix.names(y)} {'lacks' if len(y) == 1 else 'lack'} what {matrix.names(x)}, of the same generation, "
+               f"{'has' if len(x) == 1 else 'have'}: {', '.join(configs)}.")
+
+
+def answers_tables(matrix, version):
+    groups = [g for g in matrix.groups if g[0] not in matrix.dead]
+    for title, configs in families_of(matrix).items():
+        yield from (f"### {title}", "")
+        yield from table(["config", "what it asks for", *map(heading, groups)],
+                         [[c, matrix.summaries[c], *(viable(matrix.cell(c, g[0], version)) + matrix.marks(c, g, version) for g in groups)]
+                          for c in configs], range(2, 2 + len(groups)))
+
+
+def viable(cell):
+    return {"supported": cell["viable"], "unsupported": "–"}.get(cell["verdict"], cell["verdict"])
+
+
+def short(reason):
+    """cuDNN's sentence without the C++ condition behind it."""
+    return reason.split(" at: ")[0].strip()
+
+
+def refusals_table(matrix, version):
+    rows = collections.defaultdict(list)
+    for config in matrix.configs:
+        for gpu in matrix.gpus:
+            cell = matrix.cell(config, gpu, version)
+            if gpu not in matrix.dead and cell["verdict"] != "supported":
+                rows[config, cell["category"] or cell["verdict"], short(cell["reason"])].append(gpu)
+    return table(["config", "GPUs", "category", "cuDNN's words"],
+                 [[c, matrix.names(gpus), category, words] for (c, category, words), gpus in rows.items()])
+
+
+def notes_tables(matrix, version):
+    """Who else has a word on what cuDNN supports."""
+    refused, bugs = collections.defaultdict(list), collections.defaultdict(lambda: collections.defaultdict(list))
+    for config, gpu in itertools.product(matrix.configs, matrix.gpus):
+        if words := matrix.refusal.get((config, gpu, version)):
+            refused[config, words].append(gpu)
+        for bug in matrix.bugs.get((config, gpu, version), ()):
+            bugs[bug][config].append(gpu)
+    yield from [f"ᶠ {matrix.frontend} refuses these before it asks cuDNN, so that a program which builds its graph with it does not get them:", ""]
+    merged = collections.defaultdict(list)
+    for (config, words), gpus in refused.items():
+        merged[tuple(gpus), words].append(config)
+    yield from table(["configs", "GPUs", "its words"], [[", ".join(configs), matrix.names(gpus), words] for (gpus, words), configs in merged.items()])
+    lacking = collections.defaultdict(list)
+    for config, gpu in itertools.product(matrix.configs, matrix.gpus):
+        for words in matrix.lacks.get((config, gpu, version), ()):
+            lacking[config, words].append(gpu)
+    if lacking:
+        yield from ["ʳ By rule these need another version or GPU, though cuDNN takes them:", ""]
+        merged = collections.defaultdict(list)
+        for (config, words), gpus in lacking.items():
+            merged[tuple(gpus), words].append(config)
+        yield from table(["configs", "GPUs", "what is missing"], [[", ".join(configs), matrix.names(gpus), words] for (gpus, words), configs in merged.items()])
+    yield from ["⚠ Known bugs that concern supported configs:", ""]
+    rows = []
+    for (what, advice, source, url), configs in bugs.items():
+        gpus = [g for g in matrix.gpus if any(g in found for found in configs.values())]
+        link = f"[{source}]({url})" if url.startswith("http") else f"{source}: `{url}`"
+        rows.append([f"{what} ({link})", advice, matrix.names(gpus), ", ".join(configs)])
+    yield from table(["bug", "what to do", "GPUs", "configs"], rows)
+
+
+def first_table(matrix):
+    oldest, groups, rows = matrix.versions[0], [g for g in matrix.groups if g[0] not in matrix.dead], []
+    for config in matrix.configs:
+        first = [next((v for v in matrix.versions if matrix.supported(config, g[0], v)), "–") for g in groups]
+        if any(v != oldest for v in first):
+            rows.append([config, *("" if v == oldest else v + matrix.marks(config, g, v)[:1].replace("⚠", "") for v, g in zip(first, groups))])
+    return table(["config", *map(heading, groups)], rows)
+
+
+def dropped_table(matrix):
+    """Every time that a version refuses what the one before it supported."""
+    rows = collections.defaultdict(list)
+    for config, gpu in itertools.product(matrix.configs, matrix.gpus):
+        for i, (old, new) in enumerate(itertools.pairwise(matrix.versions), 1):
+            if matrix.supported(config, gpu, old) and not matrix.supported(config, gpu, new):
+                back = next((v for v in matrix.versions[i:] if matrix.supported(config, gpu, v)), "–")
+                cell = matrix.cell(config, gpu, new)
+                rows[config, old, new, back, cell["category"] or cell["verdict"], short(cell["reason"])].append(gpu)
+    return [[c, matrix.names(gpus), *rest] for (c, *rest), gpus in rows.items()]
+
+
+def markdown(matrix, about):
+    version, cells = matrix.tested(), len(matrix.cells)
+    said = matrix.answers()
+    yield from [
+        "# The atlas: the attention of today's models", "",
+        f"Which fused-attention graphs of {count(len(matrix.configs), 'real problem')} does cuDNN support, on which of {count(len(matrix.gpus), 'GPU')}, since which "
+        f"version? Every config, with the source of its numbers, is in [{CONFIGS}](../{CONFIGS}). The same to look at, one file "
+        "to open with every cell's engines, reasons and the command that reproduces it, is an artifact of the docs job ([CI](matrix.md#in-ci)); "
+        "`scripts/docs atlas` makes it, `docs/atlas.html`, "
+        + ("with every version." if about["page"] == matrix.versions else f"with cuDNN {', '.join(about['page'])}."), "",
+        f"Made on {about['date']} by `scripts/docs atlas` with {about['tool']} and cuDNN {', '.join(matrix.versions)}:", "",
+        "```", about["command"], "```", "",
+        "The GPUs are simulated, and cuDNN was asked for its support check: nothing was compiled or run. Where it was compared, on an H200 with "
+        "cuDNN 9.14 and 9.19, a simulated answer is the real GPU's ([docs/results](results)). *Yes*, *but* and *no* are the answers of "
+        "[the guide](guide.md#read-the-answer); *supported* is cuDNN's word, yes or but.", "",
+        "## In short", "",
+        f"{cells:,} cells: {said['yes']:,} yes, {said['but']:,} but, {said['no']:,} no"
+        + (f", {open_cells:,} neither" if (open_cells := cells - said["yes"] - said["but"] - said["no"]) else "") + ".", ""]
+    yield from (f"- {sentence}" for sentence in stands_out(matrix, version))
+    yield from ["", "GPUs with the same answer to everything share a column:", ""]
+    capability = {gpu: f"{sm[:-1]}.{sm[-1]}" for gpu, sm in matrix.sm.items()}
+    yield from table(["column", "GPUs", "compute capability"],
+                     [[heading(g), ", ".join(g), ", ".join(dict.fromkeys(capability[x] for x in g))] for g in matrix.groups])
+    yield from [f"Configs that are supported with cuDNN {version}:", ""]
+    yield from families_table(matrix, version)
+    yield from [f"Cells by version, of {len(matrix.configs) * len(matrix.gpus):,}; new and dropped against the row above"
+                + (f"; every GPU is every one but {', '.join(matrix.dead)}:" if matrix.dead else ":"), ""]
+    yield from versions_table(matrix)
+    if neither := neither_table(matrix):
+        yield from ["Neither supported nor not:", ""]
+        yield from table(["config", "GPUs", "cuDNN", "verdict", "what happened"], neither)
+    yield from [f"## cuDNN {version}", "",
+                "A number is how many of the engine configs that the heuristics propose pass cuDNN's support check; –: none does (`attnprobe --config` "
+                f"asks all other engines too, and now and then finds one). ᶠ: {matrix.frontend} "
+                "refuses it by a rule of its own, ʳ: a rule of versions or GPUs says no, ⚠: a known bug concerns it, on these GPUs or some of them; all are listed below.", ""]
+    yield from answers_tables(matrix, version)
+    yield from [f"## Supported by cuDNN {version}, but", ""]
+    yield from notes_tables(matrix, version)
+    yield from [f"## Refused by cuDNN {version}, and why", "",
+                "The reason of the engine that came furthest." + (f" Without {', '.join(matrix.dead)}." if matrix.dead else "")
+                + " [reasons.md](reasons.md) has each one in plain words.", ""]
+    yield from refusals_table(matrix, version)
+    yield from ["## The first cuDNN that supports it", "",
+                f"Configs that {matrix.versions[0]}, the oldest here, does not support everywhere. Empty: since {matrix.versions[0]} or before; "
+                f"–: no version here; ᶠ: {matrix.frontend} refuses it even there.", ""]
+    yield from first_table(matrix)
+    dropped = dropped_table(matrix)
+    yield from ["## What newer versions dropped", ""]
+    yield from (table(["config", "GPUs", "supported by", "not by", "again by", "category", "cuDNN's words"], dropped) if dropped else
+                ["Nothing: what a version supports, every later one here supports too.", ""])
+
+
+def ask(options, versions, folder):
+    """One matrix into a folder; returns the command as a reader would type it."""
+    command = ["matrix", CONFIGS, "--cudnn", versions]
+    more = ["--title", "The atlas: the attention of today's models", "--out", str(folder)]
+    if options.cache:
+        more += ["--cache", options.cache]
+    if (folder / "cells.jsonl").exists():
+        more.append("--resume")
+    code = subprocess.run([options.program, *command, *more], cwd=ROOT, stdout=sys.stderr).returncode
+    # 1, 4 and 5 are answers; 2 and 3, or a signal, say that there are none.
+    if code not in (0, 1, 4, 5):
+        sys.exit(f"scripts/docs atlas: attnprobe matrix ended with {code}")
+    return f"attnprobe {' '.join(command)}"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="scripts/docs atlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cudnn", default="all", help="versions, comma list; default: all that are here and simulate")
+    parser.add_argument("--page", metavar="LIST", help="versions on the page, of those")
+    parser.add_argument("--program", default=str(ROOT / "build" / "attnprobe"))
+    parser.add_argument("--out", metavar="DIR", type=pathlib.Path, help="folder for the matrix's reports; default: a temporary one")
+    parser.add_argument("--docs", metavar="DIR", type=pathlib.Path, default=ROOT / "docs")
+    parser.add_argument("--cache", metavar="FILE", help="attnprobe's file of answers; default: its own")
+    options = parser.parse_args()
+    options.program = shutil.which(options.program) or sys.exit(
+        f"scripts/docs atlas: no program {options.program}; cmake --build build makes it")
+
+    with tempfile.TemporaryDirectory(prefix="atlas-") as temporary:
+        out = (options.out or pathlib.Path(temporary)).resolve()
+        command = ask(options, options.cudnn, out / "all")
+        matrix = Matrix(out / "all")
+        html, page = out / "all" / "index.html", matrix.versions
+        if options.page or html.stat().st_size > PAGE_BYTES:
+            ask(options, options.page or ",".join(page_versions(matrix)), out / "page")
+            html, page = out / "page" / "index.html", Matrix(out / "page").versions
+        if html.stat().st_size > MOST_PAGE_BYTES:
+            sys.exit(f"scripts/docs atlas: {html} has {html.stat().st_size:,} bytes, more than {MOST_PAGE_BYTES:,}; --page takes fewer versions")
+        about = {"command": command, "page": page, "date": datetime.date.today().isoformat(),
+                 "tool": subprocess.run([options.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()}
+        shutil.copyfile(html, options.docs / "atlas.html")
+        (options.docs / "atlas.md").write_text("\n".join(markdown(matrix, about)), encoding="utf-8")
+    for name in ("atlas.md", "atlas.html"):
+        print(f"{options.docs / name}: {(options.docs / name).stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
