@@ -33,13 +33,11 @@ def installed(job):
 
 def with_dependencies(packages):
     """Packages and what comes with them, as dpkg knows it of this machine."""
-    seen, left = set(), list(packages)
+    seen, left = set(), set(packages)
     while left:
-        name = left.pop()
-        if name not in seen:
-            seen.add(name)
-            shown = subprocess.run(["dpkg-query", "-W", "-f", "${Pre-Depends}, ${Depends}", name], capture_output=True, text=True).stdout
-            left += re.findall(r"(?:^|[,|]) *([a-z0-9.+-]+)", shown)
+        seen |= left
+        shown = subprocess.run(["dpkg-query", "-W", "-f", "${Pre-Depends}, ${Depends}\n", *left], capture_output=True, text=True).stdout
+        left = set(re.findall(r"(?:^|[,|]) *([a-z0-9.+-]+)", shown, re.M)) - seen
     return seen
 
 
@@ -49,13 +47,12 @@ class Packages(unittest.TestCase):
         listed = subprocess.run(["ldd", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout
         needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", subprocess.run(
             ["readelf", "-d", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout))
-        owners = {}
-        for name, path in re.findall(r"(\S+) => (/\S+)", listed):
-            # Where / is one with /usr, dpkg may know either name.
-            for known in (path, os.path.realpath(path), os.path.realpath(path).removeprefix("/usr")):
-                owner = subprocess.run(["dpkg-query", "-S", known], capture_output=True, text=True).stdout.split(":")[0]
-                if name in needed and owner:
-                    owners[name] = owner
+        # Where / is one with /usr, dpkg may know either name.
+        known = {name: {path, os.path.realpath(path), os.path.realpath(path).removeprefix("/usr")}
+                 for name, path in re.findall(r"(\S+) => (/\S+)", listed) if name in needed}
+        found = subprocess.run(["dpkg-query", "-S", *set().union(*known.values())], capture_output=True, text=True).stdout
+        packages = {path: package for package, path in re.findall(r"^([^:\n]+):.* (/\S+)$", found, re.M)}
+        owners = {name: packages[path] for name, paths in known.items() for path in paths if path in packages}
         self.assertIn("libc.so.6", owners)
         for job in ("matrix", "report"):
             # Whatever apt and dpkg need is in the image.
