@@ -214,7 +214,15 @@ class Site:
         for name in ("style.css", "site.js"):
             shutil.copyfile(TEMPLATES / name, folder / name)
         self.write_index(folder)
+        self.write_llms(folder)
         self.write_files(folder)
+
+    def write_llms(self, folder):
+        """llms.txt: what an agent has to know to use attnprobe, from AGENTS.md, and every page."""
+        about = re.search(r"^## Using attnprobe\n\n(.*?)\n\n(.*?)(?=^## )", (ROOT / "AGENTS.md").read_text(), re.M | re.S)
+        lines = ["# attnprobe", "", f"> {about[1]}", "", about[2].rstrip(), "", "## Pages", ""]
+        lines += [f"- [{page.label}]({page.target})" for page in self.pages.values()]
+        (folder / "llms.txt").write_text("\n".join(lines) + "\n")
 
     def write_index(self, folder):
         """What the search looks through: a script, since a page that lies on a disk may fetch nothing."""

@@ -48,6 +48,13 @@ def main():
         if whole.returncode:
             print(whole.stderr)
             return 1
+        llms = (place / "site/llms.txt").read_text()
+        pages = [str(path.relative_to(place / "site")) for path in (place / "site").rglob("*.html") if "files/" not in str(path)]
+        lacks = [f"]({page})" for page in pages if f"]({page})" not in llms]
+        lacks += [line for line in (ROOT / "AGENTS.md").read_text().partition("## Changing")[0].splitlines()[4:] if line not in llms]
+        if lacks:
+            print(f"FAILED: llms.txt lacks {lacks}")
+            return 1
         if "--browser" in sys.argv:
             seen = subprocess.run([SCRIPTS / "check", "site", place / "site"])
             if seen.returncode == 77:
@@ -58,6 +65,7 @@ def main():
         (broken / "docs").mkdir(parents=True)
         shutil.copytree(SCRIPTS, broken / "scripts")
         (broken / "CMakeLists.txt").write_text("project(attnprobe VERSION 1.2.3 LANGUAGES CXX)\n")
+        (broken / "AGENTS.md").write_text("## Using attnprobe\n\nIt asks.\n\nMore.\n\n## Changing it\n")
         (broken / "README.md").write_text("# The first\n")
         (broken / "docs/a.md").write_text(A)
         (broken / "docs/forgotten.md").write_text("# Forgotten\n")
