@@ -1,5 +1,5 @@
-# RE2, Google's regular expressions: its own CMake package where it was built with one, else its header and library
-# (Debian 12 installs no CMake package of it).
+# RE2, Google's regular expressions: its own CMake package, else its header and library (Debian 12 installs no CMake
+# package of it).
 #
 # Defines the imported target re2::re2.
 find_package(re2 CONFIG QUIET)

@@ -1,6 +1,6 @@
 # What `cmake --install` puts on a machine: the program, the null driver that it needs, and the library for
-# find_package(attnprobe) with the target attnprobe::attnprobe. Nothing in it knows where it was configured for, so the
-# tree can be moved; tests/consumer uses it where it was installed and where it was moved to.
+# find_package(attnprobe) with the target attnprobe::attnprobe. It names no folder of its own, so the tree can be
+# moved. The test consumer uses it installed and moved.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/attnprobe")
 

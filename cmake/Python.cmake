@@ -1,6 +1,6 @@
-# What a wheel (pyproject.toml) holds beside app/python: the program, and beside it the null driver, where the program
-# looks first. Files as they were built, neither stripped nor with another search path; a wheel has no symbolic links, so
-# that the C library is one file. `cmake --install` leaves them out but for `--component python`.
+# A wheel (pyproject.toml) holds more than app/python: the program and, in the same folder, the null driver. The
+# program searches there first. Files stay as they were built, neither stripped nor with another search path. A wheel
+# has no symbolic links, so the C library is one file. `cmake --install` leaves them out but for `--component python`.
 install(PROGRAMS "$<TARGET_FILE:attnprobe_program>" "$<TARGET_FILE:attnprobe_null_driver>"
         DESTINATION _bin COMPONENT python EXCLUDE_FROM_ALL)
 if(TARGET attnprobe_c)

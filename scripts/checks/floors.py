@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds lib/ to its floors: a room includes only rooms of lower floors, and itself.
+"""Checks the layers of lib/: a module includes only itself and modules of lower layers.
 
   scripts/check floors          says what breaks the rules, and ends with 1 if anything does
   scripts/check floors --draw   the rooms, what each uses, and its share of lib's lines
 
-The rooms and their floors are the table of docs/architecture.md ("| `room/` | floor | purpose |"), read from there, so that page and
-check cannot differ. Also checked: every include names a file that is there, files do not include each other in a circle, no file stem
-means two things in two rooms, no room holds more than 15 % of lib's lines, and tests mirror lib folder by folder.
+The modules and their layers are the table of docs/architecture.md ("| `room/` | floor | purpose |"), read from there, so that page and
+check cannot differ. It also checks that every include names a file, and that files do not include each other in a
+circle. No file stem means two things in two modules, and no module holds more than 15 % of lib's lines. The tests
+mirror lib folder by folder.
 Only Python's standard library is needed; nothing is configured or built.
 """
 import argparse
@@ -24,7 +25,7 @@ ROW = re.compile(r"^\| `(\w+)/` \| (\d+) \|", re.MULTILINE)
 
 
 def room_of(file):
-    """The room of a file of lib; "" for one that lies beside the rooms (the umbrella header)."""
+    """The module of a file of lib; "" for the umbrella header, which lies outside of the modules."""
     parts = file.relative_to(LIB).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -40,7 +41,7 @@ def read_floors(problems):
 
 
 def included(file, problems):
-    """The files of lib that one includes: beside it, or below lib."""
+    """The files of lib that one includes: from its own folder, or below lib."""
     for name in INCLUDE.findall(file.read_text()):
         for folder in (file.parent, LIB):
             target = (folder / name).resolve()

@@ -30,7 +30,7 @@ new MutationObserver((_, watcher) => {
 }).observe(document, { childList: true, subtree: true });
 """
 
-# What the page was given, read by this test and not by the page's own code.
+# The data that the page was given, read by this test and not by the page's own code.
 FACTS = """(() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const version = data.cudnns.length - 1, targets = data.targets.length, cells = [];
@@ -91,7 +91,7 @@ SHORT = {"invalid_graph": "invalid", "crashed": "crash", "timeout": "hang", "wro
 
 
 def is_right(cell, label, text):
-    """Beside its colour a cell has its answer as a word, and a label that says it too."""
+    """Besides its colour a cell has its answer as a word, and a label that says it too."""
     verdict = cell["verdict"]
     return text == SHORT.get(verdict, verdict) and f": {WORDS.get(verdict, verdict)}" in label
 

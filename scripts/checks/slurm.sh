@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Do the Slurm scripts of docs/ci work? Sets up a real Slurm of one node on this machine, runs a small matrix with them, in four parts,
-# and compares the merged report with that of the same matrix in one piece.
+# Do the Slurm scripts of docs/ci work? It sets up a real Slurm of one node on this machine and runs a small matrix
+# with them, in four parts. The merged report must equal that of the same matrix in one piece.
 #
 #   scripts/check slurm        after a build; exit code 0: they agree
 #
-# Installs Debian's slurm-wlm and munge where they are missing; they stay. The daemons use keys, ports and folders of their own, so that
-# a Slurm that is here already is not touched, and end with this script.
+# Installs Debian's slurm-wlm and munge where they are missing; they stay. The daemons use keys, ports and folders of
+# their own, and end with this script. A Slurm that is already installed is not touched.
 set -euo pipefail
 shopt -s nullglob
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -9,12 +9,12 @@ TARGETS = Path(__file__).resolve().parents[2] / "configs" / "targets"
 KEYS = ["schema", "id", "name", "aliases", "architecture", "sm", "representative", "properties", "matmul_rates", "sources", "references"]
 REPRESENTATIVE = {"a100", "l40s", "h200", "b200", "rtx5090"}
 KB = 1024
-# Of sm_107 alone so far; cuDNN reads it from 9.26 on.
+# Only of sm_107 so far; cuDNN reads it from 9.26 on.
 OVERSIZED = "oversizedSharedMemoryPerBlock"
 
 # sm: (shared memory per block opt-in, threads per SM, blocks per SM, reserved shared memory per block).
-# CUDA C++ Programming Guide 13, Table 27 "Technical Specifications per Compute Capability";
-# 10.3 and 12.1 and the last column: cuda::arch_traits of NVIDIA CCCL (libcudacxx/include/cuda/__device/arch_traits.h).
+# CUDA C++ Programming Guide 13, Table 27 "Technical Specifications per Compute Capability". For 10.3, 12.1 and the
+# last column: cuda::arch_traits of NVIDIA CCCL (libcudacxx/include/cuda/__device/arch_traits.h).
 # 7.0: OpenXLA's dump of a V100. 10.7: estimated, as 10.3.
 LIMITS = {
     70: (96 * KB, 2048, 32, 0),
@@ -42,7 +42,7 @@ def same_type(value, model):
 
 def check(doc, stem, model):
     """Yields (JSON pointer, message) for every error in one target; model: the properties of h200.json."""
-    # A GPU whose matmul rates nobody has published has none.
+    # A GPU has no matmul rates where none are published.
     if not isinstance(doc, dict) or list(doc) not in (KEYS, [key for key in KEYS if key != "matmul_rates"]):
         yield "", f"keys must be {', '.join(KEYS)}, in this order"
         return

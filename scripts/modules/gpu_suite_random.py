@@ -18,7 +18,7 @@ FP8_REGIMES = ("normal", "integers")
 OVERFLOWING = ("exp", "pow")
 # Seconds that a process may take beyond the time for all of them.
 GRACE = 60
-# Beyond this many times of what is allowed nobody speaks of rounding.
+# An error above this multiple of what is allowed is more than rounding.
 GROSS = 3
 
 
@@ -91,7 +91,7 @@ def rows_of(result, regime):
 
 
 def shares_of(output):
-    """What an output has of what is allowed: its worst element, and its norm."""
+    """The error of an output as a share of what is allowed: its worst element, and its norm."""
     if output.get("of_allowed") is not None:
         yield "element", output["of_allowed"]
     if output["relative_l2"] is not None and output["allowed_l2"] > 0:

@@ -167,7 +167,7 @@ WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": ag
 
 
 def findings(parts):
-    """What a reader wants first."""
+    """The lines that a reader wants first."""
     if "walk" in parts and parts["walk"]["compared_with"]:
         rows = parts["walk"]["results"]
         equal = sum(r["equal_to_simulated"] and r["plans_equal_to_simulated"] for r in rows)

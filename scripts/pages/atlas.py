@@ -6,8 +6,8 @@
   scripts/docs atlas --out DIR                    keep the matrix's reports; started again, it goes on there
   scripts/docs atlas --docs DIR                   elsewhere than docs/
 
-atlas.md is made of all versions. So is atlas.html as long as it stays below 8 MB (22 versions: 7.3 MB); else it holds ten (--page LIST:
-these): the oldest, the one whose answers were compared with a real GPU's, the newest, and those that changed most. Nothing is asked
+atlas.md is made of all versions. So is atlas.html as long as it stays below 8 MB (22 versions: 7.3 MB). Otherwise it
+holds ten (--page LIST: these): the oldest, the newest, the one compared with a real GPU, and those that changed most. Nothing is asked
 twice: attnprobe's cache has the answers. Needs no GPU, and 2 GB in DIR for 22 versions. Only Python's standard library.
 """
 import argparse
@@ -92,7 +92,7 @@ class Matrix:
         self.dead = [g for g in self.gpus if not any(self.supported(c, g, v) for c in self.configs for v in self.versions)]
 
     def _read_notes(self, file):
-        """What the CSV has no column for, of supported cells: cudnn-frontend's refusal, the bugs that are known, and what the
+        """Facts about supported cells without a column in the CSV: cudnn-frontend's refusal, known bugs, and what the
         version or the GPU lacks by rule."""
         self.refusal, self.bugs, self.lacks, self.frontend = {}, {}, {}, "cudnn-frontend"
         with open(file, encoding="utf-8") as lines:
@@ -214,7 +214,7 @@ def neither_table(matrix):
 
 
 def stands_out(matrix, version):
-    """What a reader would not guess, as far as it can be read off the answers."""
+    """Facts that a reader would not guess, as far as the answers show them."""
     living = [g for g in matrix.gpus if g not in matrix.dead]
     if matrix.dead:
         yield f"No version supports any of the configs on {', '.join(matrix.dead)}."

@@ -4,8 +4,8 @@
   scripts/docs site -o site                                with build/attnprobe, whose options and report the reference lists
   scripts/docs site -o site --program /usr/bin/attnprobe
 
-docs/navigation.json says which page stands where. A page of docs/ that it lacks, and a link that leads nowhere (page,
-heading, file of the repository), is an error: a line for each, and exit code 1. 77: no markdown-it-py here.
+docs/navigation.json says which page stands where. A page of docs/ that it lacks, and a link to nothing,
+are errors: a line for each, and exit code 1. Exit code 77: no markdown-it-py here.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def anchor_of(heading):
 
 
 def text_of(token):
-    """What a reader sees of an inline token."""
+    """The visible text of an inline token."""
     pieces = {"softbreak": " ", "hardbreak": " "}
     return "".join(pieces.get(child.type, child.content if child.type in ("text", "code_inline") else "") for child in token.children)
 
@@ -113,7 +113,7 @@ class Site:
     # ---- links ------------------------------------------------------------------------------------------------------
 
     def resolved(self, page, link):
-        """The link as it is in the site. What is not a page is a file of the repository, which the site has a copy of."""
+        """The link as it is in the site. Any other link is to a file of the repository, which the site has a copy of."""
         if re.match(r"[a-z]+:", link):
             return link
         path, _, anchor = link.partition("#")
@@ -225,7 +225,7 @@ class Site:
         (folder / "llms.txt").write_text("\n".join(lines) + "\n")
 
     def write_index(self, folder):
-        """What the search looks through: a script, since a page that lies on a disk may fetch nothing."""
+        """The index of the search: a script, since a page on a disk may fetch nothing."""
         pages, sections = [], []
         for page in self.pages.values():
             pages.append([page.target, page.label])
@@ -261,7 +261,7 @@ def copy_of(source):
 
 
 def console(text):
-    """What is typed stands out from what is printed."""
+    """Typed lines look different from printed ones."""
     lines = [f'<span class="typed">{line}</span>' if line.startswith("$ ") else line for line in text.split("\n")]
     return f'<pre class="console"><code>{chr(10).join(lines)}</code></pre>'
 

@@ -1,4 +1,4 @@
-"""The pages of the site that say what people find by searching for an error: each message of the catalogue of `attnprobe explain`."""
+"""The pages of the site that a search for an error finds: each message of the catalogue of `attnprobe explain`."""
 
 import json
 import re

@@ -77,7 +77,7 @@ def key_of(config):
 
 
 class Answers:
-    """Of every claim, value, GPU and version: the word, the reason, and what stands in the way."""
+    """Of every claim, value, GPU and version: the word, the reason, and the obstacle."""
 
     def __init__(self, program, cudnn, out, claims, ask):
         self.program, self.cudnn, self.out = program, cudnn, out
@@ -128,7 +128,7 @@ class Answers:
 
 
 def values_text(values, asked):
-    """Of numbers a band and its multiples, and what is besides: "8–256, multiples of 8"."""
+    """Of numbers a band and its multiples, and the rest: "8–256, multiples of 8"."""
     if not values:
         return "none"
     if not isinstance(asked[0], int):
@@ -136,7 +136,7 @@ def values_text(values, asked):
     best = None
     for step in (64, 32, 16, 8, 4, 2, 1):
         multiples = [value for value in asked if value % step == 0]
-        # The longest band of multiples that are all taken; what fits the widest step with the fewest besides is said.
+        # The longest band of multiples that are all supported: the widest step with the fewest other numbers.
         first = 0
         while first < len(multiples):
             last = first
@@ -177,7 +177,7 @@ def cell(text):
 
 
 def command_of(claim, targets, cudnn, value=None):
-    """What a reader types for all values, or for one."""
+    """The command for all values, or for one."""
     if claim["cases"]:
         return f"attnprobe {claim['config']} {claim['cases'][value or 'all']} --quick --target {targets} --cudnn {cudnn}".replace("  ", " ")
     axis = claim["axis"] if value is None else f"{claim['axis'].split('=')[0]}={value}"
@@ -238,7 +238,7 @@ class Page:
                              f"\n\n`{command_of(claim, claim['targets'], self.cudnn)}`\n")
 
     def obstacles(self, claim, group, values):
-        """What stands in the way of these with the newest version, or is known of their crash; "" where nothing does."""
+        """The obstacle to these with the newest version, or the known cause of their crash; "" without one."""
         said = {}
         for value in asked_values(claim):
             if value in values:

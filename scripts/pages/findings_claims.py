@@ -1,7 +1,8 @@
 """What documentation states about limits, as questions that `attnprobe limits` can look for. Data of scripts/docs findings.
 
-A claim: what is stated, where, which values of which field are asked, for which config and GPUs, and which it takes. "8-128 step 8, 256" are
-those of the numbers asked that are multiples of 8 up to 128, and 256; anything else is words; a list of (cuDNN version, values) where that changes with the version, the oldest first, which begins at "".
+A claim: what is stated, where, which values of which field are asked, for which config and GPUs, and which it takes. The
+values "8-128 step 8, 256" are the asked multiples of 8 up to 128, and 256; anything else is words. Where they change
+with the version they are a list of (cuDNN version, values). The oldest is first and begins at "".
 """
 import json
 
@@ -19,21 +20,21 @@ PREFILL, DECODE, BACK = "--heads 4 --seqlen 512", "--heads 4 --seqlen-q 1 --seql
 D64 = " --head-dim 64"
 FP8 = " --dtype fp8_e4m3"
 MHA = "--pattern mha --mask padding --heads 4"
-# Numbers on both sides of each end that anybody names, and some between.
+# Numbers on both sides of each stated end, and some between.
 HEAD_DIMS = "head_dim=4,8,12,16,20,32,40,64,72,80,96,100,120,128,132,136,160,192,200,248,256,260,264,320,512,520,1024"
 FP8_DIMS = "head_dim=8,16,24,32,48,64,72,80,96,112,120,128,136,144,160,176,192,208,240,256,272,288"
 LENGTHS = "seqlen=1,2,8,32,63,64,65,96,100,127,128,192,200,256,320,384,448,480,500,511,512,513,576,640,1000,1024"
 WINDOWS = "window=1,2,15,16,63,64,127,128,129,255,256,511,512"
 
 
-# Of batch 1, 4 heads, length 256, head dimension 64: the tokens beside each other.
+# Of batch 1, 4 heads, length 256, head dimension 64: the tokens next to each other.
 STRIDES = {"strides": [65536, 16384, 1, 256]}
 STRIDED = {"all": "", "all but O": f"--o-layout '{json.dumps(STRIDES)}'",
            **{f"all but {name.upper()}": f"--layout '{json.dumps({'q': 'bshd', 'k': 'bshd', 'v': 'bshd', name: STRIDES})}'" for name in "qkv"}}
 
 
 def claim(part, says, source, axis, config, targets, takes, cases=None, note=""):
-    """`cases`: options of each word, where the axis is no field that `limits` knows; each is then a probe of its own."""
+    """`cases`: options of each word, where the axis is not a field that `limits` knows; each is then a probe of its own."""
     return {"part": part, "says": says, "source": source, "axis": axis, "config": config, "targets": targets,
             "takes": takes if isinstance(takes, list) else [("", takes)], "cases": cases, "note": " " + note if note else ""}
 
@@ -139,7 +140,7 @@ def transformer_engine():
 
 CLAIMS = [*backend(), *matrix(), *release_notes(), *transformer_engine()]
 
-# What a reader should know first: the sentence, and the table, statement, GPU and version in which it must be found (scripts/docs findings).
+# The main findings: the sentence, and the table, statement, GPU and version in which it must be found (scripts/docs findings).
 HIGHLIGHTS = [
     ("The fused attention for short sequences that the backend's documentation describes is gone from cuDNN 9.25.1 on: 9.24.1 takes it on A100, "
      "H100 and B200, 9.25.1 on no GPU asked. An L40S, whose shared memory is too small for it, never had it.", "less", "Mha-fprop: the head dimension is 64", "a100", "9.25.1"),

@@ -6,10 +6,10 @@
   scripts/docs reasons write                                                   writes docs/reasons.md
   scripts/docs reasons write --check                                           fails if it is not what would be written
 
-The sweep puts to each cuDNN: the shipped configs on a GPU of each chip, the configs made for provoking
-(tests/fixtures/provoking-configs.json) and random ones on GPUs of each kind of engine, all of them with every engine asked,
-a few with every knob value (--knobs), and a few down to the compiled plan (--plans). What it finds goes to tests/fixtures/reasons-cudnn.json,
-where it replaces what the same version had said and leaves the other versions alone. Needs only Python's standard library.
+The sweep asks each cuDNN about the shipped configs on a GPU of each chip, with every engine. It asks about the
+configs of tests/fixtures/provoking-configs.json, and random ones, on GPUs of each kind of engine. A few are asked
+with every knob value (--knobs), and a few are compiled (--plans). The reasons go to
+tests/fixtures/reasons-cudnn.json, where they replace those of the same version. Needs only Python's standard library.
 """
 import argparse
 import collections

@@ -35,7 +35,7 @@ class Attnprobe(CMakePackage):
     depends_on("zlib-api")
     depends_on("gperftools", when="+tcmalloc")
 
-    # Their headers are compiled with, and the library that is there is what attnprobe asks.
+    # Their headers are compiled with; attnprobe asks the installed library.
     depends_on("cudnn@9.14:9", type=("build", "run"))
     depends_on("cuda", type=("build", "run"))
 

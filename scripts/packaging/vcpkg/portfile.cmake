@@ -1,5 +1,5 @@
 # An overlay port: vcpkg install attnprobe --overlay-ports=scripts/packaging/vcpkg
-# With the hash of a release's archive in the place of SHA512 0 it is a port for microsoft/vcpkg.
+# With the hash of a release's archive instead of SHA512 0, it is a port for microsoft/vcpkg.
 vcpkg_from_github(
   OUT_SOURCE_PATH SOURCE_PATH
   REPO OWNER/attnprobe
@@ -17,7 +17,7 @@ vcpkg_cmake_configure(
 vcpkg_cmake_install()
 
 vcpkg_copy_tools(TOOL_NAMES attnprobe AUTO_CLEAN)
-# The program looks for it beside itself first.
+# The program first searches its own folder for it.
 file(COPY "${CURRENT_PACKAGES_DIR}/lib/attnprobe/libattnprobe_null_driver.so" DESTINATION "${CURRENT_PACKAGES_DIR}/tools/${PORT}")
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/attnprobe)
 file(REMOVE_RECURSE "${CURRENT_PACKAGES_DIR}/debug/include" "${CURRENT_PACKAGES_DIR}/debug/share")
