@@ -1,5 +1,5 @@
 #!/bin/sh
-# What cuDNN answers for the configs of this repository, held against a lock file that is committed beside them. Ends with 0 where
+# Compares cuDNN's answers for the configs of this repository with a committed lock file. Ends with 0 where
 # nothing got worse, with 1 where something did; no GPU is needed.
 #
 #   ./baseline.sh             # in any CI, or as a hook

@@ -123,4 +123,4 @@ def blocks(name, text):
 
 
 def sentences(block):
-    return [one.strip() for one in re.split(r"(?<=[.!?])[\"”)]*\s+(?=[A-Z`\"(“])|\n", block) if one.strip()]
+    return [one.strip() for one in re.split(r"(?<=[.!?])[\"”)]*\s+(?=[A-Z0-9`\"(“])|\n", block) if one.strip()]

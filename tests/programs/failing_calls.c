@@ -2,8 +2,8 @@
 //   LD_PRELOAD=libfailing_calls.so FAILING_CALLS=write FAILING_FROM=3 FAILING_TO=3 FAILING_ERROR=28 attnprobe matrix …
 // FAILING_TO=0 lets every call from the n-th on fail, as a disk does that stays full. FAILING_COUNT=FILE is given the number of
 // calls at the end; with FAILING_FROM=0 none fails. Processes that this one starts have none of it: the library takes itself out
-// of the environment. What the C library calls inside of itself (the stack of a thread, fopen's open) is not seen; so a thread and
-// fopen are kinds of their own.
+// of the environment. Calls inside of the C library (the stack of a thread, fopen's open) are not seen; so a thread
+// and fopen are kinds of their own.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 //   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] [--plans] LIBCUDNN.so.9
 //     OUT.jsonl CONFIGS.json…
 // Builds and finalizes the graph of every config, and, where it finalizes, asks the heuristic modes A, B and FALLBACK
-// about a GPU that is not there (an H200 unless --target says another); with --plans the plans of mode A are compiled. OUT gets one line a graph, in the order of the
+// about a simulated GPU (an H200 unless --target says another); with --plans the plans of mode A are compiled. OUT gets one line a graph, in the order of the
 // log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test program itself cannot do this: it
 // installs a log callback, which is one for the process.
 #include <algorithm>

@@ -30,7 +30,7 @@ void set_log(const cudnn::Library& library, bool info) {
   library.api().cudnnSetCallback(info ? errors | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN : errors, nullptr, drop);
 }
 
-// What a walk asks of an engine config that passed; what this cuDNN does not know is skipped there too.
+// The questions of a walk to an engine config that passed, without those that this cuDNN does not know.
 void describe(const Descriptor& config) {
   const auto engines =
       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);

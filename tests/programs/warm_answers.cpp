@@ -1,5 +1,5 @@
-// What an answer of the library costs when its workers stay: answers the same question once for each line on standard
-// input, and prints the milliseconds. scripts/bench-python holds the Python module against it.
+// Measures an answer of the library with workers that stay. It answers the same question once for each line on
+// standard input, and prints the milliseconds. scripts/bench-python holds the Python module against it.
 //
 //   warm_answers TARGET quick|usual
 #include <fmt/format.h>
