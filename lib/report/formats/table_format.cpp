@@ -1,4 +1,4 @@
-// Answers for people: per config its targets at a glance, then the whole story where it matters.
+// Answers for people: a screen of them, or with details every engine config of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "report/formats/format.hpp"
 #include "report/formats/notes.hpp"
 #include "report/formats/run_text.hpp"
+#include "report/formats/screen_text.hpp"
 
 namespace attnprobe::report {
 namespace {
@@ -44,68 +45,14 @@ std::string ranks_text(const EngineConfigFindings& config) {
   return text.empty() ? "swept" : text;
 }
 
-class Writer {
- public:
-  explicit Writer(const TextStyle& style) : style_(style) {}
-
-  std::string answer(const Answer& result) const {
-    std::string word(answer_word(result));
-    if (!style_.colour) return word;
-    const bool is_refused = result.verdict == Verdict::unsupported;
-    return coloured(word, result.usable == Usable::yes   ? "1;32"
-                          : result.usable == Usable::but ? "1;33"
-                          : is_refused                   ? "1;31"
-                                                         : "1;35");
-  }
-
-  std::string bold(const std::string& text) const { return style_.colour ? coloured(text, "1") : text; }
-
- private:
-  const TextStyle& style_;
-};
-
-// "engine 2 KERNEL_CFG=7 and 3 more".
-std::string working_summary(const Answer& result) {
-  std::vector<const EngineConfigFindings*> working;
-  // Behind one whose plan was built are those that nobody went on to build.
-  const auto is_left = [&](const EngineConfigFindings& config) {
-    return !working.empty() && config.check.supported && !config.plan && !config.modes.empty();
-  };
-  for (const auto& config : result.findings.engine_configs)
-    if (probe::works(config, result.findings) || is_left(config)) working.push_back(&config);
-  if (working.empty()) return "";
-  const EngineConfigFindings& first = *working.front();
-  if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
-  std::string text = engine_config_name(first);
-  if (working.size() > 1) text += fmt::format(", {} more", working.size() - 1);
-  return text;
-}
-
-std::string cause_summary(const Answer& result) {
-  if (!result.root_cause) return "";
-  return fmt::format("{}: {}", name_of(result.root_cause->category), short_reason(result));
-}
-
-// Behind the answer: what works, what stands in the way, or why nothing works.
-std::string account_of(const Answer& result) {
-  if (result.by_rule) {
-    if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
-    return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
-  }
-  if (result.verdict != Verdict::supported) return cause_summary(result);
-  return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
+std::string bold(const std::string& text, const TextStyle& style) {
+  return style.colour ? coloured(text, "1") : text;
 }
 
 std::string line_of(const Answer& result) {
-  std::string account = account_of(result);
+  std::string account = account_text(result);
   if (!result.from) return account;
   return fmt::format("{}{}{}", account, account.empty() ? "" : "; ", text_of(*result.from));
-}
-
-std::string expectation_mark(const Answer& result) {
-  if (!result.config.spec.expect.is_given) return "";
-  if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
-  return fmt::format(" (expected {})", name_of(expected(result)));
 }
 
 std::string decisive_text(const std::vector<log::Reason>& traceback) {
@@ -187,20 +134,18 @@ std::string bullet(std::string paragraph) {
   return paragraph;
 }
 
-// `alike`: the results that the cause speaks for, `result` among them.
-void add_cause(std::string& out, const Answer& result, const Results& alike, const Writer& writer,
-               const TextStyle& style) {
+void add_cause(std::string& out, const Answer& result, const TextStyle& style) {
   if (!result.root_cause) return;
   const answer::RootCause& cause = *result.root_cause;
   std::string where;
   if (cause.engine) where += fmt::format("engine {}", *cause.engine);
   if (cause.mode) where += fmt::format("{}proposed by mode {}", where.empty() ? "" : ", ", *cause.mode);
-  out += "  " + writer.bold("root cause") +
+  out += "  " + bold("root cause", style) +
          fmt::format(": {}{}\n", name_of(cause.category), where.empty() ? "" : " (" + where + ")");
   if (!cause.status.empty() || !cause.reason.empty())
     out += (cause.status.empty() ? "    what happened\n" : "    cuDNN says\n") +
            wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
-  out += requirement_text(alike, style);
+  out += requirement_text({&result}, style);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
   if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
   for (const auto& advice : cause.advice) {
@@ -214,7 +159,7 @@ void add_cause(std::string& out, const Answer& result, const Results& alike, con
   out += "\n";
 }
 
-void add_details(std::string& out, const Answer& result, const Writer& writer, const TextStyle& style) {
+void add_details(std::string& out, const Answer& result, const TextStyle& style) {
   add_modes(out, result);
   add_engine_configs(out, result);
   add_sweep(out, result);
@@ -223,16 +168,16 @@ void add_details(std::string& out, const Answer& result, const Writer& writer, c
   const std::string kernels = kernel_notes(result, style);
   if (!kernels.empty()) out += "  kernels\n" + kernels;
   if (result.findings.plans_run || !kernels.empty()) out += "\n";
-  add_cause(out, result, {&result}, writer, style);
+  add_cause(out, result, style);
   if (!result.findings.plans_built && !result.by_rule && result.verdict == Verdict::supported)
     out += "  Plans were not built: this is cuDNN's support check. --plans first compiles what would be taken.\n";
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
 }
 
-std::string headline(const Answer& result, const Writer& writer) {
+std::string headline(const Answer& result, const TextStyle& style) {
   const auto& spec = result.config.spec;
   const std::string what = result.given ? result.given->description : describe(spec);
-  std::string text = writer.bold(spec.name.empty() ? what : spec.name) + "\n";
+  std::string text = bold(spec.name.empty() ? what : spec.name, style) + "\n";
   text += fmt::format("  {}\n", what);
   if (!result.graph.choice.empty()) text += fmt::format("  {}\n", result.graph.choice);
   return text;
@@ -243,53 +188,18 @@ std::string target_text(const Answer& result) {
                      result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
 }
 
-// Targets that fail for the same reason share one explanation.
-void add_causes_once(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
-  std::vector<Results> groups;
+void add_config(std::string& out, const Results& results, const TextStyle& style) {
+  out += framework_lines(results) + headline(*results.front(), style);
   for (const Answer* result : results) {
-    if (!result->root_cause) continue;
-    auto same = std::find_if(groups.begin(), groups.end(), [&](const Results& group) {
-      return group.front()->root_cause->reason == result->root_cause->reason &&
-             group.front()->root_cause->category == result->root_cause->category;
-    });
-    if (same == groups.end())
-      groups.push_back({result});
-    else
-      same->push_back(result);
+    const std::string line = line_of(*result);
+    out += fmt::format("  on {}: {}{}{}\n", target_text(*result), coloured_word(*result, style),
+                       expectation_mark(*result), line.empty() ? "" : ", " + line);
+    if (result->target.kind == gpu::Kind::simulated)
+      out += fmt::format("  simulated GPU: {}\n", gpu::compared_text(result->target));
+    out += warning_text({result}, style) + "\n";
+    add_details(out, *result, style);
+    out += "\n";
   }
-  for (const Results& group : groups) {
-    std::string targets;
-    for (const Answer* result : group) targets += (targets.empty() ? "" : ", ") + result->target.id;
-    out += fmt::format("\n  on {}\n", targets);
-    add_cause(out, *group.front(), group, writer, style);
-    out.pop_back();
-    out += wrapped("reproduce: " + group.front()->reproduce, 4, 100'000);
-  }
-}
-
-void add_config(std::string& out, const Results& results, const Writer& writer, const TextStyle& style) {
-  out += framework_lines(results) + headline(*results.front(), writer);
-  if (style.details) {
-    for (const Answer* result : results) {
-      const std::string line = line_of(*result);
-      out += fmt::format("  on {}: {}{}{}\n", target_text(*result), writer.answer(*result), expectation_mark(*result),
-                         line.empty() ? "" : ", " + line);
-      if (result->target.kind == gpu::Kind::simulated)
-        out += fmt::format("  simulated GPU: {}\n", gpu::compared_text(result->target));
-      out += warning_text({result}, style) + "\n";
-      add_details(out, *result, writer, style);
-      out += "\n";
-    }
-    return;
-  }
-  std::vector<std::vector<std::string>> rows;
-  for (const Answer* result : results) {
-    rows.push_back({result->target.id, fmt::format("sm_{}", result->target.sm),
-                    writer.answer(*result) + expectation_mark(*result), line_of(*result)});
-  }
-  out += aligned(rows, 4) + warning_text(results, style);
-  add_causes_once(out, results, writer, style);
-  out += "\n";
 }
 
 // The words of the results, with how often each was given. Training is one answer: the worse of its two passes.
@@ -347,10 +257,17 @@ std::string footer(const Results& results) {
 }
 
 std::string text_of(const Results& results, const TextStyle& style) {
-  TextStyle chosen = style;
-  chosen.details = style.details || results.size() == 1;
-  const Writer writer(chosen);
   std::string out;
+  if (!style.details) {
+    out = screen_text(results, style) + "\n";
+    // Who measures wants the figures.
+    if (results.size() == 1 && results.front()->findings.plans_run) {
+      add_engine_configs(out, *results.front());
+      out += run_notes(*results.front(), style) + "\n";
+    }
+    return out + wrapped(footer(results) + "-v shows engine configs, cuDNN's own words, sources and commands.", 0,
+                         style.width);
+  }
   for (size_t begin = 0; begin < results.size();) {
     // Results of one config stand together: every target in turn.
     std::vector<const Answer*> group;
@@ -360,7 +277,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
       if (repeats) break;
       group.push_back(results[i]);
     }
-    add_config(out, group, writer, chosen);
+    add_config(out, group, style);
     begin += group.size();
   }
   return out + footer(results);

@@ -1,0 +1,300 @@
+#include "report/formats/screen_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/printable.hpp"
+#include "base/text.hpp"
+#include "report/formats/notes.hpp"
+#include "report/formats/run_text.hpp"
+
+namespace attnprobe::report {
+namespace {
+
+using answer::Answer;
+using answer::Usable;
+using answer::Verdict;
+using probe::EngineConfigFindings;
+
+constexpr size_t label_width = 9;  // "  asked  "
+
+// "engine 2, 3 more engine configs".
+std::string working_summary(const Answer& result) {
+  if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
+  std::vector<const EngineConfigFindings*> working;
+  // Behind one whose plan was built are those that nobody went on to build.
+  const auto is_left = [&](const EngineConfigFindings& config) {
+    return !working.empty() && config.check.supported && !config.plan && !config.modes.empty();
+  };
+  for (const auto& config : result.findings.engine_configs)
+    if (probe::works(config, result.findings) || is_left(config)) working.push_back(&config);
+  if (working.empty()) return "";
+  const size_t more = working.size() - 1;
+  return fmt::format("engine {}{}", working.front()->engine,
+                     more == 0 ? "" : fmt::format(", {} more engine config{}", more, more == 1 ? "" : "s"));
+}
+
+std::string cause_summary(const Answer& result) {
+  if (!result.root_cause) return "";
+  return short_reason(result);
+}
+
+// A paragraph with a label before its first line.
+std::string labelled(std::string_view label, const std::string& text, const TextStyle& style) {
+  std::string out = wrapped(text, label_width, style.width);
+  if (out.empty()) return out;
+  const std::string shown = style.colour ? coloured(std::string(label), "1;36") : std::string(label);
+  out.replace(2, label.size(), shown);
+  return out;
+}
+
+struct Fix {
+  std::string text, command;  ///< command: that shows it; "" where nothing was probed
+};
+
+// Probed ones first; of a but, then what rules say. Each as it is said once.
+std::vector<Fix> fixes_of(const Answer& result) {
+  std::vector<Fix> fixes;
+  const auto add = [&](std::string text, std::string command) {
+    const auto same = [&](const Fix& fix) { return fix.text == text; };
+    if (!text.empty() && std::none_of(fixes.begin(), fixes.end(), same))
+      fixes.push_back({std::move(text), std::move(command)});
+  };
+  if (result.root_cause) {
+    for (const auto& advice : result.root_cause->advice) {
+      const size_t end = advice.find('\n');
+      add(advice.substr(0, end) + " (probed)", end == std::string::npos ? "" : advice.substr(end + 1));
+    }
+    // A rule that says what it needs is better advice than one for every refusal of the kind.
+    if (fixes.empty() && result.requirements.empty() && !result.root_cause->in_general.empty())
+      add(result.root_cause->in_general + " (untested)", "");
+  } else {
+    for (const auto& way : result.ways_out) add(text_of(way) + " (probed)", way.reproduce);
+  }
+  for (const auto& framework : result.frameworks)
+    for (const auto& refusal : framework.refusals) add(refusal.change.empty() ? "" : refusal.change + " (by rule)", "");
+  for (const auto& bug : result.warnings)
+    add(bug.advice.empty() ? ""
+                           : fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)),
+        "");
+  return fixes;
+}
+
+// `attnprobe explain ID` has more of each.
+std::string ids_of(const Answer& result) {
+  std::vector<std::string> ids;
+  if (result.root_cause)
+    for (const auto& requirement : result.requirements) ids.push_back(requirement.id);
+  else
+    for (const auto& bug : result.warnings) ids.push_back(bug.id);
+  return ids.empty() ? "" : fmt::format("  [{}]", fmt::join(ids, "] ["));
+}
+
+void add_fixes(std::string& out, const Answer& result, size_t most, const TextStyle& style) {
+  const auto fixes = fixes_of(result);
+  for (size_t i = 0; i < std::min(most, fixes.size()); ++i) {
+    out += labelled("fix", fixes[i].text, style);
+    // A command has to run as it stands, so it is not wrapped.
+    if (!fixes[i].command.empty()) out += std::string(label_width, ' ') + fixes[i].command + "\n";
+  }
+}
+
+void add_frontend_engines(std::string& out, const Answer& result, const TextStyle& style) {
+  for (const auto& engine : frontend_engines_beside(result))
+    out += labelled("also", "cudnn-frontend's own engine from Python: " + rules::text_of(engine), style);
+}
+
+std::string where_of(const Answer& result) {
+  return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
+                     result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
+}
+
+std::string what_of(const Answer& result) {
+  return result.given ? result.given->description : describe(result.config.spec);
+}
+
+std::string text_of_one(const Answer& result, const TextStyle& style) {
+  const std::string& name = result.config.spec.name;
+  std::string out = framework_lines({&result});
+  if (!name.empty() && name != name_of(result.config.spec.pattern))
+    out += (style.colour ? coloured(name, "1") : name) + "\n";
+  const std::string account = account_text(result);
+  // The rest of the line begins below the first letter of the account.
+  std::string first = wrapped(fmt::format("{}{}{}{}", answer_word(result), expectation_mark(result),
+                                          account.empty() ? "" : ": " + account, ids_of(result)),
+                              2, style.width);
+  first.erase(0, 2);
+  first.replace(0, answer_word(result).size(), coloured_word(result, style));
+  out += first;
+  out += labelled("asked", fmt::format("{} on {}", what_of(result), where_of(result)), style);
+  if (result.root_cause) {
+    out += labelled("why", result.root_cause->explanation, style);
+    for (const auto& requirement : result.requirements) out += labelled("rule", requirement.text, style);
+    if (result.crash && !result.crash->output.empty()) out += labelled("said", result.crash->output, style);
+  }
+  if (result.usable != Usable::but)
+    for (const auto& bug : result.warnings) out += labelled("note", bug.what, style);
+  add_fixes(out, result, 3, style);
+  add_frontend_engines(out, result, style);
+  for (const auto& framework : result.frameworks)
+    for (const auto& note : framework.notes) out += labelled("note", note, style);
+  if (result.from) out += labelled("since", text_of(*result.from), style);
+  return out;
+}
+
+// Results that are to be told together, and how.
+struct Reason {
+  std::string word, text;
+  Results results;
+};
+
+std::vector<Reason> reasons_of(const Results& results) {
+  std::vector<Reason> reasons;
+  for (const Answer* result : results) {
+    if (result->usable == Usable::yes && met_expectation(*result)) continue;
+    const std::string word(answer_word(*result)), text = account_text(*result);
+    const auto same = [&](const Reason& reason) { return reason.word == word && reason.text == text; };
+    const auto found = std::find_if(reasons.begin(), reasons.end(), same);
+    if (found == reasons.end())
+      reasons.push_back({word, text, {result}});
+    else
+      found->results.push_back(result);
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason& a, const Reason& b) { return a.results.size() > b.results.size(); });
+  return reasons;
+}
+
+std::string row_name(const Answer& result) {
+  const std::string& name = result.config.spec.name;
+  return name.empty() || name == name_of(result.config.spec.pattern) ? what_of(result) : name;
+}
+
+// "rtx4090, h100 (bert)": of many the first ones.
+std::string places_of(const Reason& reason, bool has_rows) {
+  std::vector<std::string> targets, rows;
+  const auto add = [](std::vector<std::string>& to, const std::string& word) {
+    if (std::find(to.begin(), to.end(), word) == to.end()) to.push_back(word);
+  };
+  for (const Answer* result : reason.results) {
+    add(targets, result->target.id);
+    add(rows, row_name(*result));
+  }
+  constexpr size_t most = 4;
+  const auto listed = [&](std::vector<std::string> words) {
+    const size_t left = words.size() > most ? words.size() - most : 0;
+    words.resize(words.size() - left);
+    return fmt::format("{}{}", fmt::join(words, ", "), left == 0 ? "" : fmt::format(" and {} more", left));
+  };
+  return listed(targets) + (has_rows ? fmt::format(": {}", listed(rows)) : "");
+}
+
+bool is_unmet(const Answer& result) {
+  return result.config.spec.expect.is_given && !met_expectation(result);
+}
+
+// Results of one config stand together, every target in turn.
+std::vector<Results> rows_of(const Results& results) {
+  std::vector<Results> rows;
+  for (const Answer* result : results) {
+    const bool begins = rows.empty() || std::any_of(rows.back().begin(), rows.back().end(), [&](const Answer* other) {
+                          return other->target.id == result->target.id;
+                        });
+    if (begins) rows.emplace_back();
+    rows.back().push_back(result);
+  }
+  return rows;
+}
+
+// What the frameworks do that were asked for; what they do with every config once.
+std::string framework_lines_of(const Results& results) {
+  std::vector<std::string> lines;
+  for (const Results& row : rows_of(results))
+    for (std::string& line : split(framework_lines(row), '\n'))
+      if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  return lines.empty() ? "" : fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+std::string grid_of(const Results& results, const TextStyle& style) {
+  std::vector<std::string> targets;
+  const std::vector<Results> rows = rows_of(results);
+  for (const Answer* result : results)
+    if (std::find(targets.begin(), targets.end(), result->target.id) == targets.end())
+      targets.push_back(result->target.id);
+  size_t widest = 0, cell = 3;
+  for (const Results& row : rows) widest = std::max(widest, row_name(*row.front()).size());
+  for (const std::string& target : targets) cell = std::max(cell, target.size());
+  const size_t name_width = std::min(widest, style.width / 2);
+  const size_t per_block = std::max<size_t>(1, (style.width - std::min(style.width, name_width)) / (cell + 2));
+  std::string out;
+  for (size_t begin = 0; begin < targets.size(); begin += per_block) {
+    const size_t end = std::min(targets.size(), begin + per_block);
+    std::vector<std::vector<std::string>> lines{{""}};
+    lines[0].insert(lines[0].end(), targets.begin() + static_cast<std::ptrdiff_t>(begin),
+                    targets.begin() + static_cast<std::ptrdiff_t>(end));
+    for (const Results& row : rows) {
+      std::vector<std::string> line{row_name(*row.front())};
+      for (size_t i = begin; i < end; ++i) {
+        const auto found =
+            std::find_if(row.begin(), row.end(), [&](const Answer* r) { return r->target.id == targets[i]; });
+        line.push_back(found == row.end() ? "-" : coloured_word(**found, style) + (is_unmet(**found) ? "!" : ""));
+      }
+      lines.push_back(std::move(line));
+    }
+    out += (begin == 0 ? "" : "\n") + aligned(lines, 0);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string account_text(const Answer& result) {
+  if (result.by_rule) {
+    if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
+    return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
+  }
+  if (result.verdict != Verdict::supported) return cause_summary(result);
+  return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
+}
+
+std::string expectation_mark(const Answer& result) {
+  if (!result.config.spec.expect.is_given) return "";
+  if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
+  return fmt::format(" (expected {})", name_of(expected(result)));
+}
+
+std::string coloured_word(const Answer& result, const TextStyle& style) {
+  std::string word(answer_word(result));
+  if (!style.colour) return word;
+  return coloured(word, result.usable == Usable::yes             ? "1;32"
+                        : result.usable == Usable::but           ? "1;33"
+                        : result.verdict == Verdict::unsupported ? "1;31"
+                                                                 : "1;35");
+}
+
+std::string screen_text(const Results& results, const TextStyle& style) {
+  if (results.size() == 1) return text_of_one(*results.front(), style);
+  const auto reasons = reasons_of(results);
+  const bool has_rows = std::any_of(results.begin(), results.end(), [&](const Answer* result) {
+    return row_name(*result) != row_name(*results.front());
+  });
+  std::string out = framework_lines_of(results) + grid_of(results, style);
+  constexpr size_t most = 8;
+  for (size_t i = 0; i < std::min(most, reasons.size()); ++i) {
+    const Answer& first = *reasons[i].results.front();
+    std::string text = wrapped(
+        fmt::format("{} on {}: {}{}", reasons[i].word, places_of(reasons[i], has_rows), reasons[i].text, ids_of(first)),
+        2, style.width);
+    text.erase(0, 2);
+    text.replace(0, reasons[i].word.size(), coloured_word(first, style));
+    out += "\n" + text;
+    add_fixes(out, first, 1, style);
+    add_frontend_engines(out, first, style);
+  }
+  if (reasons.size() > most) out += fmt::format("\n{} more reasons: -v\n", reasons.size() - most);
+  return out;
+}
+
+}  // namespace attnprobe::report
