@@ -126,7 +126,7 @@ TEST_CASE("a limit on the workspace takes another engine, and says which one the
 }
 
 TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not blamed", "[constraints]") {
-  const Run run = run_attnprobe(backward + "--require-note CUBLASLT_DEPENDENCY");
+  const Run run = run_attnprobe(backward + "--require-note CUBLASLT_DEPENDENCY -v");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 1);
   CHECK(contains(run.out, "root cause: constraint (engine 6, proposed by mode A)"));

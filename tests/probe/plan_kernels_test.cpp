@@ -37,7 +37,8 @@ TEST_CASE("a plan compiled for a GPU that is not there names its kernel, registe
 }
 
 TEST_CASE("the text of a result names the kernel that would be launched", "[plans]") {
-  const Run run = run_attnprobe("--heads 12 --seqlen 512 --head-dim 64 --target h200 --mode A --plans first --quick");
+  const Run run =
+      run_attnprobe("--heads 12 --seqlen 512 --head-dim 64 --target h200 --mode A --plans first --quick -v");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "  kernels\n  engine "));

@@ -117,14 +117,14 @@ TEST_CASE("what plans were seen to do stands, whatever becomes of the search for
 }
 
 TEST_CASE("a row of the table says the whole of what a lost worker was at", "[run]") {
-  const Run run = run_attnprobe(small_problem + "--target h200,h100 --mode FALLBACK --quick --plans build",
+  const Run run = run_attnprobe(small_problem + "--target h200,h100 --mode FALLBACK --quick --plans build -v",
                                 {{"ATTNPROBE_TEST_FAULT", "segfault@plan of engine *"}});
   INFO(run.out << run.err);
   CHECK(run.exit_code == 4);
   size_t rows = 0;
   std::istringstream lines(run.out);
   for (std::string line; std::getline(lines, line);)
-    if (contains(line, "sm_90")) {
+    if (contains(line, "(sm_90, simulated): ")) {
       ++rows;
       CHECK(contains(line, "crash: signal 11 (SIGSEGV, Segmentation fault); it was at: plan of engine "));
     }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "answer/reasons.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/formats/notes.hpp"
@@ -68,7 +69,7 @@ std::vector<Fix> fixes_of(const Answer& result) {
       add(advice.substr(0, end) + " (probed)", end == std::string::npos ? "" : advice.substr(end + 1));
     }
     // A rule that says what it needs is better advice than one for every refusal of the kind.
-    if (fixes.empty() && result.requirements.empty() && !result.root_cause->in_general.empty())
+    if (fixes.empty() && (result.requirements.empty() || result.by_rule) && !result.root_cause->in_general.empty())
       add(result.root_cause->in_general + " (untested)", "");
   } else {
     for (const auto& way : result.ways_out) add(text_of(way) + " (probed)", way.reproduce);
@@ -106,6 +107,35 @@ void add_frontend_engines(std::string& out, const Answer& result, const TextStyl
     out += labelled("also", "cudnn-frontend's own engine from Python: " + rules::text_of(engine), style);
 }
 
+// A plan that this machine could not compile.
+void add_uncompiled(std::string& out, const Answer& result, const TextStyle& style) {
+  for (const auto& config : result.findings.engine_configs) {
+    if (!config.plan) continue;
+    const probe::PlanOutcome outcome = outcome_of(*config.plan);
+    if (outcome != probe::PlanOutcome::needs_driver && outcome != probe::PlanOutcome::needs_compiler) return;
+    const auto* decisive = answer::decisive_reason(config.plan->reasons);
+    out += labelled("note",
+                    fmt::format("the plan was not compiled: it needs {}{}",
+                                outcome == probe::PlanOutcome::needs_driver ? "the GPU's driver" : "NVRTC",
+                                decisive == nullptr ? "" : ": " + decisive->reason),
+                    style);
+    return;
+  }
+}
+
+// What is known of the frameworks' calls, each once.
+void add_framework_notes(std::string& out, const Results& results, const TextStyle& style) {
+  constexpr size_t most_frameworks = 3, most = 4;
+  std::vector<std::string> notes;
+  for (const Answer* result : results) {
+    if (result->frameworks.size() > most_frameworks) continue;
+    for (const auto& framework : result->frameworks)
+      for (const std::string& note : framework.notes)
+        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+  }
+  for (size_t i = 0; i < std::min(most, notes.size()); ++i) out += labelled("note", notes[i], style);
+}
+
 std::string where_of(const Answer& result) {
   return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
                      result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
@@ -138,8 +168,8 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
     for (const auto& bug : result.warnings) out += labelled("note", bug.what, style);
   add_fixes(out, result, 3, style);
   add_frontend_engines(out, result, style);
-  for (const auto& framework : result.frameworks)
-    for (const auto& note : framework.notes) out += labelled("note", note, style);
+  add_framework_notes(out, {&result}, style);
+  add_uncompiled(out, result, style);
   if (result.from) out += labelled("since", text_of(*result.from), style);
   return out;
 }
@@ -293,6 +323,9 @@ std::string screen_text(const Results& results, const TextStyle& style) {
     add_fixes(out, first, 1, style);
     add_frontend_engines(out, first, style);
   }
+  std::string notes;
+  add_framework_notes(notes, results, style);
+  if (!notes.empty()) out += "\n" + notes;
   if (reasons.size() > most) out += fmt::format("\n{} more reasons: -v\n", reasons.size() - most);
   return out;
 }
