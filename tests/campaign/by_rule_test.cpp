@@ -100,7 +100,7 @@ TEST_CASE("the command line says by rule, in every format that people read", "[b
   const Run run = run_attnprobe(question);
   CHECK(run.exit_code == 1);
   CHECK_THAT(run.out, ContainsSubstring("no: by rule, paged K/V needs cuDNN 9.5.0; this is 9.4.0"));
-  CHECK_THAT(run.out, ContainsSubstring("fix    Use cuDNN 9.5.0 or newer. (untested)"));
+  CHECK_THAT(run.out, ContainsSubstring("since  from cuDNN 9.5.0 by rule"));
   CHECK_THAT(run.out, ContainsSubstring("By rule: cuDNN 9.4.0 cannot be asked about a GPU that is not there"));
   CHECK(run_attnprobe(question + " --format json").json()["results"][0]["by_rule"] == true);
   CHECK_THAT(run_attnprobe(question + " --format csv").out, ContainsSubstring("By rule: cuDNN was not asked."));
@@ -122,7 +122,7 @@ TEST_CASE("a cuDNN from 9.8 on that is not here is answered by rule, and the ver
       "--target a100 --cudnn 9.17.9");
   CHECK(no.exit_code == 1);
   CHECK_THAT(no.out, ContainsSubstring("no: by rule, ") && ContainsSubstring("needs cuDNN 9.18.1"));
-  CHECK_THAT(no.out, ContainsSubstring("Use cuDNN 9.18.1 or newer."));
+  CHECK_THAT(no.out, ContainsSubstring("since  from cuDNN 9.18.1 by rule"));
   CHECK_THAT(no.out, ContainsSubstring(", which is here: supported on a100"));
 }
 

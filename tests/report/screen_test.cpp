@@ -55,7 +55,7 @@ TEST_CASE("A refused config says why, what is needed, and the fixes that were pr
   CHECK(text ==
         "bert\n"
         "no: d is not a multiple of 8\n"
-        "  asked  sdpa fprop b1 h1 s1 d64 f16 bshd on a100 (sm_90, simulated)\n"
+        "  asked  sdpa fprop b1 h0 s0 d0 f16 bshd on a100 (sm_90, simulated)\n"
         "  why    In plain words.\n"
         "  fix    head dimension 104 (probed)\n"
         "         attnprobe --head-dim 104\n");

@@ -58,6 +58,7 @@ struct Fix {
 // Probed ones first; of a but, then what rules say. Each as it is said once.
 std::vector<Fix> fixes_of(const Answer& result) {
   std::vector<Fix> fixes;
+  size_t probed = 0;
   const auto add = [&](std::string text, std::string command) {
     const auto same = [&](const Fix& fix) { return fix.text == text; };
     if (!text.empty() && std::none_of(fixes.begin(), fixes.end(), same))
@@ -73,6 +74,7 @@ std::vector<Fix> fixes_of(const Answer& result) {
       add(result.root_cause->in_general + " (untested)", "");
   } else {
     for (const auto& way : result.ways_out) add(text_of(way) + " (probed)", way.reproduce);
+    probed = fixes.size();
   }
   for (const auto& framework : result.frameworks)
     for (const auto& refusal : framework.refusals) add(refusal.change.empty() ? "" : refusal.change + " (by rule)", "");
@@ -80,6 +82,8 @@ std::vector<Fix> fixes_of(const Answer& result) {
     add(bug.advice.empty() ? ""
                            : fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)),
         "");
+  // The cheapest that was probed, then what rules say, which is short, then the others.
+  if (probed > 1) std::rotate(fixes.begin() + 1, fixes.begin() + static_cast<std::ptrdiff_t>(probed), fixes.end());
   return fixes;
 }
 
@@ -161,7 +165,8 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
   out += labelled("asked", fmt::format("{} on {}", what_of(result), where_of(result)), style);
   if (result.root_cause) {
     out += labelled("why", result.root_cause->explanation, style);
-    for (const auto& requirement : result.requirements) out += labelled("rule", requirement.text, style);
+    if (!result.by_rule)
+      for (const auto& requirement : result.requirements) out += labelled("rule", requirement.text, style);
     if (result.crash && !result.crash->output.empty()) out += labelled("said", result.crash->output, style);
   }
   if (result.usable != Usable::but)
@@ -253,14 +258,15 @@ std::string grid_of(const Results& results, const TextStyle& style) {
   for (const Answer* result : results)
     if (std::find(targets.begin(), targets.end(), result->target.id) == targets.end())
       targets.push_back(result->target.id);
-  size_t widest = 0, cell = 3;
-  for (const Results& row : rows) widest = std::max(widest, row_name(*row.front()).size());
-  for (const std::string& target : targets) cell = std::max(cell, target.size());
-  const size_t name_width = std::min(widest, style.width / 2);
-  const size_t per_block = std::max<size_t>(1, (style.width - std::min(style.width, name_width)) / (cell + 2));
+  size_t name_width = 0;
+  for (const Results& row : rows) name_width = std::max(name_width, row_name(*row.front()).size());
+  constexpr size_t word_width = 4, apart = 2;  // "but!"
   std::string out;
-  for (size_t begin = 0; begin < targets.size(); begin += per_block) {
-    const size_t end = std::min(targets.size(), begin + per_block);
+  for (size_t begin = 0, end = 0; begin < targets.size(); begin = end) {
+    size_t used = name_width;
+    while (end < targets.size() &&
+           (end == begin || used + apart + std::max(targets[end].size(), word_width) <= style.width))
+      used += apart + std::max(targets[end++].size(), word_width);
     std::vector<std::vector<std::string>> lines{{""}};
     lines[0].insert(lines[0].end(), targets.begin() + static_cast<std::ptrdiff_t>(begin),
                     targets.begin() + static_cast<std::ptrdiff_t>(end));
@@ -320,7 +326,7 @@ std::string screen_text(const Results& results, const TextStyle& style) {
     text.erase(0, 2);
     text.replace(0, reasons[i].word.size(), coloured_word(first, style));
     out += "\n" + text;
-    add_fixes(out, first, 1, style);
+    add_fixes(out, first, reasons.size() <= 3 ? 2 : 1, style);
     add_frontend_engines(out, first, style);
   }
   std::string notes;
