@@ -29,7 +29,7 @@ TEST_CASE("the first line says that PyTorch refuses, and why", "[framework]") {
   }
 }
 
-TEST_CASE("-v has the framework's own words and the place of the rule", "[framework]") {
+TEST_CASE("details have the framework's own words and the place of the rule", "[framework]") {
   const Run run = run_attnprobe("-v --framework torch --target 4090 --dropout 0.1 " + call);
   INFO(run.out << run.err);
   std::string text;  // however its lines are broken

@@ -78,10 +78,11 @@ std::vector<Fix> fixes_of(const Answer& result) {
   }
   for (const auto& framework : result.frameworks)
     for (const auto& refusal : framework.refusals) add(refusal.change.empty() ? "" : refusal.change + " (by rule)", "");
-  for (const auto& bug : result.warnings)
-    add(bug.advice.empty() ? ""
-                           : fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)),
-        "");
+  // What gets around a bug does not get around a refusal.
+  for (const auto& bug : result.warnings) {
+    if (result.root_cause || bug.advice.empty()) continue;
+    add(fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)), "");
+  }
   // The cheapest that was probed, then what rules say, which is short, then the others.
   if (probed > 1) std::rotate(fixes.begin() + 1, fixes.begin() + static_cast<std::ptrdiff_t>(probed), fixes.end());
   return fixes;
@@ -207,8 +208,8 @@ std::string row_name(const Answer& result) {
   return name.empty() || name == name_of(result.config.spec.pattern) ? what_of(result) : name;
 }
 
-// "rtx4090, h100 (bert)": of many the first ones.
-std::string places_of(const Reason& reason, bool has_rows) {
+// "rtx4090, h100: bert": of many the first ones; without the configs where it is so for all of them.
+std::string places_of(const Reason& reason, size_t all_rows) {
   std::vector<std::string> targets, rows;
   const auto add = [](std::vector<std::string>& to, const std::string& word) {
     if (std::find(to.begin(), to.end(), word) == to.end()) to.push_back(word);
@@ -223,7 +224,7 @@ std::string places_of(const Reason& reason, bool has_rows) {
     words.resize(words.size() - left);
     return fmt::format("{}{}", fmt::join(words, ", "), left == 0 ? "" : fmt::format(" and {} more", left));
   };
-  return listed(targets) + (has_rows ? fmt::format(": {}", listed(rows)) : "");
+  return listed(targets) + (rows.size() < all_rows ? fmt::format(": {}", listed(rows)) : "");
 }
 
 bool is_unmet(const Answer& result) {
@@ -313,16 +314,16 @@ std::string coloured_word(const Answer& result, const TextStyle& style) {
 std::string screen_text(const Results& results, const TextStyle& style) {
   if (results.size() == 1) return text_of_one(*results.front(), style);
   const auto reasons = reasons_of(results);
-  const bool has_rows = std::any_of(results.begin(), results.end(), [&](const Answer* result) {
-    return row_name(*result) != row_name(*results.front());
-  });
+  std::vector<std::string> names;
+  for (const Answer* result : results)
+    if (std::find(names.begin(), names.end(), row_name(*result)) == names.end()) names.push_back(row_name(*result));
   std::string out = framework_lines_of(results) + grid_of(results, style);
   constexpr size_t most = 8;
   for (size_t i = 0; i < std::min(most, reasons.size()); ++i) {
     const Answer& first = *reasons[i].results.front();
-    std::string text = wrapped(
-        fmt::format("{} on {}: {}{}", reasons[i].word, places_of(reasons[i], has_rows), reasons[i].text, ids_of(first)),
-        2, style.width);
+    std::string text = wrapped(fmt::format("{} on {}: {}{}", reasons[i].word, places_of(reasons[i], names.size()),
+                                           reasons[i].text, ids_of(first)),
+                               2, style.width);
     text.erase(0, 2);
     text.replace(0, reasons[i].word.size(), coloured_word(first, style));
     out += "\n" + text;

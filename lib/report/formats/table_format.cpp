@@ -228,7 +228,7 @@ std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& result
   return counts;
 }
 
-std::string footer(const Results& results) {
+std::string footer(const Results& results, const TextStyle& style) {
   size_t expected = 0, unmet = 0, simulated = 0, planned = 0;
   bool has_training = false;
   for (const Answer* result : results) {
@@ -248,7 +248,8 @@ std::string footer(const Results& results) {
   // Each group was asked of one cuDNN; there is no version where none could be loaded.
   if (const Answer* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())
-    text += fmt::format(". cuDNN {} ({})", any->cudnn_version.text(), any->cudnn_path);
+    text += fmt::format(". cuDNN {}{}", any->cudnn_version.text(),
+                        style.details ? fmt::format(" ({})", any->cudnn_path) : "");
   text += simulated == results.size() ? ", simulated GPUs"
           : simulated > 0             ? fmt::format(", {} simulated", simulated)
                                       : "";
@@ -265,7 +266,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
       add_engine_configs(out, *results.front());
       out += run_notes(*results.front(), style) + "\n";
     }
-    return out + wrapped(footer(results) + "-v shows engine configs, cuDNN's own words, sources and commands.", 0,
+    return out + wrapped(footer(results, style) + "-v shows engine configs, cuDNN's reasons, sources and commands.", 0,
                          style.width);
   }
   for (size_t begin = 0; begin < results.size();) {
@@ -280,7 +281,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
     add_config(out, group, style);
     begin += group.size();
   }
-  return out + footer(results);
+  return out + footer(results, style);
 }
 
 std::string table(const Document& document) {
