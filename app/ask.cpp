@@ -283,7 +283,7 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptio
                   "seconds for one config on one target, and for each of its plans")
       ->check(check_seconds)
       ->group(how_far);
-  command.add_option("--jobs", campaign.jobs, "worker processes at a time; default: the cores")
+  command.add_option("-j,--jobs", campaign.jobs, "worker processes at a time; default: the cores")
       ->check(check_jobs)
       ->group(how_far);
 }
@@ -343,7 +343,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   const std::string where = "Where", output = "Output";
   command
       .add_option(
-          "--target", options.target,
+          "-t,--target", options.target,
           "device:0, device:all, ids of `attnprobe targets list`, all, representative, each-sm (one GPU of each "
           "compute capability), or a .json file; comma list; default: " +
               default_target)
@@ -357,7 +357,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   add_framework_option(command, options.frameworks);
   add_walk_options(command, options.modes, options.campaign);
   add_run_options(command, options.campaign.run);
-  command.add_option("--format", options.format, report::format_help())
+  command.add_option("-f,--format", options.format, report::format_help())
       ->check(CLI::IsMember(report::format_names()))
       ->group(output);
   auto* file = command.add_option("-o,--output", options.output, "file for it; default: standard output");

@@ -104,16 +104,17 @@ void add_audit(CLI::App& app, Run& run) {
   command->add_option("CONFIGS", options->configs, "config files; default: a systematic sweep");
   command->add_option("--framework", options->frameworks, "as torch==2.11, jax, te; comma list; default: all")
       ->delimiter(',');
-  command->add_option("--target", options->target, "as in probe; default: representative");
+  command->add_option("-t,--target", options->target, "as in probe; default: representative");
   command->add_option("--cudnn", options->cudnns, "versions or paths, a comma list, or all; default: the one at hand")
       ->delimiter(',');
-  command->add_option("--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
   add_fetch_option(*command, options->fetch);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing");
-  command->add_option("--format", options->format, "table, md or json")->check(CLI::IsMember({"table", "md", "json"}));
+  command->add_option("-f,--format", options->format, "table, md or json")
+      ->check(CLI::IsMember({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->callback([options, &run] { run = [options] { return run_audit(*options); }; });
 }

@@ -209,7 +209,7 @@ int run_bugs(BugsOptions options) {
 }
 
 void add_output_options(CLI::App& command, BugsOptions& options) {
-  command.add_option("--format", options.format, "table or json")
+  command.add_option("-f,--format", options.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->group("Output");
   command.add_option("-o,--output", options.output, "file for it; default: standard output")->group("Output");
@@ -226,7 +226,7 @@ void add_bugs(CLI::App& app, Run& run) {
                    "those that a framework can meet with the cuDNN that it brings: torch==2.13, jax; or a requirements "
                    "file, lock file or Python environment; comma list")
       ->allow_extra_args(false);
-  command->add_option("--target", options->target, "those of GPUs, as in probe; default: of any");
+  command->add_option("-t,--target", options->target, "those of GPUs, as in probe; default: of any");
   command->add_option("--cudnn", options->cudnn, "those of versions, here or not: 9.19; comma list; default: of any");
   add_output_options(*command, *options);
   command->require_subcommand(0, 1);
@@ -235,7 +235,7 @@ void add_bugs(CLI::App& app, Run& run) {
       "run",
       "Makes their experiments with the cuDNN at hand: on a GPU plans run, for a simulated one they are compiled");
   make->add_option("BUG", options->ids, "their names; default: all that concern the GPU");
-  make->add_option("--target", options->target,
+  make->add_option("-t,--target", options->target,
                    "as in probe; default: this machine's GPUs, else the representative ones");
   make->add_option("--cudnn", options->cudnn,
                    "libcudnn.so.9, a folder that holds it, or a version; comma list, or all");
@@ -243,7 +243,7 @@ void add_bugs(CLI::App& app, Run& run) {
                    "file of sightings to write what was seen into (lib/rules/cudnn/sightings.json)")
       ->group("Output");
   make->add_option("--mode", options->ask.modes, "heuristic modes, comma list of A, B, FALLBACK; default: A");
-  make->add_option("--jobs", options->ask.campaign.jobs, "worker processes at a time; default: the cores")
+  make->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes at a time; default: the cores")
       ->check(check_jobs);
   make->add_option("--timeout", options->ask.campaign.timeout_seconds,
                    "seconds for one experiment, and for each of its plans")

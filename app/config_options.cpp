@@ -35,7 +35,8 @@ void add_field_options(CLI::App& command, ConfigOptions& options) {
 
 void add_file_option(CLI::App& command, ConfigOptions& options) {
   command
-      .add_option("--config", options.files, "JSON configs, gzip and xz too, or a folder of them; - is standard input")
+      .add_option("file,--config", options.files,
+                  "JSON configs, gzip and xz too, or a folder of them; - is standard input")
       ->group("What is asked");
 }
 

@@ -132,7 +132,7 @@ void add_doctor(CLI::App& app, Run& run) {
   python->excludes(cudnn, pid);
   pid->excludes(cudnn);
   pid->check(CLI::PositiveNumber);
-  command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("--timeout", options->timeout, "seconds for each step")->check(check_seconds);
   command->callback([options, &run] {
     run = [options] {

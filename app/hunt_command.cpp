@@ -106,7 +106,7 @@ void add_hunt(CLI::App& dev, Run& run) {
   auto options = std::make_shared<HuntCommand>();
   auto* command = dev.add_subcommand(
       "hunt", "Runs random configs with many cuDNNs on a real GPU; reduces and fences what fails without a warning");
-  command->add_option("--target", options->target, "the GPU; default: device:0");
+  command->add_option("-t,--target", options->target, "the GPU; default: device:0");
   command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma list, or all");
   command->add_option("--seeds", options->seeds, "FIRST:COUNT of the random configs; default: 1:2000");
   command->add_option("--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
@@ -116,7 +116,7 @@ void add_hunt(CLI::App& dev, Run& run) {
       ->check(check_seconds);
   command->add_option("--timeout", options->hunt.campaign.timeout_seconds, "seconds for one config")
       ->check(check_seconds);
-  command->add_option("--jobs", options->hunt.campaign.jobs, "worker processes at a time")->check(check_jobs);
+  command->add_option("-j,--jobs", options->hunt.campaign.jobs, "worker processes at a time")->check(check_jobs);
   options->hunt.campaign.timeout_seconds = 30;
   command->footer(
       "Exit codes: 0 every failure is warned of, 2 bad command line, 3 no GPU or cuDNN, 5 unwarned failures.");

@@ -116,11 +116,11 @@ void add_limits(CLI::App& app, Run& run) {
       ->group("What is asked");
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->frameworks);
-  command->add_option("--target", options->target, "as in probe; default: representative")->group("Where");
+  command->add_option("-t,--target", options->target, "as in probe; default: representative")->group("Where");
   command->add_option("--cudnn", options->cudnn, "versions or paths, a comma list, or all; default: the one at hand")
       ->group("Where");
   command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group("How far");
-  command->add_option("--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
@@ -133,7 +133,7 @@ void add_limits(CLI::App& app, Run& run) {
       "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; time: of a map, each "
       "point is run on this machine's GPU and drawn by the time of its first choice; default: answer, and all for html");
   by->group("Output");
-  command->add_option("--format", options->format, "table, json, and for a map svg or html")
+  command->add_option("-f,--format", options->format, "table, json, and for a map svg or html")
       ->check(CLI::IsMember({"table", "json", "svg", "html"}))
       ->group("Output");
   command->add_option("-o,--output", options->output, "file for it; default: standard output")->group("Output");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <sstream>
 #include <string_view>
@@ -32,12 +33,29 @@ bool wants_colour(int descriptor) {
 
 namespace {
 
-// `attnprobe --config x` is `attnprobe probe --config x`.
-std::vector<std::string> with_default_command(int argc, char** argv) {
+// A file or folder of configs, or standard input, and not the name of a command.
+bool is_file_word(const std::string& word) {
+  std::error_code error;
+  return word == "-" || word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, error);
+}
+
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+bool is_command(const CLI::App& app, const std::string& word) {
+  const auto names = names_of_commands(app);
+  return std::find(names.begin(), names.end(), word) != names.end();
+}
+
+// `attnprobe x.json --target h100` and `attnprobe --heads 8 …` ask as `attnprobe probe …` does.
+std::vector<std::string> with_default_command(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  const bool own =
-      !words.empty() && (words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || words[0][0] != '-');
-  if (!words.empty() && !own) words.insert(words.begin(), "probe");
+  const bool own = words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || is_command(app, words[0]);
+  if (!own) words.insert(words.begin(), "probe");
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   return words;
 }
@@ -55,10 +73,8 @@ std::vector<std::string> words_of_program(int* argc, char** argv) {
 }
 
 void check_command(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  if (word[0] != '-' && std::find(names.begin(), names.end(), word) == names.end())
+  const auto names = names_of_commands(app);
+  if (word[0] != '-' && !is_command(app, word) && !is_file_word(word))
     throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a command{}; allowed: {}", word, did_you_mean(word, names),
                                               quoted_list(names)));
 }
@@ -85,7 +101,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app(
       "Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does "
       "not.\n"
-      "With options and no command, `probe` is meant: attnprobe --config configs/bert.json --target l40s");
+      "With files or options and no command, `probe` is meant: attnprobe configs/bert.json -t l40s");
   app.name("attnprobe");
   app.require_subcommand(1);
   app.set_version_flag("--version", "attnprobe " + report::tool_version());
@@ -122,7 +138,7 @@ int run_command_line(int argc, char** argv) {
   }
   check_command(app, argv[1]);
   try {
-    app.parse(with_default_command(argc, argv));
+    app.parse(with_default_command(app, argc, argv));
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app);
   } catch (const CLI::ParseError& e) {

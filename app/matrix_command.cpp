@@ -297,7 +297,7 @@ void add_matrix(CLI::App& app, Run& run) {
   add_field_options(*command, options->configs);
   command
       ->add_option(
-          "--target", options->targets,
+          "-t,--target", options->targets,
           "device:0, device:all, ids, all, representative, each-sm, or .json files; comma list; default: the files', "
           "else representative")
       ->group("Where");

@@ -105,7 +105,7 @@ void add_reduce(CLI::App& app, Run& run) {
   add_config_options(*command, options->configs);
   auto* log = command->add_option("--log", options->log, "what `attnprobe replay` reads")->group("What is asked");
   command->add_option("--graph", options->graph, "which of its graphs; default: 1")->needs(log)->group("What is asked");
-  command->add_option("--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
+  command->add_option("-t,--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group("Where");
   options->campaign.walk.sweep_where_none = false;

@@ -14,7 +14,7 @@ void add_schema(CLI::App& app, Run& run) {
   command->require_subcommand(1);
   auto* config = command->add_subcommand("config", "of attention configs");
   const auto format = std::make_shared<std::string>("json");
-  config->add_option("--format", *format, "json: the schema; md: the fields as Markdown tables, for people")
+  config->add_option("-f,--format", *format, "json: the schema; md: the fields as Markdown tables, for people")
       ->check(CLI::IsMember({"json", "md"}));
   config->callback([format, &run] {
     run = [format] {

@@ -102,14 +102,15 @@ void add_selftest(CLI::App& app, Run& run) {
   auto options = std::make_shared<SelfTestOptions>();
   auto* command = app.add_subcommand(
       "selftest", "Compares this machine's GPU with its simulated twin over random configs, in under a minute");
-  command->add_option("--target", options->target, "the GPU, default device:0; a simulated one, to try a target file");
+  command->add_option("-t,--target", options->target,
+                      "the GPU, default device:0; a simulated one, to try a target file");
   command->add_option("--against", options->against,
                       "what it is compared with; default: its entry in the catalogue, else its own properties");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version");
   command->add_option("--configs", options->configs, "how many, default 1000")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("--first-seed", options->first_seed, "of the random configs; default 1");
-  command->add_option("--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);

@@ -99,18 +99,18 @@ void add_suggest(CLI::App& app, Run& run) {
       ->check(CLI::Range(1, 100'000))
       ->group("How far");
   command
-      ->add_option("--target", options->ask.target,
+      ->add_option("-t,--target", options->ask.target,
                    "as in probe; default: this machine's GPUs, else the representative ones")
       ->group("Where");
   command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group("Where");
-  command->add_option("--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
   command->add_option("--timeout", options->ask.campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds)
       ->group("How far");
-  command->add_option("--format", options->ask.format, "table or json")
+  command->add_option("-f,--format", options->ask.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->group("Output");
   command->add_option("-o,--output", options->ask.output, "file for the config that works; several: an array of them")

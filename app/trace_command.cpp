@@ -114,7 +114,7 @@ void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program)
                       "the program and its arguments, behind --: attnprobe trace -- python train.py");
   command->add_option("-o,--output", options->configs, "file for the configs that ask about all of it elsewhere");
   command->add_option("--report", options->report, "file for the report; default: standard error");
-  command->add_option("--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_flag("--follow", options->follow, "say on standard error, too, what is seen as it is seen");
   command->add_flag("--stderr", options->reads_stderr,
                     "read the program's standard error too, for frameworks' warnings: it then is a pipe, no terminal");

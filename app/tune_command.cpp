@@ -54,7 +54,7 @@ void add_tune(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand(
       "tune", "The fastest right engine config of each problem on this machine's GPU, with its proof");
   add_config_options(*command, options->configs);
-  command->add_option("--target", options->ask.target, "device:0, device:all; default: this machine's GPUs")
+  command->add_option("-t,--target", options->ask.target, "device:0, device:all; default: this machine's GPUs")
       ->group("Where");
   command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
       ->group("Where");

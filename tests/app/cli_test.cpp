@@ -152,6 +152,22 @@ TEST_CASE("words are taken as people type them", "[cli]") {
   CHECK(typed.json()["results"][0]["target"] == named.json()["results"][0]["target"]);
 }
 
+TEST_CASE("files need no option, and -t, -f and -j are --target, --format and --jobs", "[cli]") {
+  const TemporaryFolder folder;
+  const std::string one = folder.file("one.json", R"({"name": "one", "heads": 8, "seqlen": 128, "head_dim": 64})"),
+                    two = folder.file("two.json", R"({"name": "two", "heads": 8, "seqlen": 128, "head_dim": 100})");
+  const Run run = run_attnprobe(one + " " + two + " -t h100 -f csv -j 1 --quick");
+  INFO(run.out << run.err);
+  CHECK(run.exit_code == 1);
+  CHECK_THAT(run.out, ContainsSubstring("\none,") && ContainsSubstring("\ntwo,"));
+  CHECK(run_attnprobe("probe --quick -t h100 " + one).out.starts_with("one\nyes: engine "));
+  // A folder of a command's name does not take it over.
+  std::filesystem::create_directory(folder.path() / "schema");
+  CHECK_THAT(shell("cd " + folder.path().string() + " && " + program() + " schema config").out,
+             ContainsSubstring("json-schema.org"));
+  CHECK_THAT(run_attnprobe("nowhere.json").err, ContainsSubstring("nowhere.json: cannot be opened"));
+}
+
 TEST_CASE("an expectation of a GPU that nobody knows is refused, not passed over", "[cli]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& expect) {
