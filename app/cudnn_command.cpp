@@ -148,8 +148,11 @@ void add_cudnn(CLI::App& app, Run& run) {
   auto options = std::make_shared<CudnnOptions>();
   auto* command = app.add_subcommand(
       "cudnn", "cuDNN releases: which are here, fetching others side by side with pip, removing them");
-  command->require_subcommand(1);
-  auto* list_command = command->add_subcommand("list", "every cuDNN on this machine");
+  command->require_subcommand(0, 1);
+  command->callback([command, options, &run] {
+    if (command->get_subcommands().empty()) run = [options] { return list_releases(*options); };
+  });
+  auto* list_command = command->add_subcommand("list", "every cuDNN on this machine; also without a word");
   list_command->add_flag("--all", options->all, "the known releases instead, with the sizes of their downloads");
   add_folder(*list_command, *options);
   list_command->callback([options, &run] { run = [options] { return list_releases(*options); }; });

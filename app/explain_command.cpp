@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -94,16 +95,20 @@ void add_explain(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExplainOptions>();
   auto* command = app.add_subcommand(
       "explain", "Who refused an attention, why and what to do, from any log or exception's text; needs no cuDNN");
-  command
-      ->add_option(
-          "TEXT", options->words,
-          "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
-          "a cuDNN log of any level, a model's config.json and XLA's HLO among them; - is standard input")
-      ->required();
+  command->add_option(
+      "TEXT", options->words,
+      "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
+      "a cuDNN log of any level, a model's config.json and XLA's HLO among them; - is standard input, and so is "
+      "nothing where a pipe is");
   command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->add_flag("-v,--verbose", options->verbose, "reasons of graphs that work, too");
-  command->callback([options, &run] { run = [options] { return run_explain(*options); }; });
+  command->callback([options, &run] {
+    if (options->words.empty() && isatty(STDIN_FILENO) == 1)
+      throw Error(ErrorKind::usage, "explain: no text is given; allowed: a file, a message, or a pipe");
+    if (options->words.empty()) options->words.emplace_back("-");
+    run = [options] { return run_explain(*options); };
+  });
 }
 
 }  // namespace attnprobe::app

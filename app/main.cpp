@@ -142,11 +142,15 @@ int run_command_line(int argc, char** argv) {
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app);
   } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() != 0) {
+      const auto chosen = app.get_subcommands();
+      throw Error(ErrorKind::usage, fmt::format("{}; see attnprobe {}--help", e.what(),
+                                                chosen.empty() ? "" : chosen.front()->get_name() + " "));
+    }
     std::ostringstream out, err;
-    const int code = app.exit(e, out, err);
-    say(printable(err.str()));
+    app.exit(e, out, err);
     print_text(out.str());
-    return code == 0 ? all_met : bad_usage;
+    return all_met;
   }
   return run();
 }

@@ -168,6 +168,19 @@ TEST_CASE("files need no option, and -t, -f and -j are --target, --format and --
   CHECK_THAT(run_attnprobe("nowhere.json").err, ContainsSubstring("nowhere.json: cannot be opened"));
 }
 
+TEST_CASE("targets and cudnn list what there is, explain reads a pipe, and every error has one form", "[cli]") {
+  CHECK(run_attnprobe("targets").out == run_attnprobe("targets list").out);
+  CHECK(run_attnprobe("cudnn").out == run_attnprobe("cudnn list").out);
+  const std::string text =
+      "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.";
+  const Run piped = shell("echo '" + text + "' | " + program() + " explain");
+  CHECK(piped.out == shell("echo '" + text + "' | " + program() + " explain -").out);
+  CHECK_FALSE(piped.out.empty());
+  CHECK(run_attnprobe("schema").err == "attnprobe: error: A subcommand is required; see attnprobe schema --help\n");
+  CHECK(run_attnprobe("--target").err ==
+        "attnprobe: error: --target: 1 required TEXT missing; see attnprobe probe --help\n");
+}
+
 TEST_CASE("an expectation of a GPU that nobody knows is refused, not passed over", "[cli]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& expect) {
