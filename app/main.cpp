@@ -33,22 +33,14 @@ bool wants_colour(int descriptor) {
 
 namespace {
 
-// A file or folder of configs, or standard input, and not the name of a command.
+// A file or folder of configs, or standard input; ask is_command() first.
 bool is_file_word(const std::string& word) {
   std::error_code error;
   return word == "-" || word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, error);
 }
 
-std::vector<std::string> names_of_commands(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
-}
-
 bool is_command(const CLI::App& app, const std::string& word) {
-  const auto names = names_of_commands(app);
-  return std::find(names.begin(), names.end(), word) != names.end();
+  return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty();
 }
 
 // `attnprobe x.json --target h100` and `attnprobe --heads 8 …` ask as `attnprobe probe …` does.
@@ -73,10 +65,12 @@ std::vector<std::string> words_of_program(int* argc, char** argv) {
 }
 
 void check_command(const CLI::App& app, const std::string& word) {
-  const auto names = names_of_commands(app);
-  if (word[0] != '-' && !is_command(app, word) && !is_file_word(word))
-    throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a command{}; allowed: {}", word, did_you_mean(word, names),
-                                              quoted_list(names)));
+  if (word[0] == '-' || is_command(app, word) || is_file_word(word)) return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  throw Error(ErrorKind::usage, fmt::format("\"{}\" is not a command{}; allowed: {}", word, did_you_mean(word, names),
+                                            quoted_list(names)));
 }
 
 // "-x" and "--heds" that no option is, with the nearest one of the command that was meant.

@@ -7,6 +7,7 @@
 
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
+#include "base/add_once.hpp"
 #include "campaign/other_versions.hpp"
 #include "campaign/reproduce.hpp"
 #include "probe/walk_difference.hpp"
@@ -18,10 +19,6 @@ namespace {
 std::string key_of(const AuditRow& row) {
   return fmt::format("{}|{}|{}|{}", row.framework, static_cast<int>(row.kind), row.rule,
                      row.rule.empty() ? row.what : "");
-}
-
-void add_once(std::vector<std::string>& words, const std::string& word) {
-  if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
 }
 
 const rules::GateRule* rule_of(const std::string& framework, const std::string& id) {

@@ -18,7 +18,7 @@ from . import _api, _service
 from ._configs import matrix_document
 from ._errors import EnvironmentProblem, Error, UsageError
 
-# Of a matrix: these codes are answers, others mean that there is no report (docs/matrix.md).
+# `matrix` exits with these codes when it wrote a report; any other code means there is none (docs/matrix.md).
 _ANSWERS = (0, 1, 4, 5)
 # GitHub takes no more of a step summary, and of a comment.
 _SUMMARY_BYTES, _COMMENT_CHARACTERS = 1 << 20, 65_000

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "answer/reasons.hpp"
+#include "base/add_once.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/formats/notes.hpp"
@@ -35,11 +36,6 @@ std::string working_summary(const Answer& result) {
   const size_t more = working.size() - 1;
   return fmt::format("engine {}{}", working.front()->engine,
                      more == 0 ? "" : fmt::format(", {} more engine config{}", more, more == 1 ? "" : "s"));
-}
-
-std::string cause_summary(const Answer& result) {
-  if (!result.root_cause) return "";
-  return short_reason(result);
 }
 
 // A paragraph with a label before its first line.
@@ -135,35 +131,33 @@ void add_framework_notes(std::string& out, const Results& results, const TextSty
   for (const Answer* result : results) {
     if (result->frameworks.size() > most_frameworks) continue;
     for (const auto& framework : result->frameworks)
-      for (const std::string& note : framework.notes)
-        if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+      for (const std::string& note : framework.notes) add_once(notes, note);
   }
   for (size_t i = 0; i < std::min(most, notes.size()); ++i) out += labelled("note", notes[i], style);
 }
 
-std::string where_of(const Answer& result) {
-  return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
-                     result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
+// The config's own name; "" where it is only that of its pattern.
+std::string own_name(const Answer& result) {
+  const std::string& name = result.config.spec.name;
+  return name == name_of(result.config.spec.pattern) ? "" : name;
 }
 
-std::string what_of(const Answer& result) {
-  return result.given ? result.given->description : describe(result.config.spec);
+// The line that begins with the answer's word; what is wrapped stands two columns in.
+std::string opening(const Answer& result, const std::string& rest, const TextStyle& style) {
+  const std::string_view word = answer_word(result);
+  std::string text = wrapped(fmt::format("{}{}", word, rest), 2, style.width);
+  text.erase(0, 2);
+  return text.replace(0, word.size(), coloured_word(result, style));
 }
 
 std::string text_of_one(const Answer& result, const TextStyle& style) {
-  const std::string& name = result.config.spec.name;
+  const std::string name = own_name(result), account = account_text(result);
   std::string out = framework_lines({&result});
-  if (!name.empty() && name != name_of(result.config.spec.pattern))
-    out += (style.colour ? coloured(name, "1") : name) + "\n";
-  const std::string account = account_text(result);
-  // The rest of the line begins below the first letter of the account.
-  std::string first = wrapped(fmt::format("{}{}{}{}", answer_word(result), expectation_mark(result),
-                                          account.empty() ? "" : ": " + account, ids_of(result)),
-                              2, style.width);
-  first.erase(0, 2);
-  first.replace(0, answer_word(result).size(), coloured_word(result, style));
-  out += first;
-  out += labelled("asked", fmt::format("{} on {}", what_of(result), where_of(result)), style);
+  if (!name.empty()) out += bold(name, style) + "\n";
+  out += opening(result,
+                 fmt::format("{}{}{}", expectation_mark(result), account.empty() ? "" : ": " + account, ids_of(result)),
+                 style);
+  out += labelled("asked", fmt::format("{} on {}", description_of(result), target_text(result)), style);
   if (result.root_cause) {
     out += labelled("why", result.root_cause->explanation, style);
     if (!result.by_rule)
@@ -204,19 +198,16 @@ std::vector<Reason> reasons_of(const Results& results) {
 }
 
 std::string row_name(const Answer& result) {
-  const std::string& name = result.config.spec.name;
-  return name.empty() || name == name_of(result.config.spec.pattern) ? what_of(result) : name;
+  const std::string name = own_name(result);
+  return name.empty() ? description_of(result) : name;
 }
 
 // "rtx4090, h100: bert": of many the first ones; without the configs where it is so for all of them.
 std::string places_of(const Reason& reason, size_t all_rows) {
   std::vector<std::string> targets, rows;
-  const auto add = [](std::vector<std::string>& to, const std::string& word) {
-    if (std::find(to.begin(), to.end(), word) == to.end()) to.push_back(word);
-  };
   for (const Answer* result : reason.results) {
-    add(targets, result->target.id);
-    add(rows, row_name(*result));
+    add_once(targets, result->target.id);
+    add_once(rows, row_name(*result));
   }
   constexpr size_t most = 4;
   const auto listed = [&](std::vector<std::string> words) {
@@ -227,38 +218,19 @@ std::string places_of(const Reason& reason, size_t all_rows) {
   return listed(targets) + (rows.size() < all_rows ? fmt::format(": {}", listed(rows)) : "");
 }
 
-bool is_unmet(const Answer& result) {
-  return result.config.spec.expect.is_given && !met_expectation(result);
-}
-
-// Results of one config stand together, every target in turn.
-std::vector<Results> rows_of(const Results& results) {
-  std::vector<Results> rows;
-  for (const Answer* result : results) {
-    const bool begins = rows.empty() || std::any_of(rows.back().begin(), rows.back().end(), [&](const Answer* other) {
-                          return other->target.id == result->target.id;
-                        });
-    if (begins) rows.emplace_back();
-    rows.back().push_back(result);
-  }
-  return rows;
-}
-
 // What the frameworks do that were asked for; what they do with every config once.
 std::string framework_lines_of(const Results& results) {
   std::vector<std::string> lines;
-  for (const Results& row : rows_of(results))
-    for (std::string& line : split(framework_lines(row), '\n'))
-      if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+  for (const Results& row : answers_by_config(results))
+    for (const std::string& line : split(framework_lines(row), '\n'))
+      if (!line.empty()) add_once(lines, line);
   return lines.empty() ? "" : fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
 std::string grid_of(const Results& results, const TextStyle& style) {
   std::vector<std::string> targets;
-  const std::vector<Results> rows = rows_of(results);
-  for (const Answer* result : results)
-    if (std::find(targets.begin(), targets.end(), result->target.id) == targets.end())
-      targets.push_back(result->target.id);
+  const std::vector<Results> rows = answers_by_config(results);
+  for (const Answer* result : results) add_once(targets, result->target.id);
   size_t name_width = 0;
   for (const Results& row : rows) name_width = std::max(name_width, row_name(*row.front()).size());
   constexpr size_t word_width = 4, apart = 2;  // "but!"
@@ -287,19 +259,47 @@ std::string grid_of(const Results& results, const TextStyle& style) {
 
 }  // namespace
 
+std::string description_of(const Answer& result) {
+  return result.given ? result.given->description : describe(result.config.spec);
+}
+
+std::string target_text(const Answer& result) {
+  return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
+                     result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
+}
+
+std::string bold(const std::string& text, const TextStyle& style) {
+  return style.colour ? coloured(text, "1") : text;
+}
+
+bool is_unmet(const Answer& result) {
+  return result.config.spec.expect.is_given && !met_expectation(result);
+}
+
+std::vector<Results> answers_by_config(const Results& results) {
+  std::vector<Results> rows;
+  for (const Answer* result : results) {
+    const bool begins = rows.empty() || std::any_of(rows.back().begin(), rows.back().end(), [&](const Answer* other) {
+                          return other->target.id == result->target.id;
+                        });
+    if (begins) rows.emplace_back();
+    rows.back().push_back(result);
+  }
+  return rows;
+}
+
 std::string account_text(const Answer& result) {
   if (result.by_rule) {
-    if (result.verdict != Verdict::supported) return "by rule, " + cause_summary(result);
+    if (result.verdict != Verdict::supported) return "by rule, " + short_reason(result);
     return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
   }
-  if (result.verdict != Verdict::supported) return cause_summary(result);
+  if (result.verdict != Verdict::supported) return short_reason(result);
   return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);
 }
 
 std::string expectation_mark(const Answer& result) {
-  if (!result.config.spec.expect.is_given) return "";
-  if (met_expectation(result)) return result.verdict == Verdict::supported ? "" : " (expected)";
-  return fmt::format(" (expected {})", name_of(expected(result)));
+  if (is_unmet(result)) return fmt::format(" (expected {})", name_of(expected(result)));
+  return result.config.spec.expect.is_given && result.verdict != Verdict::supported ? " (expected)" : "";
 }
 
 std::string coloured_word(const Answer& result, const TextStyle& style) {
@@ -315,18 +315,15 @@ std::string screen_text(const Results& results, const TextStyle& style) {
   if (results.size() == 1) return text_of_one(*results.front(), style);
   const auto reasons = reasons_of(results);
   std::vector<std::string> names;
-  for (const Answer* result : results)
-    if (std::find(names.begin(), names.end(), row_name(*result)) == names.end()) names.push_back(row_name(*result));
+  for (const Answer* result : results) add_once(names, row_name(*result));
   std::string out = framework_lines_of(results) + grid_of(results, style);
   constexpr size_t most = 8;
   for (size_t i = 0; i < std::min(most, reasons.size()); ++i) {
     const Answer& first = *reasons[i].results.front();
-    std::string text = wrapped(fmt::format("{} on {}: {}{}", reasons[i].word, places_of(reasons[i], names.size()),
-                                           reasons[i].text, ids_of(first)),
-                               2, style.width);
-    text.erase(0, 2);
-    text.replace(0, reasons[i].word.size(), coloured_word(first, style));
-    out += "\n" + text;
+    out +=
+        "\n" + opening(first,
+                       fmt::format(" on {}: {}{}", places_of(reasons[i], names.size()), reasons[i].text, ids_of(first)),
+                       style);
     add_fixes(out, first, reasons.size() <= 3 ? 2 : 1, style);
     add_frontend_engines(out, first, style);
   }

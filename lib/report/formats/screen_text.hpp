@@ -2,10 +2,25 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "report/formats/report.hpp"
 
 namespace attnprobe::report {
+
+/// "sdpa fprop b1 h8 s512 d64 f16 bshd", or what a log or file says of its graph.
+std::string description_of(const answer::Answer& result);
+
+/// "NVIDIA T4 (sm_75, simulated)".
+std::string target_text(const answer::Answer& result);
+
+std::string bold(const std::string& text, const TextStyle& style);
+
+/// The config says what is expected, and this is not it.
+bool is_unmet(const answer::Answer& result);
+
+/// Those of one config together, every target once.
+std::vector<Results> answers_by_config(const Results& results);
 
 /// After the answer's word: the first choice, what stands in the way, or why nothing works. "" for nothing.
 std::string account_text(const answer::Answer& result);

@@ -45,10 +45,6 @@ std::string ranks_text(const EngineConfigFindings& config) {
   return text.empty() ? "swept" : text;
 }
 
-std::string bold(const std::string& text, const TextStyle& style) {
-  return style.colour ? coloured(text, "1") : text;
-}
-
 std::string line_of(const Answer& result) {
   std::string account = account_text(result);
   if (!result.from) return account;
@@ -175,17 +171,12 @@ void add_details(std::string& out, const Answer& result, const TextStyle& style)
 }
 
 std::string headline(const Answer& result, const TextStyle& style) {
-  const auto& spec = result.config.spec;
-  const std::string what = result.given ? result.given->description : describe(spec);
-  std::string text = bold(spec.name.empty() ? what : spec.name, style) + "\n";
+  const std::string what = description_of(result);
+  const std::string& name = result.config.spec.name;
+  std::string text = bold(name.empty() ? what : name, style) + "\n";
   text += fmt::format("  {}\n", what);
   if (!result.graph.choice.empty()) text += fmt::format("  {}\n", result.graph.choice);
   return text;
-}
-
-std::string target_text(const Answer& result) {
-  return fmt::format("{} (sm_{}{})", result.target.name, result.target.sm,
-                     result.target.kind == gpu::Kind::simulated ? ", simulated" : "");
 }
 
 void add_config(std::string& out, const Results& results, const TextStyle& style) {
@@ -234,7 +225,7 @@ std::string footer(const Results& results, const TextStyle& style) {
   for (const Answer* result : results) {
     has_training = has_training || !result->config.training.empty();
     expected += result->config.spec.expect.is_given ? 1 : 0;
-    unmet += result->config.spec.expect.is_given && !met_expectation(*result) ? 1 : 0;
+    unmet += is_unmet(*result) ? 1 : 0;
     simulated += result->target.kind == gpu::Kind::simulated ? 1 : 0;
     planned += result->findings.plans_built ? 1 : 0;
   }
@@ -269,18 +260,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
     return out + wrapped(footer(results, style) + "-v shows engine configs, cuDNN's reasons, sources and commands.", 0,
                          style.width);
   }
-  for (size_t begin = 0; begin < results.size();) {
-    // Results of one config stand together: every target in turn.
-    std::vector<const Answer*> group;
-    for (size_t i = begin; i < results.size(); ++i) {
-      const bool repeats = std::any_of(group.begin(), group.end(),
-                                       [&](const Answer* r) { return r->target.id == results[i]->target.id; });
-      if (repeats) break;
-      group.push_back(results[i]);
-    }
-    add_config(out, group, style);
-    begin += group.size();
-  }
+  for (const Results& row : answers_by_config(results)) add_config(out, row, style);
   return out + footer(results, style);
 }
 

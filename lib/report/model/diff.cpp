@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/add_once.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
 #include "report/formats/markdown_text.hpp"
@@ -174,9 +175,6 @@ bool comes_by_the_thousand(ChangeKind kind) {
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
   std::vector<ChangeGroup> groups;
   std::map<std::array<std::string, 4>, size_t> known;
-  auto add_once = [](std::vector<std::string>& list, const std::string& word) {
-    if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
-  };
   for (const Change* change : changes) {
     const bool many = comes_by_the_thousand(change->kind);
     const auto [place, is_new] =
