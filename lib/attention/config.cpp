@@ -19,13 +19,13 @@
 namespace attnprobe::attention {
 namespace {
 
-// A field's value and its place in a document, or the option that gave it.
+// The value of a field, and the option or the place in a document that gave it.
 struct Entry {
   const Field* field;
   JsonView value;
   bool is_range = false;
-  bool adds = false;                   // members, which are set in what is below it
-  std::vector<bool> is_training = {};  // of an array: which of its values came from the word "training"
+  bool adds = false;                   // sets members and keeps the others of the value below
+  std::vector<bool> is_training = {};  // for an array: which of its values came from the word "training"
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
@@ -47,7 +47,7 @@ std::vector<std::string> field_names() {
 // Values that no document holds; entries refer to them.
 using MadeValues = std::deque<Json>;
 
-// What options leave of the values below them becomes part of theirs.
+// Merges options with the values below them, which they change only in part.
 void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& options, MadeValues& made) {
   for (auto& entry : options) {
     const auto lower =
@@ -63,8 +63,8 @@ void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& options, 
   }
 }
 
-// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace what they stand for. Within one
-// layer a shorthand may be refined ("heads" beside "heads_kv"), in whatever order.
+// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace the fields that they set. Within
+// one layer a field may refine a shorthand ("heads" with "heads_kv"), in any order.
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
@@ -92,7 +92,7 @@ JsonSource source_of_option(const std::string& field_name) {
   return {option_of(field_name), " at ", false};
 }
 
-// `made` gets the numbers that ranges mean.
+// `made` receives the numbers that ranges stand for.
 std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeValues& made) {
   std::vector<Entry> entries, adding;
   for (const auto& [name, value, option] : overrides) {
@@ -143,8 +143,8 @@ std::string value_label(const Entry& entry) {
   return entry.field->name + "=" + (value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
-// The configs that the entries are, besides `before` of the same document. Throws for more than the limits allow: both
-// their number and the memory that they take, since each has a copy of what they share.
+// The number of configs that the entries make; the same document made `before` others. Throws beyond the limits on
+// their number and on their memory, since each config copies the shared values.
 size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
   const std::string where = origin.file.empty() ? "the options" : origin.file;
   size_t count = 1, bytes = 0;
@@ -157,7 +157,7 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
     }
     if (entry.field->is_text) value.fail("takes one text, not an array");
     if (value.json().empty()) value.fail("an empty array of values");
-    count *= value.json().size();  // at most what a file has bytes times the limit
+    count *= value.json().size();  // cannot overflow: at most a file's bytes times the limit
     bytes += length / value.json().size();
     check_limit(limits::configs, before + count, value.where(), "configs");
   }
@@ -166,7 +166,7 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
   return count;
 }
 
-// With the numbers that ranges mean in their place; `numbers` has them.
+// Replaces each range by its numbers, which `numbers` keeps alive.
 std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& numbers) {
   for (auto& entry : entries) {
     if (entry.field->is_text || entry.field->is_word) continue;
@@ -178,7 +178,7 @@ std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& 
   return entries;
 }
 
-// With the values in their place that a word such as "training" means; `made` has them.
+// Replaces a word such as "training" by its values, which `made` keeps alive.
 std::vector<Entry> without_several(std::vector<Entry> entries, std::deque<Json>& made) {
   for (auto& entry : entries) {
     if (entry.field->several.empty()) continue;
@@ -214,7 +214,7 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origi
       if (!values.is_array()) continue;
       const size_t which = rest % values.size();
       rest /= values.size();
-      // An option's text has no places of its own, nor has a range.
+      // Neither an option's text nor a range has places of its own.
       const bool has_places = entry->value.source().is_file && !entry->is_range;
       entry->value = has_places ? entry->value.at(which) : entry->value.with(values[which]);
       const auto add_to = [&](std::string& text) {
@@ -299,7 +299,7 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
 
 namespace {
 
-// The documents of a folder, in the order of their names; those of folders in it are not meant.
+// The documents of a folder, by name; not those of its subfolders.
 std::vector<std::string> documents_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code failed;

@@ -1,4 +1,4 @@
-// The fields for people: --help and docs/config.md.
+// The reference of fields in --help and docs/config.md.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -20,7 +20,7 @@ std::string list_of(const Json& words) {
   return fmt::format("{}", fmt::join(all, ", "));
 }
 
-// What a schema allows, in a few words.
+// Summarises what a schema allows.
 std::string values_of(const Json& schema) {
   if (schema.contains("anyOf")) {
     std::vector<std::string> all;
@@ -49,7 +49,7 @@ std::string values_of(const Field& field) {
   return field.values.empty() ? values_of(field.schema) : field.values;
 }
 
-// A cell of a table: "|" would end it.
+// A table cell; "|" would end it.
 std::string cell(std::string text) {
   for (size_t i = 0; (i = text.find('|', i)) != std::string::npos; i += 2) text.replace(i, 1, "\\|");
   return text;

@@ -68,7 +68,7 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation takes one"});
 }
 
-// What cuDNN got after 9.21.
+// Features that cuDNN gained after 9.21.
 void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool composite = spec.pattern == Pattern::sdpa_composite || (is_bprop(spec) && spec.pattern == Pattern::sdpa);
   auto unified_only = [&](bool given, const char* field) {
@@ -110,7 +110,7 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
     found.push_back({"override_shapes", "contradicts \"dynamic_shapes\": a graph is one or the other"});
 }
 
-// Offsets count elements, so a token must have equally many in both tensors.
+// Offsets count elements, so a token must have the same number of elements in both tensors.
 void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (!spec.ragged_shared) return;
   const bool both = spec.q.ragged() == output_layout(spec).ragged() && spec.k.ragged() == spec.v.ragged();
@@ -151,7 +151,7 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   std::vector<std::string> missing;
   for (const auto& [field, value] : required)
     if (value == 0) missing.push_back(field);
-  // Where "heads" are missing, so are "heads_kv": whoever gives one number gives both.
+  // A missing "heads" also hides "heads_kv": the one number gives both.
   for (const auto* both : {"heads", "seqlen", "head_dim"})
     if (std::find(missing.begin(), missing.end(), both) != missing.end())
       std::erase_if(missing, [&](const std::string& field) { return field.starts_with(std::string(both) + "_"); });

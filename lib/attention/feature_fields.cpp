@@ -1,4 +1,4 @@
-// Fields: what is done to the scores, and what comes out beside O.
+// Fields: operations on the scores, and outputs other than O.
 #include <fmt/format.h>
 
 #include "attention/field_rows.hpp"
@@ -213,7 +213,7 @@ Field dropout() {
   Field field = form_field("dropout", "of the softmax's result", &Spec::dropout, dropout_form());
   field.set = [](Spec& s, const JsonView& v) {
     s.dropout = read_form(dropout_form(), v);
-    // cudnn-frontend emits nothing for a probability of 0 in the forward pass; neither do we in either.
+    // cudnn-frontend omits a dropout of probability 0 in the forward pass; attnprobe omits it in both passes.
     if (s.dropout && s.dropout->probability == 0) s.dropout.reset();
   };
   field.words = [](const Spec& s) -> std::string {
@@ -312,7 +312,7 @@ Field softmax() {
   return field;
 }
 
-// A flag that only flash attention has.
+// A flag that only flash attention supports.
 Field flash_flag(const std::string& name, const std::string& help, bool Spec::*member) {
   Field field = flag(name, help, member);
   field.needs_flash = [member](const Spec& s) { return s.*member; };

@@ -1,4 +1,4 @@
-// The tables that fields() is made of, and the kinds of rows that they share. Not for users of the library.
+// The tables that make up fields(), and their common kinds of rows. Not for users of the library.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace attnprobe::attention {
 
-// What the problem is and how large; types and layouts of its tensors; what is done to the scores and what comes out
-// beside O.
+// The kind and size of the problem; types and layouts of its tensors; operations on the scores and outputs other than
+// O.
 std::vector<Field> problem_fields();
 std::vector<Field> tensor_fields();
 std::vector<Field> feature_fields();
-// What cuDNN got after 9.21, and the cudnn-frontend that is meant.
+// Features that cuDNN gained after 9.21, and the release of cudnn-frontend.
 std::vector<Field> newer_fields();
 
-/// A number of something, at least one; none: left to the other fields.
+/// A size of at least 1. If absent, other fields give it.
 Field optional_extent(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member);
-/// false where it is absent, and written only where it is true.
+/// Absent means false; only true is written.
 Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member);
 
 /// The layout of one tensor: axes, or strides.
@@ -26,7 +26,7 @@ TensorLayout tensor_layout(const JsonView& view);
 Json to_json(const TensorLayout& layout);
 Json tensor_layout_schema();
 
-/// A feature with an object form. `member` is none where it is not asked for.
+/// A feature with an object form. `member` is none if the config does not ask for it.
 template <class T>
 Field form_field(const std::string& name, const std::string& help, std::optional<T> AttentionSpec::*member,
                  const ObjectForm<T>& form) {

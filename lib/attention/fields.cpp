@@ -1,4 +1,4 @@
-// What the rows of the fields give together: lookups, the way back from a spec to text, and words for people.
+// Functions over all fields: lookups, a spec as text, and descriptions.
 #include "attention/fields.hpp"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace attnprobe::attention {
 namespace {
 
-// What a row does not say is read off the others of its entries.
+// Derives what a row leaves out from its other members.
 Field completed(Field field) {
   const Json usual = field.get(AttentionSpec());
   if (!field.given)
@@ -36,7 +36,7 @@ Json value_of(const std::string& name, const AttentionSpec& spec) {
   return std::find_if(all.begin(), all.end(), [&](const Field& field) { return field.name == name; })->get(spec);
 }
 
-// What the shorthand would say: its first two fields are equal, and none of the others has a value of its own.
+// The shorthand's value if its first two fields are equal and the others are unset.
 Json value_for_all(const Field& shorthand, const AttentionSpec& spec) {
   const auto& names = shorthand.stands_for;
   const Json value = value_of(names[0], spec);

@@ -16,13 +16,13 @@ int64_t count_pairs(const AttentionSpec& spec, int64_t queries, int64_t keys) {
     int64_t first = 0, last = keys - 1;
     if (mask.window_left) first = std::max(first, row + shift - *mask.window_left);
     if (mask.window_right) last = std::min(last, row + shift + *mask.window_right);
-    if (causal_modifier) last = std::min(last, row);  // compares plain indices: top left, always
+    if (causal_modifier) last = std::min(last, row);  // compares plain indices, so it is always top-left
     pairs += std::max<int64_t>(0, last - first + 1);
   }
   return pairs;
 }
 
-// Of one batch entry.
+// The length of one batch entry.
 int64_t length_of(std::span<const int64_t> at_run_time, const std::vector<int64_t>& of_spec, int64_t full,
                   size_t entry) {
   if (!at_run_time.empty()) return at_run_time[entry];

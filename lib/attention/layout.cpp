@@ -12,7 +12,7 @@ bool is_digit(char c) {
   return std::isdigit(static_cast<unsigned char>(c)) != 0;
 }
 
-// cuDNN wants head_dim contiguous, so "d" is always last; what is before it may be in any order.
+// cuDNN requires a contiguous head_dim, so "d" comes last; the other axes may be in any order.
 bool well_formed(std::string_view axes, char digit) {
   std::string letters = without_interleave(axes);
   const auto digits = std::count_if(axes.begin(), axes.end(), is_digit);
@@ -36,7 +36,7 @@ std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shap
   int64_t step = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     switch (*axis) {
-      case 't':  // tokens of all sequences; dims stay those of a padded batch, as cuDNN wants them
+      case 't':  // tokens of all sequences; cuDNN expects the dims of a padded batch
         strides[2] = step;
         strides[0] = step * shape.seqlen;
         break;

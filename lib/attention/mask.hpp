@@ -1,4 +1,4 @@
-// Which scores count: a band about the diagonal, padding, and the masks that have a name.
+// Which scores count: a band about the diagonal, padding, and named masks.
 #pragma once
 
 #include <optional>
@@ -13,30 +13,30 @@ namespace attnprobe::attention {
 enum class Alignment { top_left, bottom_right };
 ATTNPROBE_ENUM(Alignment, top_left, bottom_right)
 
-/// A query at row r sees the keys c with diagonal(r) - window_left <= c <= diagonal(r) + window_right, as
-/// flash-attention and Transformer Engine count windows: causal is window_right = 0, and a sliding window of W tokens is
-/// window_left = W - 1.
+/// A query at row r sees the keys c with `diagonal(r) - window_left <= c <= diagonal(r) + window_right`.
+/// flash-attention and Transformer Engine count windows the same way. Causal is window_right = 0, and a sliding window
+/// of W tokens is window_left = W - 1.
 struct Mask {
   std::optional<int64_t> window_left = {}, window_right = {};
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
-  bool padding = false;                       ///< sequence lengths vary, given per batch entry at run time
-  /// bprop: padded scores are masked after the statistics have been subtracted, not before. JAX 0.11's graphs are wired
-  /// so (measured on the H200), and cudnn-frontend's from 1.26 on; before that it masked them before.
+  bool padding = false;                       ///< run-time sequence lengths, one per batch entry
+  /// bprop: whether padded scores are masked after the statistics are subtracted, not before. JAX 0.11 (measured on the
+  /// H200) and cudnn-frontend from 1.26 mask after; older cudnn-frontend masks before.
   bool padding_after_stats = false;
-  /// Those lengths; empty: none given (they matter only to running).
+  /// The sequence lengths; empty: not given. Only running needs them.
   std::vector<int64_t> seqlens_q = {}, seqlens_kv = {};
 
   bool has_diagonal() const { return window_left || window_right; }
   bool operator==(const Mask&) const = default;
 };
 
-/// The masks that configs may name, by their words. A row here is all that a further name needs.
+/// The named masks. One row is enough to add a name.
 const std::vector<std::pair<std::string, Mask>>& named_masks();
 
 /// A mask by its name in configs, if it has one ("causal", "padding_causal", …).
 std::optional<std::string> mask_name(const Mask& mask);
 
-/// For people: "padding causal left 3 bottom_right".
+/// A short description: "padding causal left 3 bottom_right".
 std::string describe(const Mask& mask);
 
 }  // namespace attnprobe::attention

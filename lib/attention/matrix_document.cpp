@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Documents that name each other several times are read as often: ten of ten make ten billion.
+// Limits on documents that name documents: ten files that each name ten others would make ten billion reads.
 constexpr size_t most_documents = 10'000, longest_chain = 32;
 
 constexpr const char* axis_keys[] = {"targets", "cudnn", "framework", "config_files"};
 
-// Files that match, in order of their names; the pattern itself if it is none. `where` begins the error.
+// Matching files, by name; `pattern` itself if it has no wildcard. `where` begins the error.
 std::vector<std::string> matching_files(const std::string& pattern, const std::string& where) {
   if (pattern.find_first_of("*?[") == std::string::npos) return {pattern};
   glob_t found{};
@@ -104,7 +104,7 @@ class Reader {
   const std::vector<Override>& overrides_;
   MatrixDocument all_;
   size_t documents_ = 0;
-  std::vector<std::string> open_;  // the documents whose further documents are being read
+  std::vector<std::string> open_;  // documents that are being read, each named by the one before
 };
 
 }  // namespace

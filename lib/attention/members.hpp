@@ -1,4 +1,4 @@
-// Objects in configs: a row a member, from which reading, writing, JSON Schema and docs/config.md come. Not for users of
+// Object forms in configs: one row per member gives reading, writing, JSON Schema and docs/config.md. Not for users of
 // the library.
 #pragma once
 
@@ -18,10 +18,10 @@ inline const Json boolean_schema = {{"type", "boolean"}};
 inline const Json extent_schema = {{"type", "integer"}, {"minimum", 1}, {"maximum", max_extent}};
 inline const Json count_schema = {{"type", "integer"}, {"minimum", 0}, {"maximum", max_extent}};
 Json words_schema(const std::vector<std::string>& words);
-/// Of strides().
+/// The schema of strides().
 Json strides_schema();
 
-/// Four strides; `axes` says of which, for the message.
+/// Four strides; `axes` names their order in messages.
 Strides strides(const JsonView& view, const std::string& axes);
 
 // ---- members
@@ -36,11 +36,11 @@ struct Member {
   bool required = false;
 };
 
-/// A feature that is an object, or "none", or the value of one member alone.
+/// A feature that is an object, "none", or the value of one member.
 template <class T>
 struct ObjectForm {
   std::vector<Member<T>> members;
-  std::string principal;  ///< that member; "": none stands for the others
+  std::string principal;  ///< that member; "": there is none
 };
 
 template <class T>
@@ -55,7 +55,7 @@ Member<T> word_member(const std::string& name, const std::string& help, E T::*me
           [member](const T& t) { return Json(name_of(t.*member)); }};
 }
 
-/// Left out where the spec leaves the choice.
+/// Left out if the spec leaves the choice open.
 template <class T, class E>
 Member<T> word_member(const std::string& name, const std::string& help, std::optional<E> T::*member,
                       const std::vector<std::string>& allowed = names_of<E>()) {
@@ -93,7 +93,7 @@ Json members_schema(const std::vector<Member<T>>& members) {
   return {{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}};
 }
 
-/// For docs/config.md: the rows, with what a member is where it is absent.
+/// The rows for docs/config.md, with each member's default.
 template <class T>
 std::vector<MemberDoc> members_docs(const std::vector<Member<T>>& members) {
   std::vector<MemberDoc> docs;
@@ -117,8 +117,7 @@ std::optional<T> read_form(const ObjectForm<T>& form, const JsonView& view) {
   return object;
 }
 
-/// As short as a command line wants it: without what is the default, and the value of the principal member alone where
-/// nothing else is left.
+/// The shortest form, for a command line: no defaults, and only the principal member's value if nothing else remains.
 template <class T>
 Json write_brief(const ObjectForm<T>& form, const T& object) {
   const Json usual = write_members(form.members, T());

@@ -16,7 +16,7 @@ std::vector<JsonView> elements(const JsonView& view) {
   return views;
 }
 
-// Each combination, those that are equal once.
+// All combinations, without duplicates.
 template <class Merge>
 Json each(const JsonView& lower, const JsonView& upper, const Merge& merge) {
   Json list = Json::array();

@@ -1,16 +1,17 @@
-// A value laid over another one of its field, so that no part of an object is dropped unsaid. Not for users of the library.
+// Lays a value over another value of its field, without silently dropping part of an object. Not for users of the
+// library.
 #pragma once
 
 #include "attention/fields.hpp"
 
 namespace attnprobe::attention {
 
-/// An object, "none" and the values of fields without an object form replace what is below. Any other value sets its own members
-/// of an object and keeps the rest, or is refused (Field::is_whole_word). Arrays are the cross product.
+/// An object, "none" or a value of a field without an object form replaces the value below. Any other value sets its
+/// own members and keeps the rest, or is refused (Field::is_whole_word). Arrays make a cross product.
 Json laid_over(const Field& field, const JsonView& lower, const JsonView& upper);
 
-/// `members` set in the value below, the others of which stay; of the field alone where `lower` is none. As short as an option has it.
-/// Throws for members that contradict each other.
+/// Sets `members` in the value below and keeps its other members; starts from the default if `lower` is none. The
+/// result has the short form of options. Throws for members that contradict each other.
 Json with_members(const Field& field, const JsonView* lower, const JsonView& members);
 
 }  // namespace attnprobe::attention

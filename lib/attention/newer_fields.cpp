@@ -1,4 +1,4 @@
-// Fields: what cuDNN got after 9.21, and the cudnn-frontend that is meant.
+// Fields: features that cuDNN gained after 9.21, and the release of cudnn-frontend.
 #include <fmt/format.h>
 
 #include "attention/field_rows.hpp"

@@ -1,4 +1,4 @@
-// Fields: what the problem is and how large.
+// Fields: the kind and size of the problem.
 #include <fmt/format.h>
 
 #include "attention/field_rows.hpp"
@@ -42,7 +42,7 @@ Field word(const std::string& name, const std::string& help, E Spec::*member) {
   return field;
 }
 
-// `both` is the field that gives this one where it is absent.
+// `both` names the shorthand that gives this field if it is absent.
 Field extent(const std::string& name, const std::string& help, int64_t Spec::*member, const std::string& both,
              const std::string& example) {
   Field field{.name = name, .help = help, .schema = extent_schema};
@@ -53,12 +53,12 @@ Field extent(const std::string& name, const std::string& help, int64_t Spec::*me
   return field;
 }
 
-// One number for two fields; `letter` begins it in describe(): "h12", or "h12/4" where they differ.
+// One number for two fields. `letter` begins it in describe(): "h12", or "h12/4" if they differ.
 Field both(const std::string& name, const std::string& help, char letter, int64_t Spec::*first, int64_t Spec::*second,
            const std::vector<std::string>& stands_for, const std::string& example) {
   Field field{.name = name, .help = help, .schema = extent_schema};
   field.set = [first, second](Spec& s, const JsonView& v) { s.*first = s.*second = v.integer(1, max_extent); };
-  field.given = [](const Spec&) { return false; };  // options take it in place of an equal pair
+  field.given = [](const Spec&) { return false; };  // commands write this shorthand instead of an equal pair
   field.words = [letter, first, second](const Spec& s) {
     return s.*first == s.*second ? fmt::format("{}{}", letter, s.*first)
                                  : fmt::format("{}{}/{}", letter, s.*first, s.*second);

@@ -1,5 +1,5 @@
-// Distributions in the spirit of cudnn-frontend's random SDPA tests (test/python/test_mhas_v2.py and sdpa/), widened to
-// everything that a config can say.
+// Distributions like those of cudnn-frontend's random SDPA tests (test/python/test_mhas_v2.py and sdpa/), extended to
+// all features of a config.
 #include "attention/random_config.hpp"
 
 #include <string>
@@ -82,7 +82,7 @@ class RandomConfig {
     const auto kind = draw_.weighted<std::string>({{"mha", 35}, {"gqa", 45}, {"mqa", 12}, {"misfit", 3}});
     heads_kv_ = kind == "mqa" ? 1 : draw_.between(1, 8);
     heads_q_ = kind == "mha" ? heads_kv_ : heads_kv_ * draw_.between(2, 8);
-    if (kind == "misfit") heads_q_ = heads_kv_ * 2 + 1;  // for one key head it fits after all
+    if (kind == "misfit") heads_q_ = heads_kv_ * 2 + 1;  // with one key head, any number of query heads fits
     heads_v_ = heads_kv_;
     if (draw_.chance(3) && heads_q_ % 2 == 0) heads_v_ = heads_q_ / 2;
     config_["heads_q"] = heads_q_;
@@ -128,7 +128,7 @@ class RandomConfig {
                                         {"sbhd_bshd_bshd", 3}});
   }
 
-  // Any order of batch, heads and tokens, with gaps that keep 16-byte alignment.
+  // Batch, heads and tokens in any order, with gaps that keep 16-byte alignment.
   Json strides(int64_t heads, int64_t seqlen, int64_t head_dim) {
     const int64_t extents[] = {config_["batch"].get<int64_t>(), heads, seqlen};
     const std::vector<size_t> order =
@@ -189,7 +189,7 @@ class RandomConfig {
     if (draw_.chance(3)) config_["scale"] = "none";
   }
 
-  // What stands between the scale and the masks. Rarely more than one, for cudnn-frontend refuses most pairs.
+  // Operations between the scale and the masks. Rarely more than one: cudnn-frontend refuses most pairs.
   void choose_score_features() {
     if (fp8_) {
       if (draw_.chance(1)) config_["softcap"] = 30;
@@ -230,13 +230,13 @@ class RandomConfig {
                                          "sin",          "exp",     "pow",      "max",
                                          "score_factor", "mask_i32"};
     std::string kind = draw_.one_of(kinds);
-    if (draw_.between(1, 300) == 1) kind = draw_.chance(50) ? "mask_boolean" : "mask_i8";  // they kill cuDNN 9.19
+    if (draw_.between(1, 300) == 1) kind = draw_.chance(50) ? "mask_boolean" : "mask_i8";  // these crash cuDNN 9.19
     if (backward_ && draw_.chance(25)) return {{"kind", kind}, {"grad", false}};
     return kind;
   }
 
   void choose_mask() {
-    // cudnn-frontend takes no mask of its own beside a score modifier.
+    // cudnn-frontend accepts no mask together with a score modifier.
     const bool plain = bare_ || (modified_ && draw_.chance(80));
     const bool padding = (paged_ || ragged_) ? draw_.chance(94) : !plain && draw_.chance(28);
     Json mask = Json::object();
@@ -260,7 +260,7 @@ class RandomConfig {
     if (bare_ || !draw_.chance(fp8_ || unified_ ? 4 : 10)) return;
     const double probability = draw_.one_of<double>({0.1, 0.2, 0.5});
     Json dropout = {{"probability", probability}};
-    if (draw_.chance(25) && !unified_) {  // the unified operation takes no mask of the caller's
+    if (draw_.chance(25) && !unified_) {  // the unified operation accepts no mask from the caller
       dropout["form"] = "mask";
     } else {
       if (draw_.chance(15)) dropout["seed"] = "i32";
@@ -284,13 +284,13 @@ class RandomConfig {
   Json config_ = Json::object();
   bool unified_ = false, composite_ = false, backward_ = false, fp8_ = false, ragged_ = false, paged_ = false;
   bool modified_ = false, alibi_ = false;
-  bool bare_ = false;      // no mask, no dropout: the unified operation takes no more beside a block mask
-  bool splits_kv_ = true;  // K and V are tensors of their own, each of which can be paged
+  bool bare_ = false;      // no mask, no dropout: the unified operation accepts neither with a block mask
+  bool splits_kv_ = true;  // K and V are separate tensors, so each can be paged
   int64_t seqlen_q_ = 0, seqlen_kv_ = 0, heads_q_ = 0, heads_kv_ = 0, heads_v_ = 0;
   int64_t head_dim_qk_ = 0, head_dim_v_ = 0;
 };
 
-// What came later is drawn by itself, so that the rest of a seed's config stays what it was.
+// Drawn separately, so that the other fields of a seed's config do not change.
 class NewerFeatures {
  public:
   NewerFeatures(uint64_t seed, Json config) : draw_(seed * 2654435761U + 1), config_(std::move(config)) {}

@@ -1,4 +1,4 @@
-// Random attention configs over the whole feature space of docs/config.md: for comparing GPUs, and for tests.
+// Random attention configs over all features of docs/config.md, to compare GPUs and for tests.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,10 @@
 
 namespace attnprobe::attention {
 
-/// One config for pattern sdpa, sdpa_composite or sdpa_unified, without a name. It contradicts nothing that config
-/// validation knows; most features are off in most configs, so that cuDNN supports many of them. The same seed gives
-/// the same config with every standard library.
+/// A config for pattern sdpa, sdpa_composite or sdpa_unified, without a name. It passes validation. Most features are
+/// off in most configs, so that cuDNN supports many of them. A seed gives the same config with every standard library.
 Json random_config(uint64_t seed);
-/// The same with what cuDNN got after 9.21, in about four configs of ten.
+/// The same, but about four in ten configs use features that cuDNN gained after 9.21.
 Json random_newer_config(uint64_t seed);
 
 }  // namespace attnprobe::attention

@@ -15,7 +15,7 @@ class Draw {
  public:
   explicit Draw(uint64_t seed) : engine_(seed) {}
 
-  // Own integer draws: std::uniform_int_distribution may differ between standard libraries.
+  // Own implementation: std::uniform_int_distribution may differ between standard libraries.
   int64_t between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(engine_() % static_cast<uint64_t>(high - low + 1));
   }
@@ -40,7 +40,7 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-/// Gives some of the config's tensors other strides, types and layouts: mostly optional ones.
+/// Gives some tensors of the config other strides, types and layouts, mostly optional tensors.
 void vary_tensors(uint64_t seed, Json& config);
 
 }  // namespace attnprobe::attention

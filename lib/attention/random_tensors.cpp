@@ -1,5 +1,5 @@
-// What callers do to tensors beside their usual layouts: strides spelt out, with gaps, expanded or transposed; types and
-// layouts of optional tensors. Drawn by itself, so that the other fields of a seed's config stay what they were.
+// Unusual tensors as callers make them: explicit strides with gaps, expanded or transposed; types and layouts of
+// optional tensors. Drawn separately, so that the other fields of a seed's config do not change.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -39,7 +39,7 @@ class TensorVariation {
  private:
   using Extents = std::array<int64_t, 4>;
 
-  // The axes in any order but the last, which is innermost; with gaps that are multiples of `grain` elements.
+  // Any axis order with head_dim innermost, and gaps that are multiples of `grain` elements.
   Strides with_gaps(const Extents& extents, int64_t grain) {
     const std::vector<size_t> order =
         draw_.one_of<std::vector<size_t>>({{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}});
@@ -52,12 +52,12 @@ class TensorVariation {
     return strides;
   }
 
-  // 16 bytes apart as a rule, which cuDNN and cudnn-frontend want; else any number of elements.
+  // Usually 16 bytes, which cuDNN and cudnn-frontend require; sometimes any number of elements.
   int64_t grain() { return draw_.chance(75) ? 16 : 1; }
 
   Strides of_attention(const Extents& extents) {
     Strides strides = with_gaps(extents, grain());
-    if (draw_.chance(8))  // no tensor of attention may have this
+    if (draw_.chance(8))  // a type that attention tensors cannot have
       for (int64_t& stride : strides) stride *= 2;
     return strides;
   }
@@ -95,7 +95,7 @@ class TensorVariation {
       if (draw_.chance(10)) strides[3] = 2;
       config_["stats_layout"] = {{"strides", strides}};
     }
-    // Of bprop they are an input, and 8 bits of them are worth no gradient.
+    // In bprop the tensor is an input, and 8 bits are too coarse for a gradient.
     if (draw_.chance(3) && config_.value("pass", "fprop") != "bprop")
       config_["stats_dtype"] = draw_.one_of<std::string>({"f16", "bf16"});
   }
@@ -130,8 +130,8 @@ class TensorVariation {
     if (draw_.chance(8)) config_["dqkv_layout"] = {{"q", layout_of_q()}, {"k", layout_of_k()}, {"v", layout_of_v()}};
   }
 
-  // A token of more elements than its heads have, as in a packed tensor of several; PyTorch's nested tensors have the
-  // largest 32-bit number for a batch stride.
+  // A token with more elements than its heads need, as in a packed tensor of several. PyTorch's nested tensors have the
+  // largest 32-bit number as batch stride.
   Json ragged_layout(int64_t heads, int64_t seqlen, int64_t head_dim) {
     const int64_t head = head_dim + 16 * draw_.between(0, 1), token = heads * head + 16 * draw_.between(0, 4);
     const int64_t batch = draw_.chance(40) ? 2147483647 : seqlen * token;

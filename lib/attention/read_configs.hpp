@@ -1,4 +1,4 @@
-// Configs from a document that another room has read: a matrix names configs and matrix axes in one.
+// Configs from a document that was parsed elsewhere: a matrix document has configs and matrix axes.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attnprobe::attention {
 
-/// As parse_configs() of a document that was read already, or of a part of it.
+/// parse_configs() for a parsed document or a part of it.
 std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides = {});
 
 }  // namespace attnprobe::attention

@@ -14,7 +14,7 @@ Strides resolve(const TensorLayout& layout, const TensorShape& shape) {
 
 TensorLayout output_layout(const AttentionSpec& spec) {
   if (spec.o) return *spec.o;
-  // Q with strides of its own says nothing about O: cudnn-frontend's examples then use bshd.
+  // Explicit strides of Q say nothing about O; cudnn-frontend's examples then use bshd.
   return {spec.q.strides ? "bshd" : without_interleave(spec.q.axes), {}};
 }
 
@@ -107,7 +107,7 @@ Strides stats_strides(const AttentionSpec& spec) {
   const TensorLayout usual{ragged ? "bshd" : "bhsd", {}};
   const TensorLayout& layout = spec.stats_layout ? *spec.stats_layout : usual;
   Strides strides = resolve(layout, {spec.batch, spec.heads_q, spec.seqlen_q, 1});
-  // Ordered by head, a head has the tokens of every sequence.
+  // Ordered by head: a head spans the tokens of every sequence.
   if (ragged && !layout.strides && strides[1] > strides[2]) strides[1] = spec.batch * spec.seqlen_q * strides[2];
   return strides;
 }

@@ -1,4 +1,4 @@
-// AttentionSpec: one attention problem, as a config asks for it. Plain data; nothing of cuDNN.
+// AttentionSpec: one attention problem, as a config asks for it. Plain data, independent of cuDNN.
 #pragma once
 
 #include <array>
@@ -13,44 +13,44 @@
 
 namespace attnprobe::attention {
 
-/// Which operation graph the problem becomes.
+/// The operation graph that the problem becomes.
 enum class Pattern {
   sdpa,            ///< what cudnn-frontend would build for this cuDNN: composite or unified
   sdpa_composite,  ///< flash attention from primitive operations
   sdpa_unified,    ///< cuDNN's unified SDPA operation
-  mha,             ///< legacy small-sequence "Fused Attention fprop/bprop" of the backend documentation
+  mha,             ///< the backend documentation's legacy "Fused Attention fprop/bprop" for short sequences
   two_matmul,      ///< O = (Q Kᵀ) V with nothing between
 };
 ATTNPROBE_ENUM(Pattern, sdpa, sdpa_composite, sdpa_unified, mha, two_matmul)
 
-/// fprop_train: the forward pass with what the backward pass needs; bprop: the backward pass itself.
+/// fprop_train: the forward pass with outputs for the backward pass; bprop: the backward pass itself.
 enum class Pass { fprop, fprop_train, bprop };
 ATTNPROBE_ENUM(Pass, fprop, fprop_train, bprop)
 
-/// The scale as a host value in the graph, as a one-element tensor in device memory, or no scale at all.
+/// The scale is a host value in the graph, a one-element tensor in device memory, or absent.
 enum class ScaleForm { by_value, tensor, none };
 ATTNPROBE_ENUM(ScaleForm, tensor, none)
 
 /// Added to the scaled scores.
 struct Bias {
-  /// Four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or 1 where it is broadcast: "1hss".
+  /// One letter for each of {batch, heads_q, seqlen_q, seqlen_kv}: the axis, or 1 if it is broadcast: "1hss".
   std::string shape = "1hss";
   std::optional<DataType> dtype;       ///< none: as dtype
-  std::optional<Strides> strides;      ///< 0 where PyTorch expanded an axis; none: packed
+  std::optional<Strides> strides;      ///< 0 for an axis that PyTorch expanded; none: packed
   bool grad = false;                   ///< bprop: dBias is an output
-  std::optional<DataType> grad_dtype;  ///< of dBias; none: as the bias. XLA declares it in Q's type beside an f32 bias
+  std::optional<DataType> grad_dtype;  ///< type of dBias; none: the bias's. XLA uses Q's type with an f32 bias
 };
 
-/// Pointwise operations on the scores, between scale and bias: what cudnn-frontend calls a score modifier.
+/// Pointwise operations on the scores between scale and bias, called a score modifier by cudnn-frontend.
 enum class ScoreModifierKind {
   causal,             ///< the causal mask, by indices
   arrow,              ///< a band about the diagonal, and the first rows and columns
-  document,           ///< only keys of the query's document: two INT32 id tensors
+  document,           ///< only keys of the query's own document: two INT32 id tensors
   relative_position,  ///< row - column added
   head_factor,        ///< times a tensor {1, heads_q, 1, 1}
   score_factor,       ///< times a tensor of the scores' shape, in the io type
   mask_i32,           ///< select by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
-  mask_boolean,       ///< a bit an element
+  mask_boolean,       ///< one bit per element
   mask_byte_boolean,
   mask_i8,
   relu,
@@ -70,65 +70,66 @@ ATTNPROBE_ENUM(ScoreModifierKind, causal, arrow, document, relative_position, he
                max)
 struct ScoreModifier {
   ScoreModifierKind kind = ScoreModifierKind::relu;
-  bool grad = true;  ///< bprop: the modifier's own gradient is in the graph (masks may do without)
+  bool grad = true;  ///< bprop: the graph has the modifier's own gradient (masks can omit it)
 };
 
-/// philox: cuDNN draws the mask from seed and offset; mask: the caller gives it.
+/// philox: cuDNN draws the mask from seed and offset; mask: the caller passes it.
 enum class DropoutForm { philox, mask };
 ATTNPROBE_ENUM(DropoutForm, philox, mask)
-/// Seed and offset: tensors of that type, host values (i64) as JAX has them, or one constant in the graph.
+/// Seed and offset: device tensors of that type, host values (i64) as in JAX, or a constant in the graph.
 enum class SeedForm { i64, i32, by_value, constant };
 ATTNPROBE_ENUM(SeedForm, i64, i32, by_value, constant)
 struct Dropout {
   double probability = 0;  ///< of being dropped, 0 < p < 1
   DropoutForm form = DropoutForm::philox;
   std::optional<SeedForm> seed;  ///< none: constant for Pattern::mha, else i64
-  bool dump = false;             ///< the drawn mask is an output
+  bool dump = false;             ///< outputs the drawn mask
 };
 
-/// K and V in blocks that a page table finds.
+/// K and V are stored in blocks, and a page table locates them.
 struct Paged {
-  int64_t block_size = 64;      ///< tokens a block
-  bool k = true, v = true;      ///< which of the two
-  std::string layout = "bhsd";  ///< of the container, b being the blocks and s the tokens of one
+  int64_t block_size = 64;      ///< tokens per block
+  bool k = true, v = true;      ///< which of the two are paged
+  std::string layout = "bhsd";  ///< of the container: b counts blocks, s counts tokens of a block
   bool packed_table = false;    ///< the page table is ragged
 };
 
-/// How fp8 values get their scale. delayed, current: one scale a tensor, from earlier steps or from this one (then O is
-/// 16-bit and has none); mxfp8: one scale for every 32 elements.
+/// How fp8 values are scaled. With delayed and current, each tensor has one scale, from earlier steps or this one (O is
+/// then 16-bit and unscaled). With mxfp8, every 32 elements have one.
 enum class Fp8Scaling { delayed, current, mxfp8 };
 ATTNPROBE_ENUM(Fp8Scaling, delayed, current, mxfp8)
 
-/// Of which sides something holds.
+/// Which sides something applies to.
 enum class Sides { q, kv, both };
 ATTNPROBE_ENUM(Sides, q, kv, both)
 
-/// What a ragged offset counts: elements of its tensor, or tokens, so that prefix sums of lengths serve every tensor.
+/// The unit of a ragged offset: elements of its tensor, or tokens, so that one prefix sum of lengths serves every
+/// tensor.
 enum class RaggedUnit { element, token };
 ATTNPROBE_ENUM(RaggedUnit, element, token)
 
-/// Rotary position embedding of Q and K: an operation each before the attention.
+/// Rotary position embedding of Q and K: one operation each before the attention.
 struct Rope {
   bool q = true, k = true;
-  std::optional<int64_t> dim;  ///< the last of the head dimension, which are rotated; none: all
+  std::optional<int64_t> dim;  ///< only the last `dim` of the head dimension are rotated; none: all
 };
 
-/// Layout of one tensor: axes such as "bshd", or strides that were spelt out. Both: ragged axes ("thd") whose strides
-/// are not a padded batch's, as those of PyTorch's nested tensors.
+/// Layout of one tensor: axes such as "bshd", or explicit strides. Both: ragged axes ("thd") with strides that differ
+/// from a padded batch's, as in PyTorch's nested tensors.
 struct TensorLayout {
   std::string axes;
   std::optional<Strides> strides;
 
-  /// Tokens of all sequences back to back, found by ragged offsets ("thd").
+  /// The tokens of all sequences are back to back, located by ragged offsets ("thd").
   bool ragged() const { return axes.find('t') != std::string::npos; }
   bool operator==(const TensorLayout&) const = default;
 };
 
-/// What a config is expected to get. supported: yes or but; unsupported: cuDNN refuses; any: supported or unsupported, as
-/// one asks who wants to know.
+/// The expected verdict. supported: yes or but; unsupported: cuDNN refuses; any: supported or unsupported, for an open
+/// question.
 enum class ExpectedVerdict { supported, unsupported, yes, but, no, any };
 ATTNPROBE_ENUM(ExpectedVerdict, supported, unsupported, yes, but, no, any)
-/// By target id, "b200@9.8" for a cuDNN of that version, "default@9.8" for any target with it; `otherwise` for the rest.
+/// By target id, "b200@9.8" for that cuDNN version, "default@9.8" for any target with it; `otherwise` for the rest.
 struct Expectation {
   bool is_given = false;
   ExpectedVerdict otherwise = ExpectedVerdict::supported;
@@ -152,11 +153,11 @@ struct AttentionSpec {
   std::optional<TensorLayout> d_o;          ///< bprop, none: as O
   std::optional<TensorLayout> dq, dk, dv;   ///< bprop, none: as Q, K, V
   DataType ragged_offsets = DataType::i32;  ///< or i64
-  bool ragged_stats = true;                 ///< where Q is ragged: the statistics are too
-  bool ragged_shared = false;               ///< one tensor of offsets for Q and O, one for K and V, as XLA has them
-  std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens in all sequences
+  bool ragged_stats = true;                 ///< if Q is ragged, so are the statistics
+  bool ragged_shared = false;               ///< XLA: Q and O share a tensor of offsets, K and V another
+  std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens of all sequences
   RaggedUnit ragged_unit = RaggedUnit::element;
-  std::optional<Sides> cu_seqlens;  ///< lengths as prefix sums {batch + 1}; none: one a batch entry, {batch}
+  std::optional<Sides> cu_seqlens;  ///< lengths as prefix sums {batch + 1}; none: one per batch entry, {batch}
   std::optional<double> scale;      ///< none: 1/sqrt(head_dim_qk); Pattern::two_matmul has no scale
   ScaleForm scale_form = ScaleForm::by_value;
   Mask mask;
@@ -164,38 +165,39 @@ struct AttentionSpec {
   bool alibi = false;
   std::optional<double> softcap;
   std::optional<ScoreModifier> score_mod;
-  bool sink = false;        ///< one logit a head that joins the softmax; bprop: its gradient is an output
-  bool block_mask = false;  ///< one bit a 128x128 tile of scores
+  bool sink = false;        ///< one logit per head joins the softmax; bprop: its gradient is an output
+  bool block_mask = false;  ///< one bit per 128x128 tile of scores
   std::optional<Rope> rope;
   std::optional<Dropout> dropout;
-  std::optional<bool> stats;                 ///< softmax statistics as an output; none: true for Pass::fprop_train
-  std::optional<TensorLayout> stats_layout;  ///< of {b, h, s, 1}; none: bhsd, or by token where they are ragged
+  std::optional<bool> stats;                 ///< outputs the softmax statistics; none: true for Pass::fprop_train
+  std::optional<TensorLayout> stats_layout;  ///< of {b, h, s, 1}; none: bhsd, or by token if ragged
   std::optional<DataType> stats_dtype;       ///< none: f32
   bool stats_log2 = false;                   ///< statistics to base 2
-  bool max_logit = false, sum_exp = false;   ///< row maxima and row sums of exponentials as outputs
+  bool max_logit = false, sum_exp = false;   ///< outputs row maxima and row sums of exponentials
   bool deterministic = false;                ///< bprop
-  bool ordered_dq = false;                   ///< bprop, deterministic: dQ summed in f32 memory in a fixed order
+  bool ordered_dq = false;                   ///< bprop, deterministic: dQ is summed in f32 memory in a fixed order
   std::optional<Paged> paged;
-  std::optional<Fp8Scaling> fp8;                         ///< none: delayed where O is fp8, else current
-  bool softmax = true;                                   ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without it
+  std::optional<Fp8Scaling> fp8;                         ///< false only for Pattern::mha: O = g4(Q Kᵀ) V
+  bool softmax = true;                                   ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without
+                                                         ///< softmax
   DataType compute_dtype = DataType::f32;                ///< of the unified operation's sums
-  bool unfuse_fma = false;                               ///< multiply and add of the softmax apart
+  bool unfuse_fma = false;                               ///< separate multiply and add in the softmax
   bool dynamic_shapes = false, override_shapes = false;  ///< extents may change when the plan runs
-  std::optional<std::string> frontend;  ///< release of cudnn-frontend, "1.32"; none: the newest that attnprobe knows
+  std::optional<std::string> frontend;                   ///< release of cudnn-frontend, "1.32"; none: the newest known
 };
 
-/// The values that hold where the spec leaves a choice.
+/// The value in effect where the spec leaves a choice.
 DataType output_type(const AttentionSpec& spec);
 DataType d_output_type(const AttentionSpec& spec);
 DataType gradient_type(const AttentionSpec& spec);
-DataType bias_gradient_type(const AttentionSpec& spec);  ///< of a spec with a bias
+DataType bias_gradient_type(const AttentionSpec& spec);  ///< Precondition: the spec has a bias
 int64_t heads_v(const AttentionSpec& spec);
 bool is_fp8(const AttentionSpec& spec);
 /// Precondition: is_fp8(spec).
 Fp8Scaling fp8_scaling(const AttentionSpec& spec);
 /// Precondition: the spec has dropout.
 SeedForm seed_form(const AttentionSpec& spec);
-/// Any of Q, K, V, O is ragged.
+/// Whether any of Q, K, V, O is ragged.
 bool is_ragged(const AttentionSpec& spec);
 bool is_bprop(const AttentionSpec& spec);
 TensorLayout output_layout(const AttentionSpec& spec);
@@ -207,7 +209,7 @@ Strides q_strides(const AttentionSpec& spec);
 Strides k_strides(const AttentionSpec& spec);
 Strides v_strides(const AttentionSpec& spec);
 Strides o_strides(const AttentionSpec& spec);
-/// Of the softmax statistics, {b, h, s, 1}.
+/// Of the softmax statistics {b, h, s, 1}.
 Strides stats_strides(const AttentionSpec& spec);
 bool has_ragged_stats(const AttentionSpec& spec);
 /// bprop: of the gradients.
@@ -216,10 +218,10 @@ Strides dq_strides(const AttentionSpec& spec);
 Strides dk_strides(const AttentionSpec& spec);
 Strides dv_strides(const AttentionSpec& spec);
 
-/// {batch, heads_q, seqlen_q, seqlen_kv} with 1 where the bias is broadcast.
+/// {batch, heads_q, seqlen_q, seqlen_kv}, with 1 for a broadcast axis.
 std::array<int64_t, 4> bias_dims(const AttentionSpec& spec);
 
-/// One line for people: "sdpa fprop b4 h12 s512 d64 f16 padding".
+/// A one-line description: "sdpa fprop b4 h12 s512 d64 f16 padding".
 std::string describe(const AttentionSpec& spec);
 
 }  // namespace attnprobe::attention

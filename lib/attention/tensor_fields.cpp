@@ -6,7 +6,7 @@
 namespace attnprobe::attention {
 namespace {
 
-// "thd" beside strides.
+// "thd" together with strides.
 std::string ragged_axes(const JsonView& view) {
   std::string axes = view.text();
   if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
@@ -49,11 +49,11 @@ namespace {
 
 using Spec = AttentionSpec;
 
-// What the builders take today.
+// The types that the builders support.
 const std::vector<std::string> io_types{"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"};
 const std::vector<std::string> offset_types{"i32", "i64"};
 
-// A type that follows another where it is not given; `gets` is what it then is, written for the passes that have it.
+// A type that defaults to another one. `gets` returns its value; only passes that have it write it.
 Field type(const std::string& name, const std::string& help, std::optional<DataType> Spec::*member,
            DataType (*gets)(const Spec&), bool of_bprop, const std::string& otherwise) {
   Field field{.name = name, .help = help, .schema = words_schema(io_types)};
@@ -78,7 +78,7 @@ Field dtype() {
   return field;
 }
 
-// Three tensors by one name, or each of them by its own.
+// One name for three tensors, or one name each.
 std::array<TensorLayout, 3> three_layouts(const JsonView& view) {
   if (view.json().is_object())
     return {tensor_layout(view.at("q")), tensor_layout(view.at("k")), tensor_layout(view.at("v"))};
@@ -87,7 +87,7 @@ std::array<TensorLayout, 3> three_layouts(const JsonView& view) {
   return {TensorLayout{(*axes)[0], {}}, TensorLayout{(*axes)[1], {}}, TensorLayout{(*axes)[2], {}}};
 }
 
-// By one name where one name gives exactly these three.
+// One name, if it gives exactly these three layouts.
 Json to_json(const TensorLayout& q, const TensorLayout& k, const TensorLayout& v) {
   const bool named = !q.strides && !k.strides && !v.strides;
   for (const std::string& name : {q.axes, q.axes + "_" + k.axes, q.axes + "_" + k.axes + "_" + v.axes}) {

@@ -1,4 +1,4 @@
-// Lists without repetitions, in the order of their first mention.
+// Lists without duplicates, in the order of first mention.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace attnprobe {
 
-/// Appends `word` unless it is in the list.
+/// Appends `word` unless the list already has it.
 inline void add_once(std::vector<std::string>& words, const std::string& word) {
   if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
 }

@@ -1,4 +1,4 @@
-// Element types of tensors, by the names that configs and reports use.
+// Element types of tensors, under the names that configs and reports use.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace attnprobe {
 
-/// Those of cudnnDataType_t that attention graphs use (cudnn_graph.h).
+/// The values of cudnnDataType_t (cudnn_graph.h) that attention graphs use.
 enum class DataType {
   f16,
   bf16,
@@ -27,12 +27,12 @@ enum class DataType {
 ATTNPROBE_ENUM(DataType, f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp4_e2m1,
                byte_boolean)
 
-/// The element types of fp8 attention; not fp8_e8m0, which block scales have.
+/// The element types of fp8 attention. fp8_e8m0 is not one: only block scales have it.
 constexpr bool is_fp8(DataType type) {
   return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
 }
 
-/// Bits of an element, packed.
+/// Bits of a packed element.
 constexpr int bits_of(DataType type) {
   switch (type) {
     case DataType::f64:
@@ -53,14 +53,14 @@ constexpr int bits_of(DataType type) {
       return 8;
     case DataType::fp4_e2m1:
       return 4;
-    // Packed: the boolean of a byte is byte_boolean (from cuDNN 9.25).
+    // One bit when packed. A boolean of one byte is byte_boolean (from cuDNN 9.25).
     case DataType::boolean:
       return 1;
   }
   return 0;
 }
 
-/// Bytes of an element that stands alone.
+/// Bytes of one unpacked element.
 constexpr int64_t element_size(DataType type) {
   constexpr int byte = 8;
   return (bits_of(type) + byte - 1) / byte;

@@ -6,7 +6,8 @@
 
 namespace attnprobe {
 
-/// 32 hexadecimal digits (XXH3, 128 bits): texts that differ have others, as long as nobody makes them on purpose.
+/// 32 hexadecimal digits (XXH3, 128 bits). Different texts get different digests, unless a collision is made on
+/// purpose.
 std::string digest(std::string_view text);
 
 }  // namespace attnprobe

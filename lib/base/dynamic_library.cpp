@@ -13,7 +13,7 @@ DynamicLibrary::DynamicLibrary(const std::filesystem::path& path, int flags) {
 }
 
 const DynamicLibrary& DynamicLibrary::keep() const {
-  // A second handle of the same library, which nobody closes.
+  // Opens a second handle of the same library and never closes it.
   if (handle_) dlopen(path().c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
   return *this;
 }

@@ -1,4 +1,4 @@
-// Shared libraries that are loaded at run time, and the functions in them.
+// Shared libraries that are loaded at run time, and their functions.
 #pragma once
 
 #include <filesystem>
@@ -7,34 +7,34 @@
 
 namespace attnprobe {
 
-/// A handle of dlopen. It is closed when the last copy goes, unless keep() was called.
+/// A handle of dlopen. The last copy closes it, unless keep() was called.
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  /// dlopen with RTLD_NOW and `flags` (RTLD_GLOBAL, RTLD_NOLOAD). Empty where the loader has no such library;
+  /// Calls dlopen with RTLD_NOW and `flags` (RTLD_GLOBAL, RTLD_NOLOAD). Empty if the loader does not find the library;
   /// loader_words() then says why.
   explicit DynamicLibrary(const std::filesystem::path& path, int flags = 0);
 
   explicit operator bool() const { return handle_ != nullptr; }
 
-  /// Never closes it. For CUDA's and cuDNN's libraries, which do not survive a dlclose: they leave threads and exit
-  /// handlers behind, and function pointers outlive this object.
+  /// Never closes the library. For CUDA's and cuDNN's libraries, which do not survive a dlclose: they leave threads and
+  /// exit handlers behind, and function pointers outlive this object.
   const DynamicLibrary& keep() const;
 
-  /// As the loader found it, symbolic links not resolved; "" where it does not say.
+  /// The path that the loader used, symbolic links not resolved; "" if the loader does not say.
   std::filesystem::path path() const;
 
-  /// The address, or nullptr.
+  /// The function's address, or nullptr.
   void* find(const char* symbol) const;
 
-  /// Whether the library has the function, which is stored then.
+  /// Stores the function's address in `function`; returns whether the library has it.
   template <class F>
   bool find(const char* symbol, F*& function) const {
     function = reinterpret_cast<F*>(find(symbol));
     return function != nullptr;
   }
 
-  /// Throws Error(environment) naming library and symbol, `hint` behind them.
+  /// Throws Error(environment) with the library, the symbol and then `hint`.
   template <class F>
   void bind(const char* symbol, F*& function, const std::string& hint = "") const {
     if (!find(symbol, function)) lacks(symbol, hint);
@@ -46,7 +46,7 @@ class DynamicLibrary {
   std::shared_ptr<void> handle_;
 };
 
-/// Why the last DynamicLibrary of this thread is empty, in the loader's words.
+/// The loader's error for the last DynamicLibrary of this thread that is empty.
 std::string loader_words();
 
 }  // namespace attnprobe

@@ -1,4 +1,4 @@
-// Files that are part of the program: cmake/EmbedFiles.cmake writes them as sources.
+// Files that are part of the program. cmake/EmbedFiles.cmake writes them as sources.
 #pragma once
 
 #include <span>
@@ -7,11 +7,11 @@
 namespace attnprobe {
 
 struct EmbeddedFile {
-  std::string_view name;  ///< the file's own, or its path below the folder that lib/CMakeLists.txt says
+  std::string_view name;  ///< the file name, or the path below the folder that lib/CMakeLists.txt names
   std::string_view text;
 };
 
-/// There before any code runs, so that what is initialised statically may read them.
+/// Constant-initialised, so that static initialisers may read them.
 using EmbeddedFiles = std::span<const EmbeddedFile>;
 
 }  // namespace attnprobe

@@ -1,4 +1,4 @@
-// Enumerators by name: one table per enum serves parsing, printing, JSON, schemas and "did you mean".
+// Names of enumerators: one table per enum serves parsing, printing, JSON, schemas and "did you mean".
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace attnprobe {
 
-/// Enumerators by name: those of ATTNPROBE_ENUM, or a specialisation with a `table` like it where names differ.
+/// The names of an enum: from ATTNPROBE_ENUM, or from a specialisation with its own `table` if the names differ.
 template <class E>
 struct EnumNames {
   static constexpr auto table = enum_table(E{});
@@ -41,7 +41,7 @@ std::vector<std::string> names_of() {
   return names;
 }
 
-/// Throws Error(internal) for what names none of them.
+/// Throws Error(internal) for a value that is not an enumerator.
 template <class E>
 E enum_of(const Json& json) {
   if (json.is_string())
@@ -54,7 +54,7 @@ E enum_of(const Json& json) {
 }  // namespace attnprobe
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type has no parentheses.
-/// to_json and from_json of an enum, in its own namespace; its EnumNames must stand before.
+/// Defines to_json and from_json in the enum's namespace. EnumNames must be specialised first.
 #define ATTNPROBE_JSON_ENUM(Enum)                                     \
   inline void to_json(::attnprobe::Json& json, Enum value) {          \
     json = ::attnprobe::name_of(value);                               \
@@ -65,7 +65,7 @@ E enum_of(const Json& json) {
 
 #define ATTNPROBE_ENUM_ENTRY(name) {Value::name, #name},
 
-/// After an enum, in its namespace: its enumerators under their own names, and to_json and from_json.
+/// Use after an enum, in its namespace: names each enumerator as it is spelled, and defines to_json and from_json.
 #define ATTNPROBE_ENUM(Enum, ...)                                                        \
   constexpr auto enum_table(Enum) {                                                      \
     using Value = Enum;                                                                  \

@@ -1,11 +1,11 @@
-// Other words that people type for an enumerator: "bfloat16" for bf16.
+// Other accepted spellings of an enumerator: "bfloat16" for bf16.
 #pragma once
 
 #include "data_type.hpp"
 
 namespace attnprobe {
 
-/// Specialise as EnumNames. Words are read wherever a config or an option has the enum, and never written.
+/// Specialise it like EnumNames. The words are read wherever a config or an option has the enum, and never written.
 template <class E>
 struct EnumWords {
   static constexpr std::array<std::pair<E, std::string_view>, 0> table{};
@@ -39,7 +39,7 @@ struct EnumWords<DataType> {
   }};
 };
 
-/// By its name, or by another word for it, whatever the case of the letters.
+/// Finds an enumerator by its name or another spelling, in any letter case.
 template <class E>
 std::optional<E> parse_word(std::string text) {
   if (const auto named = parse_enum<E>(text)) return named;

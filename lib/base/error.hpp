@@ -1,4 +1,4 @@
-// The one error type of attnprobe: what went wrong, of which kind, and, where cuDNN said it, in cuDNN's words.
+// The one error type of attnprobe: what went wrong, its kind, and cuDNN's own message if there is one.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace attnprobe {
 
-/// Who has to act. Each kind has an exit code of its own (see exit_code in app/exit_code.hpp).
+/// Who must act. Each kind has its own exit code (exit_code in app/exit_code.hpp).
 enum class ErrorKind {
   usage,        ///< bad command line or config: the user corrects it
-  environment,  ///< a library, driver or file that the machine lacks: the user installs it
-  cudnn,        ///< a cuDNN call failed in a way that is not a verdict
-  cuda,         ///< a CUDA call failed while a plan was run: a finding about the plan
+  environment,  ///< a missing library, driver or file: the user installs it
+  cudnn,        ///< a cuDNN call failed without giving a verdict
+  cuda,         ///< a CUDA call failed while a plan ran: a finding about the plan
   internal,     ///< a bug of attnprobe or a broken worker
 };
 
-/// Where and how a cuDNN call failed. Empty strings: cuDNN gave nothing.
+/// Where and how a cuDNN call failed. A string is empty if cuDNN did not say.
 struct CudnnFailure {
   std::string call;        ///< e.g. cudnnBackendFinalize
   std::string descriptor;  ///< e.g. CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR
@@ -26,7 +26,7 @@ struct CudnnFailure {
   int status_code = 0;     ///< cudnnStatus_t
   std::string status;      ///< its name, e.g. CUDNN_STATUS_BAD_PARAM
   std::string last_error;  ///< cudnnGetLastErrorString, read right after the failure
-  std::string log;         ///< what the log callback caught during the call, verbatim
+  std::string log;         ///< what the log callback received during the call, verbatim
 };
 ATTNPROBE_JSON(CudnnFailure, call, descriptor, attribute, status_code, status, last_error, log)
 

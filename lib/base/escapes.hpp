@@ -1,4 +1,4 @@
-// Escape sequences of terminals (ECMA-48: colours, positions, titles) in a text.
+// Terminal escape sequences (ECMA-48: colours, positions, titles) in a text.
 #pragma once
 
 #include <cstddef>
@@ -7,10 +7,10 @@
 
 namespace attnprobe {
 
-/// The length of the one that `text` begins with. Precondition: it begins with ESC.
+/// The length of the escape sequence at the start of `text`. Precondition: `text` begins with ESC.
 size_t escape_sequence_length(std::string_view text);
 
-/// `text` without them.
+/// `text` without its escape sequences.
 std::string without_escapes(std::string_view text);
 
 }  // namespace attnprobe

@@ -1,4 +1,4 @@
-// An open file descriptor that is closed with its owner.
+// A file descriptor that its owner closes.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@ namespace attnprobe {
 class FileDescriptor {
  public:
   FileDescriptor() = default;
-  /// Takes it over; a negative number is none.
+  /// Takes ownership. A negative number means no descriptor.
   explicit FileDescriptor(int number) : number_(number) {}
   ~FileDescriptor() { reset(); }
   FileDescriptor(FileDescriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -34,7 +34,7 @@ class FileDescriptor {
   int number_ = -1;
 };
 
-/// Closes those from `first` to `last`, whoever opened them: what a child process inherits.
+/// Closes all descriptors from `first` to `last`, including those that a child process inherits from other code.
 void close_descriptors(unsigned first, unsigned last);
 
 }  // namespace attnprobe

@@ -31,7 +31,7 @@ std::string this_process() {
   return fmt::format("process {} on {}, since {}", getpid(), host.data(), since.data());
 }
 
-// What the holder wrote, on one line; anybody may have written there.
+// The holder's own description, up to the first unprintable character: any user may have written this file.
 std::string holder_in(const FileDescriptor& file) {
   std::array<char, longest_word> bytes{};
   const ssize_t count = pread(file.get(), bytes.data(), bytes.size(), 0);
@@ -41,7 +41,7 @@ std::string holder_in(const FileDescriptor& file) {
   return text.empty() ? "it did not say which" : text;
 }
 
-// Whether the name still leads to this file: a holder takes it away at its end.
+// Whether the path still names this file; a holder deletes the file when it ends.
 bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
   struct stat opened {
   }, named{};
@@ -78,13 +78,13 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& o
     }
     if (is_there(descriptor_, file_)) break;
   }
-  // Only for people: a file that holds nothing, because the disk is full, locks as well.
+  // For messages only. The lock also holds if the disk is full and the file stays empty.
   const std::string holder = this_process() + "\n";
   if (ftruncate(descriptor_.get(), 0) != 0 || pwrite(descriptor_.get(), holder.data(), holder.size(), 0) < 0) return;
 }
 
 FolderLock::~FolderLock() {
-  // While it is held, so that nobody's file but this one goes.
+  // Deleted while locked, so that no other process's file is deleted.
   if (problem_.empty() && descriptor_) unlink(file_.c_str());
 }
 

@@ -9,19 +9,20 @@
 
 namespace attnprobe {
 
-/// Holds the folder until it is destroyed or the process ends, however that ends: the kernel's lock (flock) on a file in
-/// it, not the file, says that it is taken. The file says by whom.
+/// Holds the folder until this object is destroyed or the process ends in any way. The lock is the kernel's (flock),
+/// not the existence of the file; the file only names the holder.
 class FolderLock {
  public:
-  /// Throws Error(usage) where another process has it for longer than `patience`, with that one's number, host and start, and
-  /// where the folder cannot be written; `option` is how the command line names the folder. Precondition: the folder is there.
+  /// Throws Error(usage) if another process holds the folder for longer than `patience`, naming its process id, host
+  /// and start. Also throws it if the folder cannot be written. `option` names the folder on the command line.
+  /// Precondition: the folder exists.
   explicit FolderLock(const std::filesystem::path& folder, const std::string& option = "--out",
                       std::chrono::milliseconds patience = {});
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// Why there is no lock, on a file system that has none; else "".
+  /// Why there is no lock (the file system has none); else "".
   const std::string& problem() const { return problem_; }
 
  private:

@@ -21,13 +21,13 @@ using Take = std::function<void(std::string_view)>;
 
 constexpr size_t piece = size_t{256} << 10;
 
-// A decoder's own memory is what the file says that it needs; xz -9 says 65 MiB.
+// The file's header sets how much memory the decoder needs; xz -9 needs 65 MiB.
 constexpr uint64_t most_decoder_bytes = uint64_t{512} << 20;
 
-// xz packs zeros 7000-fold, logs of cuDNN 150-fold. What is small in the end may be packed as it likes.
+// xz packs zeros 7000-fold and logs of cuDNN 150-fold. Any ratio is fine for small contents.
 constexpr uint64_t most_expansion = 2000, harmless_bytes = uint64_t{64} << 20;
 
-// Bytes in, bytes out; false once nothing more can be made of what comes.
+// Decompresses bytes piece by piece. Returns false once further input cannot give more output.
 class Decoder {
  public:
   Decoder() = default;
@@ -35,7 +35,7 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   virtual bool feed(std::string_view bytes, const Take& take) = 0;
-  /// What is wrong, "" if nothing; the file is at its end.
+  /// Called at the end of the file. Returns what is wrong, or "".
   virtual std::string finish() = 0;
 };
 
@@ -63,7 +63,7 @@ class Gzip : public Decoder {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     while (stream_.avail_in > 0) {
-      // Several files in one, as `cat a.gz b.gz` makes.
+      // Continues with the next member: `cat a.gz b.gz` gives several.
       if (ended_ && inflateReset(&stream_) != Z_OK) return false;
       ended_ = false;
       stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());

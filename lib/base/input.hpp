@@ -8,18 +8,18 @@
 
 namespace attnprobe {
 
-/// How messages name a file: "-" is standard input.
+/// The name of a file in messages; "-" is standard input.
 std::string input_name(const std::string& file);
 
-/// Calls `take` with the content of the file, piece by piece, decompressed if it is gzip or xz and as UTF-8 if it is
-/// UTF-16 (told by its first bytes); "-" is standard input. A compressed file that is cut off gives what there is of it. `problem`, if not null,
-/// gets what is wrong with such a file. Throws Error(usage) naming a file that cannot be opened or read, or whose
-/// compression is broken from the start; for one that is longer than limits::log_bytes, or that a few bytes of it blow
-/// up beyond what any log was seen to do.
+/// Calls `take` with the file's content, piece by piece; "-" is standard input. Content in gzip or xz is decompressed,
+/// and UTF-16 becomes UTF-8; the first bytes tell the format. A truncated compressed file gives what it still holds,
+/// and `problem`, if not null, gets the reason. Throws Error(usage), naming the file, if it cannot be opened or read or
+/// its compression is broken from the start. Also throws it for a file beyond limits::log_bytes, and for one that
+/// expands more than any real log.
 void read_input(const std::string& file, const std::function<void(std::string_view)>& take,
                 std::string* problem = nullptr);
 
-/// The whole content, decompressed likewise. Throws Error(usage) also for a compressed file that is cut off, and for
+/// The whole content, decompressed in the same way. Throws Error(usage) also for a truncated compressed file and for
 /// more than limits::document_bytes.
 std::string input_text(const std::string& file);
 

@@ -1,4 +1,4 @@
-// JSON as attnprobe uses it everywhere: key order is kept, so that reports read in the order they were written.
+// The JSON type of attnprobe. It keeps the order of keys, so that reports read in the order they were written.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,16 @@ using Json = nlohmann::ordered_json;
 }
 
 namespace attnprobe {
-/// An empty object with room for so many members: as an ordered object
-/// grows it copies what it holds, deeply, since its keys are constant.
+/// An empty object with reserved capacity. A growing ordered object deep-copies its members, because its keys are
+/// constant.
 inline Json object_with_room(size_t members) {
   Json object = Json::object();
   object.get_ref<Json::object_t&>().reserve(members);
   return object;
 }
 
-/// A member's JSON; of std::optional null or the value's. (Not by a serializer in namespace nlohmann: that one is the
-/// including program's.)
+/// A member as JSON; an empty std::optional gives null. A serializer in namespace nlohmann would clash with one of the
+/// including program.
 template <class T>
 void put(Json& json, const T& value) {
   json = value;
@@ -33,7 +33,7 @@ void put(Json& json, const std::optional<T>& value) {
     json = nullptr;
 }
 
-/// The way back.
+/// The inverse of member_json.
 template <class T>
 void take(const Json& json, T& value) {
   json.get_to(value);
@@ -56,8 +56,8 @@ constexpr size_t names_in(std::string_view list) {
 #define ATTNPROBE_TAKE_MEMBER(member) ::attnprobe::take(json.at(#member), object.member);
 #define ATTNPROBE_ARCHIVE_MEMBER(member) archive(object.member);
 
-/// to_json and from_json of a plain struct, its members under their own names, and serialize(), by which cereal writes
-/// and reads it in binary. In the struct's namespace.
+/// For a plain struct, in its namespace: to_json and from_json with the members' own names, and serialize() for
+/// cereal's binary format.
 #define ATTNPROBE_JSON(Type, ...)                                                    \
   inline void to_json(::attnprobe::Json& json, const Type& object) {                 \
     json = ::attnprobe::object_with_room(::attnprobe::names_in(#__VA_ARGS__));       \

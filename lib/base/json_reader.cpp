@@ -14,13 +14,13 @@ std::string place_of(const JsonSource& source, const std::string& pointer) {
   return pointer.empty() ? source.name : source.name + source.joint + cut(pointer);
 }
 
-// Of one object: it has no index, so that each key is compared with all before it.
+// Keys of one object. An ordered object has no index, so each key is compared with all before it.
 constexpr size_t most_keys = 4096;
 
-// Builds the value while the parser reads, as the library's own builder does, and stops it at what is refused.
+// Builds the value while the parser reads, like the library's own builder, but stops at anything refused.
 class StrictBuilder : public nlohmann::json_sax<Json> {
  public:
-  // Without a source it gives up in silence.
+  // Without a source it stops silently.
   StrictBuilder(std::string_view text, const JsonSource* source, const JsonRules& rules)
       : text_(text), source_(source), rules_(rules) {}
 
@@ -40,7 +40,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
 
   bool key(string_t& key) override {
     Json& object = *open_.back();
-    // One search a key: an ordered object has no index.
+    // One search per key: an ordered object has no index.
     const size_t known = object.size();
     slot_ = &object[key];
     if (object.size() == known && source_ != nullptr)
@@ -53,15 +53,15 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     if (source_ == nullptr) return false;
     std::string reason = e.what();
-    // "[json.exception.parse_error.101] parse error at line 3, column 0: syntax error while …": the line is of what was
-    // read last, which need not be the one that is wrong.
+    // "[json.exception.parse_error.101] parse error at line 3, column 0: syntax error while …". The library gives the
+    // line of the last token read, which may not be the wrong line.
     if (const size_t end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
     if (const size_t end = reason.find(": "); reason.rfind("parse error at", 0) == 0 && end != std::string::npos)
       reason.erase(0, end + 2);
-    reason = cut(reason);  // it quotes what was read last
+    reason = cut(reason);  // it quotes the last token
     if (!source_->is_file)
       throw Error(source_->kind, fmt::format("{}: {} is not valid JSON: {}", source_->name, cut(text_), reason));
-    // `position` counts the last character that was read; a newline there ends the line that is wrong.
+    // `position` counts the last character read. If that is a newline, it ends the wrong line.
     const size_t byte = std::min(std::max<size_t>(position, 1) - 1, text_.size());
     const auto line = std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n') + 1;
     throw Error(source_->kind, fmt::format("{}:{}: not valid JSON: {}", source_->name, line, reason));
@@ -88,7 +88,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // Where the next value goes. Values that stand open are the last of theirs, so that none of them moves.
+  // The slot for the next value. Each open value is its parent's last, so a growing parent never moves it.
   Json& place() {
     if (open_.empty()) return root_;
     if (open_.back()->is_object()) return *slot_;
@@ -118,8 +118,8 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   const JsonRules& rules_;
   Json root_;
   std::vector<Json*> open_;
-  std::vector<std::string> keys_;  // of each open object, the last one; "" for an array
-  Json* slot_ = nullptr;           // of the last key
+  std::vector<std::string> keys_;  // the last key of each open object; "" for an array
+  Json* slot_ = nullptr;           // the slot of the last key
 };
 
 }  // namespace
@@ -222,7 +222,7 @@ int64_t JsonView::integer(int64_t low, int64_t high) const {
   const bool any = low == std::numeric_limits<int64_t>::min() && high == std::numeric_limits<int64_t>::max();
   auto range = [&] { return any ? "an integer of 64 bits" : fmt::format("an integer from {} to {}", low, high); };
   if (!value_->is_number_integer()) fail_unless_it_is(any ? "an integer" : range());
-  // Beyond int64 only an unsigned value can be.
+  // Only an unsigned value can exceed int64.
   const bool fits = !value_->is_number_unsigned() ||
                     value_->get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   if (!fits) fail_out_of_range(range());

@@ -1,5 +1,5 @@
-// The one strict reader of JSON: text that is refused where it is ambiguous, and views of its values that know their
-// place, so that every complaint names the text, the JSON pointer, the value and what is allowed.
+// The strict JSON reader. It refuses ambiguous text. Its views know their place, so every error names the text, the
+// JSON pointer, the value and what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -18,33 +18,32 @@
 
 namespace attnprobe {
 
-/// Whose text is read, as messages begin.
+/// Names the text in messages.
 struct JsonSource {
   std::string name;                   ///< "bert.json", "--mask", "operation graph"
   std::string joint = ": ";           ///< between the name and a JSON pointer: "bert.json: /configs/0"
   bool is_file = true;                ///< a syntax error names the line; otherwise it quotes the text
-  ErrorKind kind = ErrorKind::usage;  ///< of every error: internal for data that is built in
+  ErrorKind kind = ErrorKind::usage;  ///< of every error: internal for built-in data
 };
 
 struct JsonRules {
-  bool comments = true;  ///< "//" and "/* */" are skipped
-  size_t deepest = 256;  ///< objects and arrays in each other; the walks over JSON are recursive, and so is freeing it
+  bool comments = true;  ///< skips "//" and "/* */"
+  size_t deepest = 256;  ///< nesting of objects and arrays; functions that walk or free JSON are recursive
 };
 
-/// Throws Error(source.kind) for text that is not JSON, for bytes that are not UTF-8, for a key that an object has
-/// twice (other readers keep the last one in silence), for nesting and objects beyond the limits and for numbers that
-/// no double holds.
+/// Throws Error(source.kind) for text that is not valid JSON or UTF-8, and for a duplicate key, of which other readers
+/// silently keep the last. Also throws it for nesting, objects and numbers beyond the limits.
 Json parse_json(std::string_view text, const JsonSource& source, const JsonRules& rules = {});
 
-/// For text that is expected to be broken at times, as in a log that was cut off: a value that is_discarded() where
-/// parse_json throws, and of a key that an object has twice the last. Comments are not allowed.
+/// For text that may be broken, such as a truncated log. Returns a value that is_discarded() where parse_json throws.
+/// The last of duplicate keys wins. Comments are not allowed.
 Json parse_json_leniently(std::string_view text);
 
-/// The same as parse_json from a file, which may be compressed (base/input.hpp); "-" is standard input.
+/// parse_json for a file, which may be compressed (base/input.hpp); "-" is standard input.
 Json load_json(const std::string& file, const JsonRules& rules = {});
 
-/// A value of a JSON text and its place there. Cheap to copy; the JSON must outlive it. Every function that reads
-/// throws Error of the source's kind, "bert.json: /batch: 0 is out of range; allowed: …".
+/// A value of a JSON text with its place. Cheap to copy; the JSON must outlive it. Every function that reads throws an
+/// Error of the source's kind: "bert.json: /batch: 0 is out of range; allowed: …".
 class JsonView {
  public:
   JsonView(const Json& value, JsonSource source)
@@ -53,9 +52,9 @@ class JsonView {
   const Json& json() const { return *value_; }
   const std::string& pointer() const { return pointer_; }
   const JsonSource& source() const { return *source_; }
-  /// "bert.json: /configs/0"; just the name for the whole text.
+  /// "bert.json: /configs/0"; only the name for the whole text.
   std::string where() const;
-  /// The value as JSON on one line, cut where it is long.
+  /// The value as JSON on one line, shortened if long.
   std::string shown() const;
 
   /// "<where>: <message>".
@@ -70,18 +69,18 @@ class JsonView {
   /// "<where>/<key>: unknown key "kay" (did you mean "key"?); allowed: …".
   [[noreturn]] void fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const;
 
-  /// Whether this is an object with the key, whatever its value.
+  /// Whether this is an object that has the key, with any value.
   bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
-  /// Throws where this is not an object or has no such key.
+  /// Throws if this is not an object or lacks the key.
   JsonView at(const std::string& key) const;
-  /// Precondition: this is an array longer than that.
+  /// Precondition: this is an array with more than `index` elements.
   JsonView at(size_t index) const;
   std::optional<JsonView> find(const std::string& key) const;
-  /// Every value of an object or array, in order; throws for anything else.
+  /// All values of an object or array, in order; throws for anything else.
   std::vector<JsonView> values() const;
-  /// Another value that belongs to this place: an element that an option lists.
+  /// Another value at the same place: one element of a list that an option gives.
   JsonView with(const Json& value) const;
-  /// Throws for anything but an object of these keys.
+  /// Throws unless this is an object with only these keys.
   void only_keys(const std::vector<std::string>& allowed) const;
 
   int64_t integer(int64_t low = std::numeric_limits<int64_t>::min(),
@@ -89,18 +88,18 @@ class JsonView {
   double number() const;
   bool boolean() const;
   std::string text() const;
-  /// A text that is one of these.
+  /// A string that must be one of `allowed`.
   std::string word(const std::vector<std::string>& allowed) const;
-  /// Texts: an array of them.
+  /// An array of strings.
   std::vector<std::string> texts() const;
   std::vector<int64_t> integers() const;
-  /// What an array holds; throws for anything but an array.
+  /// The elements of an array; throws for anything else.
   std::vector<JsonView> elements() const;
-  /// The keys and values of an object; throws for anything but an object.
+  /// The keys and values of an object; throws for anything else.
   std::vector<std::pair<std::string, JsonView>> members() const;
 
-  /// Members of which null is as good as absent; a value of another type throws, and so does anything but an object.
-  /// Only what is wrong gets a view of its own: reports have millions of members.
+  /// Members that may be absent or null. Throws for a value of another type, and if this is not an object. A view is
+  /// only made for an error, because reports have millions of members.
   std::optional<JsonView> find_set(const std::string& key) const;
   std::vector<JsonView> elements_or_none(const std::string& key) const;
   bool boolean_or(const std::string& key, bool otherwise) const;
@@ -109,7 +108,7 @@ class JsonView {
                                           int64_t high = std::numeric_limits<int64_t>::max()) const;
   std::optional<double> optional_number(const std::string& key) const;
 
-  /// By name, or another word for it (enum_words.hpp).
+  /// An enumerator by name or another spelling (enum_words.hpp).
   template <class E>
   E one_of(const std::vector<std::string>& allowed = names_of<E>()) const {
     if (value_->is_string())
@@ -121,7 +120,7 @@ class JsonView {
 
  private:
   JsonView below(const Json& value, const std::string& part) const;
-  // Of find_set; nullptr where there is none.
+  // The member that find_set reads, or nullptr.
   const Json* set_member(const std::string& key) const;
 
   const Json* value_;
@@ -129,21 +128,21 @@ class JsonView {
   std::string pointer_;
 };
 
-/// An object whose members are taken one by one; finish() refuses what nobody has asked for.
+/// Reads the members of an object one by one; finish() refuses keys that were never read.
 class JsonObject {
  public:
-  /// Throws where the place does not hold an object.
+  /// Throws if the value is not an object.
   explicit JsonObject(JsonView place);
 
   const JsonView& place() const { return place_; }
-  /// Throws where the key is missing.
+  /// Throws if the key is missing.
   JsonView take(const std::string& key);
   std::optional<JsonView> find(const std::string& key);
-  /// Null is as good as absent.
+  /// Null counts as absent.
   std::optional<JsonView> find_set(const std::string& key);
-  /// The keys that were neither taken nor looked for.
+  /// The keys that were never read.
   std::vector<std::string> left() const;
-  /// Throws for the first of left(), with the nearest of the keys that were asked for.
+  /// Throws for the first of left(), naming the nearest key that was read.
   void finish() const;
 
  private:

@@ -15,7 +15,7 @@
 namespace attnprobe {
 namespace {
 
-// Saturated: what a file claims may be any number.
+// Saturated: a file may claim any number.
 uint64_t product(uint64_t a, uint64_t b) {
   constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
   return b != 0 && a > most / b ? most : a * b;

@@ -1,4 +1,4 @@
-// Texts that are numbers from their first character to their last, and numbers as people read them.
+// Strict parsing of numbers, and numbers formatted for readers.
 #pragma once
 
 #include <charconv>
@@ -10,7 +10,7 @@
 
 namespace attnprobe {
 
-/// None for anything else, and for what T cannot hold.
+/// Parses the whole text. Returns none for anything else and for what T cannot hold.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};
@@ -18,7 +18,7 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// a * b; the largest or the smallest number there is where it would be beyond.
+/// a * b, clamped to the range of int64_t.
 inline int64_t saturated_product(int64_t a, int64_t b) {
   int64_t product = 0;
   if (!__builtin_mul_overflow(a, b, &product)) return product;
@@ -26,7 +26,7 @@ inline int64_t saturated_product(int64_t a, int64_t b) {
   return (a < 0) == (b < 0) ? most : -most;
 }
 
-/// "12,000"; the number is not negative.
+/// "12,000". Precondition: the number is not negative.
 inline std::string with_commas(int64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");

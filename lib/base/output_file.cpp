@@ -33,8 +33,8 @@ std::string unwritable(const std::string& name, const std::string& why) {
   throw Error(kind_of_output_error(error), unwritable(path.string(), std::strerror(error)));
 }
 
-// This process's own descriptor that a path names; -1 for other paths. It is written as it is: opening it anew would
-// begin a redirected file from its start, and wait at a pipe.
+// This process's own descriptor that a path names, else -1. It is used as it is: opening it anew would truncate a
+// redirected file and block on a pipe.
 int descriptor_named(const fs::path& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -51,7 +51,7 @@ bool is_trusted(uid_t owner) {
   return owner == 0 || owner == geteuid();
 }
 
-// Who can make a link in a folder chooses what is overwritten through it.
+// An attacker who can create a link in a folder chooses which file is overwritten through it.
 void check_link(const fs::path& asked, const fs::path& link, const struct stat& status) {
   struct stat folder {};
   if (stat(folder_of(link).c_str(), &folder) != 0) fail_output(asked, errno);
@@ -61,7 +61,7 @@ void check_link(const fs::path& asked, const fs::path& link, const struct stat& 
                                      link == asked ? std::string("it") : link.string()));
 }
 
-// A new file of an unpredictable name in the folder, removed at the end of the scope unless it was kept.
+// A new file with an unpredictable name in the folder. Its destructor removes it unless it was kept.
 class Temporary {
  public:
   Temporary(const fs::path& path, const fs::path& target)
@@ -77,7 +77,7 @@ class Temporary {
           openat(folder_.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     } while (!file_ && errno == EEXIST);
     if (!file_) fail_output(path, errno);
-    // What only its owner may read stays so.
+    // Keeps a private file private.
     if (replaces) fchmod(file_.get(), old.st_mode & 0777U);
   }
   ~Temporary() {
@@ -88,7 +88,7 @@ class Temporary {
 
   int file() const { return file_.get(); }
   void rename_to(const fs::path& target) {
-    // Some file systems (NFS) say only at the end that the disk is full.
+    // Some file systems (NFS) report a full disk only on close.
     if (close(dup(file_.get())) != 0) fail_output(path_, errno);
     if (renameat(folder_.get(), name_.c_str(), folder_.get(), target.filename().c_str()) != 0)
       fail_output(path_, errno);
@@ -101,12 +101,12 @@ class Temporary {
   std::string name_;
 };
 
-// A stream on a descriptor that keeps what went wrong, which std::ofstream does not tell.
+// A stream buffer on a descriptor. It keeps the error number, which std::ofstream does not.
 class DescriptorBuffer : public std::streambuf {
  public:
   DescriptorBuffer(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) { reset(); }
 
-  /// Writes what is left; throws what an earlier write threw.
+  /// Flushes the buffer; throws the error of an earlier write.
   void finish() {
     flush();
     if (failure_) std::rethrow_exception(failure_);
@@ -178,7 +178,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   const fs::path target = without_links(path_);
   struct stat status {};
   if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    // Renaming onto a device would put a file in its place.
+    // Renaming onto a device would replace it by a file.
     if (!S_ISCHR(status.st_mode))
       refuse_output(path_, fmt::format("it is a {}; allowed: a regular file, /dev/stdout, /dev/null",
                                        S_ISFIFO(status.st_mode)   ? "named pipe"
@@ -196,7 +196,7 @@ void OutputFile::replace(const std::string& text) const {
 }
 
 void OutputFile::replace(const std::function<void(std::ostream&)>& write) const {
-  bool writes = false;  // while the caller writes, an error is its own
+  bool writes = false;  // while the caller writes, an exception is the caller's
   const auto put = [&](int descriptor) {
     DescriptorBuffer buffer(descriptor, path_.string());
     std::ostream out(&buffer);
@@ -215,7 +215,7 @@ void OutputFile::replace(const std::function<void(std::ostream&)>& write) const 
     throw;
   } catch (const Error& e) {
     if (writes) throw;
-    // The path was good when it was opened: something happened to the machine since.
+    // The path was good when it was opened, so the machine has changed since.
     throw Error(ErrorKind::environment, e.what());
   }
 }
@@ -228,7 +228,7 @@ void write_all(int descriptor, std::string_view text, const std::string& name) {
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno == EAGAIN) {  // of a pipe that somebody else made non-blocking
+    if (errno == EAGAIN) {  // a pipe that another process made non-blocking
       pollfd waiting{descriptor, POLLOUT, 0};
       poll(&waiting, 1, -1);
       continue;

@@ -1,5 +1,5 @@
-// Report files that are whole or not there: written beside their place, then renamed. Links are followed where nobody
-// else can have laid them.
+// Report files that are complete or absent: written to a temporary file, then renamed. A link is followed only if no
+// other user can have made it.
 #pragma once
 
 #include <filesystem>
@@ -15,39 +15,39 @@ namespace attnprobe {
 
 class OutputFile {
  public:
-  /// Tries the place at once, so that a bad path fails before the work; nothing is left there. Regular files,
-  /// /dev/stdout and its like, and character devices (/dev/null) can be written; a named pipe, which might have no
-  /// reader, cannot. Throws Error(usage) naming the file, Error(environment) where the disk is full.
+  /// Checks the path at once, so that a bad path fails before the work starts; leaves nothing there. Accepts regular
+  /// files, /dev/stdout and the like, and character devices (/dev/null). Refuses a named pipe, which might have no
+  /// reader. Throws Error(usage) naming the file, and Error(environment) if the disk is full.
   explicit OutputFile(std::filesystem::path path);
 
-  /// Whether what is written cannot be taken back (a terminal, a pipe, a device): replace() is for the end alone.
+  /// Whether output cannot be taken back (a terminal, a pipe, a device). Then call replace() only once, at the end.
   bool is_stream() const { return bool(stream_); }
 
-  /// Puts `text` at the path, replacing what is there. May be called
-  /// again as results come. Throws Error(environment) when the disk refuses; what was there stays.
+  /// Writes `text` to the path, replacing the old content. May be called again as results arrive. Throws
+  /// Error(environment) if writing fails; the old content stays.
   void replace(const std::string& text) const;
-  /// The same with text that is written piece by piece.
+  /// The same for text that is written piece by piece.
   void replace(const std::function<void(std::ostream& out)>& write) const;
 
  private:
   std::filesystem::path path_;
-  FileDescriptor stream_;  // none: a regular file
+  FileDescriptor stream_;  // none for a regular file
 };
 
-/// What a path means after all links, of which it follows those alone that this user or root made, in a folder of
-/// theirs. The last part need not exist. Throws Error(usage).
+/// Resolves all links of a path, but follows only links that this user or root made in a folder of theirs. The last
+/// component need not exist. Throws Error(usage).
 std::filesystem::path without_links(const std::filesystem::path& path);
 
-/// A path that is wrong is the user's (usage); a disk or a process at its limits is the machine's (environment).
+/// usage for a wrong path, environment for a full disk or exhausted limits.
 ErrorKind kind_of_output_error(int error);
 
-/// The reader of a stream is gone. A program whose SIGPIPE is not ignored ends by that signal, in silence.
+/// The reader of a stream has closed it. A program that does not ignore SIGPIPE ends silently by that signal.
 class BrokenPipe : public Error {
  public:
   using Error::Error;
 };
 
-/// Writes all of it. Throws Error(environment) naming `name`, BrokenPipe where nobody reads any more.
+/// Writes all of `text`. Throws Error(environment) naming `name`, or BrokenPipe if the reader has closed the stream.
 void write_all(int descriptor, std::string_view text, const std::string& name);
 
 }  // namespace attnprobe

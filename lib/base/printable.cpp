@@ -9,7 +9,7 @@
 namespace attnprobe {
 namespace {
 
-// Not UTF-8, so that no text has it by chance, and not to be guessed, so that none has it by intent.
+// Not UTF-8, so no text contains it by chance; unpredictable, so no text contains it by intent.
 const std::string& colour_mark() {
   static const std::string mark = [] {
     std::random_device random;
@@ -22,13 +22,13 @@ bool is_within(int64_t code, int64_t first, int64_t last) {
   return first <= code && code <= last;
 }
 
-// What GitHub's runner trims off a line before it looks for a command.
+// The blanks that GitHub's runner trims before it looks for a command.
 bool is_blank(int64_t code) {
   return code == ' ' || code == '\t' || code == 0xA0 || code == 0x1680 || is_within(code, 0x2000, 0x200A) ||
          code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
-// "##[group]" (GitHub, Azure), "##vso[" (Azure), "##teamcity[": anywhere in a line.
+// Commands that work anywhere in a line: "##[group]" (GitHub, Azure), "##vso[" (Azure), "##teamcity[".
 bool begins_command(std::string_view text) {
   if (text.substr(0, 2) != "##") return false;
   size_t at = 2;
@@ -39,7 +39,7 @@ bool begins_command(std::string_view text) {
 std::string made_printable(std::string_view text, bool one_line) {
   std::string out;
   out.reserve(text.size());
-  bool at_begin = true;  // of a line: nothing but blanks yet
+  bool at_begin = true;  // only blanks in this line so far
   for (size_t at = 0; at < text.size();) {
     if (const size_t length = colour_length(text, at); length > 0) {
       out.append("\x1b[").append(text.substr(at + colour_mark().size(), length - colour_mark().size()));
@@ -73,18 +73,18 @@ Character character_at(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xC0U) != 0x80U) return {};
     code = code << 6 | (byte(at + i) & 0x3FU);
   }
-  constexpr std::array<int64_t, 5> least{0, 0, 0x80, 0x800, 0x10000};  // by size: longer forms than needed are invalid
+  constexpr std::array<int64_t, 5> least{0, 0, 0x80, 0x800, 0x10000};  // by size: overlong forms are invalid
   if (code < least[size] || code > 0x10FFFF || is_within(code, 0xD800, 0xDFFF)) return {};
   return {size, code};
 }
 
 bool is_hazardous(Character character) {
   const int64_t code = character.code;
-  return code < 0x20 || is_within(code, 0x7F, 0x9F) ||          // control characters, bytes that are none
-         code == 0x061C || code == 0x200E || code == 0x200F ||  // marks of direction
-         is_within(code, 0x2028, 0x202E) || is_within(code, 0x2066, 0x2069) ||  // ends of lines, overrides, isolates
+  return code < 0x20 || is_within(code, 0x7F, 0x9F) ||                          // control characters, invalid bytes
+         code == 0x061C || code == 0x200E || code == 0x200F ||                  // direction marks
+         is_within(code, 0x2028, 0x202E) || is_within(code, 0x2066, 0x2069) ||  // line ends, direction overrides
          code == 0xFEFF || is_within(code, 0xE0000, 0xE007F) ||                 // invisible: byte order mark, tags
-         is_within(code, 0xFDD0, 0xFDEF) || (code & 0xFFFE) == 0xFFFE;          // no characters
+         is_within(code, 0xFDD0, 0xFDEF) || (code & 0xFFFE) == 0xFFFE;          // noncharacters
 }
 
 std::string escaped(Character character, unsigned char byte) {

@@ -1,4 +1,4 @@
-// Independent pieces of work by several threads.
+// Independent tasks on several threads.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace attnprobe {
 
-/// Calls `work` with 0 … count - 1, by at most so many threads at a time; by one, in this thread and in their order. Where one
-/// throws, no further one is begun, and the first exception is thrown when all threads have ended.
+/// Calls `work` with 0 … count - 1 on at most `threads` threads; with one, in this thread and in order. If a call
+/// throws, no further call begins, and the first exception is thrown after all threads have ended.
 inline void side_by_side(size_t threads, size_t count, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -32,7 +32,7 @@ inline void side_by_side(size_t threads, size_t count, const std::function<void(
     std::vector<std::jthread> others;
     try {
       for (size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(some);
-    } catch (const std::system_error&) {  // this machine lets it start no more: fewer do it all
+    } catch (const std::system_error&) {  // the system allows no more threads: fewer do all the work
     }
     some();
   }

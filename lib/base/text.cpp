@@ -26,7 +26,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-// Of ASCII: names here are nothing else, and "BF16" is a likely way to write "bf16".
+// ASCII only: all our names are ASCII, and "BF16" is a likely way to write "bf16".
 std::string in_small_letters(std::string_view word) {
   std::string small(word);
   for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -42,13 +42,13 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = limit + 1;
   for (const auto& candidate : candidates) {
     const std::string other = in_small_letters(candidate);
-    // "head" for "heads_q": a beginning is as good a hint as a slip.
+    // "head" suggests "heads_q": a prefix is as good a hint as a typo.
     const bool beginning = small.size() >= 3 && other.compare(0, small.size(), small) == 0;
-    // A word of any length may come from a file; one that is much longer costs nothing.
+    // A file may hold a word of any length. Skips the costly comparison if the lengths differ too much.
     const size_t longer = std::max(small.size(), other.size());
     if (!beginning && longer - std::min(small.size(), other.size()) >= best_distance) continue;
     const size_t distance = beginning ? 0 : edit_distance(small, other);
-    // Nothing of the word may be left over: "o" is not a slip of "q".
+    // At least one character must match: "o" is not a typo of "q".
     if (distance >= small.size()) continue;
     if (distance < best_distance) {
       best = candidate;

@@ -1,4 +1,4 @@
-// Small text helpers that messages for people need.
+// Small text functions for messages.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace attnprobe {
 
-/// The candidate nearest to `word` by edit distance (insert, delete, replace, swap of neighbours; case does not count),
-/// or "" when none is near enough to be a likely slip of the keyboard (at most a third of the word, at least 1, and
-/// never the whole word). A word that a candidate begins with is near, too.
+/// The candidate nearest to `word`, or "" if no candidate is a likely typo. The edit distance (insert, delete, replace,
+/// swap neighbours, any case) is at most a third of the word, but at least 1. It is less than the whole word. A word
+/// that is the prefix of a candidate is near too.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// ` (did you mean "x"?)` or "".
@@ -22,35 +22,33 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// `"a", "b", "c"`.
 std::string quoted_list(const std::vector<std::string>& words);
 
-/// The parts of `text` between separators, empty ones included; "" is one empty part.
+/// The parts of `text` between separators, including empty ones; "" is one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
-/// `value` as JSON text, whatever bytes its strings hold (cuDNN's
-/// are not promised to be UTF-8): on one line, or indented.
+/// `value` as JSON text on one line, or indented. Its strings may hold any bytes: cuDNN does not promise UTF-8.
 std::string json_text(const Json& value, int indent = -1);
 
-/// A key as a part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
+/// A key as part of a JSON pointer (RFC 6901: "~" and "/" are written "~0" and "~1").
 std::string pointer_part(std::string key);
 
-/// "512 B", "96 KiB", "256 MiB": whole units, rounded down from ten of them on.
+/// "512 B", "96 KiB", "256 MiB": whole units, rounded down; at least ten of a unit.
 std::string bytes_text(int64_t bytes);
 
-/// A word of a shell command line, quoted where it needs to be.
+/// A word of a shell command line, quoted if necessary.
 std::string shell_word(const std::string& word);
 
-/// `text` without white space at either end.
+/// `text` without leading and trailing white space.
 std::string_view trim(std::string_view text);
 
-/// A text for a message: cut where it is long, between characters of UTF-8. What a file holds may be megabytes.
+/// Shortens a text for a message, between UTF-8 characters: a file's value may have megabytes.
 std::string cut(std::string_view text);
 
-/// Where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. One search for each of the two (memchr): a
-/// search for both at once goes byte by byte, and logs are long. Each is searched for once, however many there are of
-/// the other.
+/// Finds where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. Searches for each separately with
+/// memchr, because a combined search goes byte by byte and logs are long. Neither is searched for twice.
 class LineEnds {
  public:
   explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')), newline_(text.find('\n')) {}
-  /// The first at or behind `begin`, which never goes back; npos: the last line is open.
+  /// The first line end at or after `begin`, which must not decrease; npos if the last line is open.
   size_t find(size_t begin) {
     if (nul_ < begin) nul_ = text_.find('\0', begin);
     if (newline_ < begin) newline_ = text_.find('\n', begin);

@@ -1,4 +1,4 @@
-// Which files are believed without being named: nobody but root and the user can have written them.
+// Files that are trusted without being named: only root and the user can have written them.
 #pragma once
 
 #include <filesystem>
@@ -7,13 +7,14 @@
 
 namespace attnprobe {
 
-/// Why the file at `path` is not believed, "it belongs to user 1001"; none where it is. It and every folder above it,
-/// links resolved, must belong to root or to this user and not be writable by all, but for folders with the sticky bit
-/// (/tmp), in which nobody can replace what another owns. A group may write: many systems give /usr/local to one.
+/// Why the file at `path` is not trusted ("it belongs to user 1001"); none if it is. After links are resolved, the file
+/// and every folder above it must belong to root or this user. None of them may be writable by all users, except
+/// folders with the sticky bit (/tmp), where only an owner can replace a file. A group may have write access: many
+/// systems give /usr/local to one.
 std::optional<std::string> why_not_believed(const std::filesystem::path& path);
 
-/// Where this user's programs keep what can be had again: $XDG_CACHE_HOME, else $HOME/.cache. None where neither is an
-/// absolute path: in no case the working directory or a folder that all share.
+/// The folder for data that programs of this user can recreate: $XDG_CACHE_HOME, else $HOME/.cache. None if neither is
+/// an absolute path. It is never the working directory or a shared folder.
 std::optional<std::filesystem::path> user_cache_folder();
 
 }  // namespace attnprobe

@@ -1,4 +1,4 @@
-// UTF-16 as UTF-8: what PowerShell's `>` and editors of Windows write.
+// Converts UTF-16, as PowerShell's `>` and Windows editors write it, to UTF-8.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace attnprobe {
 
-/// Passes text on as UTF-8, however its bytes are cut. Which form it has, its first bytes tell: a byte order mark, which
-/// is dropped, or a NUL beside each of two ASCII characters. Other text is passed on as it is, in the pieces that came.
+/// Converts text that arrives in pieces of any size. The first bytes tell the encoding: a byte order mark, which is
+/// dropped, or a NUL next to each of two ASCII characters. Other text passes unchanged, in the same pieces.
 class Utf8Pieces {
  public:
   using Take = std::function<void(std::string_view)>;
 
   void feed(std::string_view bytes, const Take& take);
-  /// The text is at its end.
+  /// Call at the end of the text.
   void finish(const Take& take);
 
  private:
@@ -25,8 +25,8 @@ class Utf8Pieces {
   void add_unit(std::string& out, char16_t unit);
 
   Form form_ = Form::unknown;
-  std::string pending_;           // less than it takes to tell the form, or half a unit
-  std::optional<char16_t> high_;  // a surrogate whose other half has not come
+  std::string pending_;           // too few bytes to tell the encoding, or half a unit
+  std::optional<char16_t> high_;  // a surrogate that waits for its other half
 };
 
 }  // namespace attnprobe

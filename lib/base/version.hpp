@@ -1,4 +1,4 @@
-// Versions of libraries as values: to be read, printed and compared.
+// Versions of libraries as values that can be parsed, printed and compared.
 #pragma once
 
 #include <algorithm>
@@ -14,38 +14,37 @@
 
 namespace attnprobe {
 
-/// The numbers of "9.14.0.64", to be compared; a part that is empty counts as 0, and digits beyond six are cut off.
-/// Precondition: digits and dots only.
+/// The numbers of "9.14.0.64" for comparison. An empty part counts as 0; digits beyond six are cut off. Precondition:
+/// only digits and dots.
 std::vector<int> version_numbers(std::string_view version);
 
-/// Whether a word is a version or the beginning of one ("9", "9.14", "9.14.0.64"), and not the name of a file or folder.
+/// Whether a word is a version or a prefix of one ("9", "9.14", "9.14.0.64"), not the name of a file or folder.
 bool is_version(std::string_view word);
 
-/// Whether such a word means a version: "9.14" is 9.14.0 and 9.14.1, but neither 9.1 nor 9.140.
+/// Whether such a word covers a version: "9.14" covers 9.14.0 and 9.14.1, but not 9.1 or 9.140.
 bool is_of_version(std::string_view version, std::string_view word);
 
-/// The version of a library, kept as the number that the library gives of itself: 91900 is 9.19.0. One that is
-/// default-constructed is not known, and smaller than every other. `Library` only keeps the versions of two libraries
-/// apart.
+/// The version of a library, stored as the library reports it: 91900 is 9.19.0. A default-constructed version is
+/// unknown and compares below all others. `Library` keeps the versions of two libraries apart.
 template <class Library>
 class Version {
  public:
   constexpr Version() = default;
-  /// Of a constant: 91900. A number that is known only when the program runs says what it is by from_number().
+  /// For a constant: 91900. Use from_number() for a number that is known only at run time.
   consteval Version(int64_t number) : number_(number) {}
-  /// 9, 19, 0. Before 9 the numbers of cuDNN were 8907 for 8.9.7.
+  /// 9, 19, 0. Before 9, cuDNN's numbers had another form: 8907 for 8.9.7.
   constexpr Version(int major, int minor, int patch)
       : number_(int64_t{major} * (major < 9 ? Library::step_below_9 : 10000) + int64_t{minor} * 100 + patch) {}
 
-  /// As cudnnGetVersion or CUDNN_FRONTEND_VERSION gives it; 0 (or less) is "not known".
+  /// From cudnnGetVersion or CUDNN_FRONTEND_VERSION; 0 or less is unknown.
   static constexpr Version from_number(int64_t number) {
     Version version;
     version.number_ = number > 0 ? number : 0;
     return version;
   }
 
-  /// "9.19.0", "9.19", the number 91900, or "9.19.0.56", whose build number is left out; none for any other text, and
-  /// for a version whose number would not say it (a minor version or patch above 99).
+  /// Parses "9.19.0", "9.19", "91900" or "9.19.0.56" (the build number is dropped). None for other text, and for a
+  /// minor version or patch above 99, which the number cannot hold.
   static std::optional<Version> parse(std::string_view text) {
     const bool has_empty_part = text.starts_with('.') || text.ends_with('.') || text.find("..") != text.npos;
     if (!is_version(text) || has_empty_part) return std::nullopt;
@@ -67,14 +66,14 @@ class Version {
   std::string release() const { return std::to_string(major()) + "." + std::to_string(minor()); }
   /// "9.19.0"
   std::string text() const { return release() + "." + std::to_string(patch()); }
-  /// "9.19", but "9.13.1": as prose has it.
+  /// "9.19", but "9.13.1": the form for prose.
   std::string short_text() const { return patch() == 0 ? release() : text(); }
 
-  // clang-tidy 14 takes the 0 in the comparison that this stands for as a null pointer.
+  // clang-tidy 14 takes the 0 in the generated comparison for a null pointer.
   friend constexpr auto operator<=>(const Version&, const Version&) = default;  // NOLINT(modernize-use-nullptr)
   friend std::ostream& operator<<(std::ostream& out, const Version& version) { return out << version.text(); }
 
-  // In JSON of attnprobe's own processes and caches it is the number; reports print the text.
+  // The number, for attnprobe's own processes and caches; reports print the text.
   friend void to_json(Json& json, const Version& version) { json = version.number_; }
   friend void from_json(const Json& json, Version& version) { version = from_number(json.get<int64_t>()); }
   template <class Archive>
@@ -94,9 +93,9 @@ struct FrontendLibrary {
   static constexpr int64_t step_below_9 = 10000;
 };
 
-/// As cudnnGetVersion gives it.
+/// As cudnnGetVersion returns it.
 using CudnnVersion = Version<CudnnLibrary>;
-/// As CUDNN_FRONTEND_VERSION has it: 12300 is 1.23.0.
+/// As in CUDNN_FRONTEND_VERSION: 12300 is 1.23.0.
 using FrontendVersion = Version<FrontendLibrary>;
 
 }  // namespace attnprobe

@@ -10,7 +10,7 @@
 namespace attnprobe::log {
 namespace {
 
-// Entries that other writers began and never ended are given up one after the other.
+// The oldest open entries beyond this are closed: their writers never ended them.
 constexpr size_t most_open = 16;
 
 int64_t leading_integer(std::string_view text) {
@@ -19,7 +19,7 @@ int64_t leading_integer(std::string_view text) {
   return value;
 }
 
-// What follows `key` up to `end`; "" if the key is not there.
+// The text between `key` and `end`; "" if the key is missing.
 std::string_view between(std::string_view text, std::string_view key, char end) {
   const size_t at = text.find(key);
   if (at == std::string_view::npos) return {};
@@ -27,7 +27,7 @@ std::string_view between(std::string_view text, std::string_view key, char end) 
   return text.substr(0, text.find(end));
 }
 
-// "I! CuDNN (v91900 56) function cudnnCreate() called:", wherever in the line it begins.
+// "I! CuDNN (v91900 56) function cudnnCreate() called:", anywhere in the line.
 std::optional<LogEntry> parse_head(std::string_view text) {
   const size_t at = text.find("! CuDNN (v");
   if (at == std::string_view::npos || at == 0) return std::nullopt;
@@ -42,21 +42,21 @@ std::optional<LogEntry> parse_head(std::string_view text) {
   return entry;
 }
 
-// The text behind "i! ", "w! " or "e! ", wherever the marker stands; none if there is no marker.
+// The text after "i! ", "w! " or "e! ", anywhere in the line; none without a marker.
 std::optional<std::string_view> behind_marker(std::string_view text) {
   for (size_t at = text.find("! "); at != std::string_view::npos; at = text.find("! ", at + 1)) {
     if (at == 0 || std::string_view("iwe").find(text[at - 1]) == std::string_view::npos) continue;
-    // A marker is a word of its own: the first of the line, or behind a launcher's prefix.
+    // A marker is a separate word: first in the line, or after a launcher's prefix.
     if (at > 1 && text[at - 2] != ' ' && text[at - 2] != ':' && text[at - 2] != ']' && text[at - 2] != '\t') continue;
     return text.substr(at + 2);
   }
   if (text.size() >= 2 && text.back() == '!' &&
       std::string_view("iwe").find(text[text.size() - 2]) != std::string_view::npos)
-    return std::string_view();  // a line that is the marker alone
+    return std::string_view();  // the line is only the marker
   return std::nullopt;
 }
 
-// "    nHeads: type=int; val=8;", which people paste without its marker.
+// "    nHeads: type=int; val=8;": such lines get pasted without their marker.
 bool is_argument(std::string_view text) {
   return text.starts_with("    ") && text.find(": type=") != std::string_view::npos &&
          text.find("; val=") != std::string_view::npos;
@@ -69,7 +69,7 @@ void LogSplitter::feed(std::string_view bytes) {
   for (size_t begin = 0, end = 0; begin < bytes.size(); begin = end + 1) {
     end = ends.find(begin);
     const std::string_view part = bytes.substr(begin, end - begin);
-    // A file with holes has billions of them.
+    // A sparse file has billions of empty lines.
     if (end == begin && pending_.empty()) {
       ++number_;
       continue;

@@ -1,4 +1,4 @@
-// cuDNN's log file, taken apart as it is read: needs no cuDNN, and its memory does not grow with the file.
+// Splits cuDNN's log file into entries while reading. Needs no cuDNN; memory does not grow with the file.
 #pragma once
 
 #include <cstdint>
@@ -19,44 +19,44 @@ namespace attnprobe::log {
 ///   i! Process=570; Thread=570; GPU=NULL; Handle=NULL; StreamId=NULL.
 struct LogEntry {
   char severity = 'I';             ///< I, W or E
-  CudnnVersion version;            ///< as cudnnGetVersion: 91900
+  CudnnVersion version;            ///< as from cudnnGetVersion: 91900
   std::string function;            ///< "cudnnBackendFinalize()"
-  std::vector<std::string> lines;  ///< between head and "Time:", without the marker "i! ", indentation kept
-  std::string time;                ///< "2026-11-21T06:54:53.327163"; "" where the end is missing
+  std::vector<std::string> lines;  ///< between head and "Time:", without the marker "i! ", with indentation
+  std::string time;                ///< "2026-11-21T06:54:53.327163"; "" if the end is missing
   int64_t process = 0, thread = 0;
   std::string gpu;         ///< "0", or "NULL"
-  int64_t first_line = 0;  ///< of the file, from 1
-  bool whole = false;      ///< its end is there
+  int64_t first_line = 0;  ///< in the file, from 1
+  bool whole = false;      ///< the end of the entry was read
 };
 
-/// Splits text into entries. What stands before cuDNN's marker in a line (the prefixes that launchers and containers
-/// put there) is cut off, the colours of terminals too, and lines of other programs between cuDNN's are told apart. Where two writers' entries are
-/// mixed line by line, a line goes to the entry that was begun last and is still open.
+/// Splits text into entries. It removes prefixes that launchers and containers put before cuDNN's marker, and terminal
+/// colours. It separates lines of other programs. If several writers mix their lines, a line goes to the open entry
+/// that began last.
 class LogSplitter {
  public:
   using OnEntry = std::function<void(LogEntry&& entry)>;
-  /// A line that is none of cuDNN's, without its end; empty ones are only counted.
+  /// A line that is not cuDNN's, without its line end. Empty lines are only counted.
   using OnText = std::function<void(std::string_view line, int64_t number)>;
 
   LogSplitter(OnEntry on_entry, OnText on_text) : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}
 
-  /// The next bytes of the file, however they are cut. Lines end with \n, \r\n or \0.
+  /// Takes the next bytes of the file, cut anywhere. Lines end with \n, \r\n or \0.
   void feed(std::string_view bytes);
 
-  /// The file is at its end: gives what is open.
+  /// Call at the end of the file: emits open entries.
   void finish();
 
-  /// Whether an entry was begun whose end has not come.
+  /// Whether an entry has begun but not ended.
   bool is_in_entry() const { return !open_.empty(); }
 
   int64_t lines() const { return number_; }
 
-  /// A longer line is cut off here, its rest dropped; a whole graph is some 100 KB.
+  /// The rest of a longer line is dropped. A whole graph has about 100 KB.
   static constexpr size_t longest_line = size_t{16} << 20;
-  /// An entry's lines beyond this are dropped; a backward graph's plan has 12,000.
+  /// An entry's further lines are dropped. The plan of a backward graph has 12,000 lines.
   static constexpr size_t most_lines = 200'000;
-  /// cuDNN itself cuts entries off after 65472 bytes, their end with them (seen from 9.0 to 9.28). One that comes near
-  /// to that and is followed by another was cut, not interrupted.
+  /// cuDNN cuts entries off after 65472 bytes, including their end (seen from 9.0 to 9.28). If an entry gets near that
+  /// size and another follows, cuDNN cut it; otherwise it was interrupted.
   static constexpr size_t longest_entry = 65'000;
 
  private:
@@ -66,12 +66,12 @@ class LogSplitter {
 
   OnEntry on_entry_;
   OnText on_text_;
-  std::string pending_;  // a line whose end has not come
+  std::string pending_;  // an incomplete line
   struct OpenEntry {
     LogEntry entry;
     size_t bytes = 0;
   };
-  std::vector<OpenEntry> open_;  // the last is the innermost
+  std::vector<OpenEntry> open_;  // innermost last
   int64_t number_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What single lines of cuDNN's log entries say. Needs no cuDNN.
+// Parses single lines of cuDNN's log entries. Needs no cuDNN.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,29 @@
 
 namespace attnprobe::log {
 
-/// VALUE of "    key: type=…; val=VALUE;" where the line has that key, whatever the type.
+/// VALUE of "    key: type=…; val=VALUE;" if the line has that key, for any type.
 std::optional<std::string_view> value_of(std::string_view line, std::string_view key);
 
 /// The integer at the start of a value.
 std::optional<int64_t> integer_of(std::string_view text);
 
-/// "CUDNN_STATUS_SUCCESS" of an entry that gives a call's status; none for one that gives its arguments.
+/// "CUDNN_STATUS_SUCCESS" for an entry with a call's status; none for one with its arguments.
 std::optional<std::string> status_of(const LogEntry& entry);
 
 /// "OPERATIONGRAPH" of "    descriptor: type=CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:",
 /// the first line of an entry; "" for another line.
 std::string descriptor_of(const LogEntry& entry);
 
-/// Whether the entry is of the function whose name begins so.
+/// Whether the entry's function has a name that begins with `name`.
 bool is_function(const LogEntry& entry, std::string_view name);
 
 /// The lines as one text.
 std::string joined(const std::vector<std::string>& lines);
 
-/// The text behind "apiLog: type=json; val=": a JSON object and what follows it; "" if there is none.
+/// The text after "apiLog: type=json; val=": a JSON object and what follows it; "" if there is none.
 std::string_view json_of(const LogEntry& entry);
 
-/// Engine and knobs at the end of the tree of a plan or an engine config; none before its engine is known.
+/// Engine and knobs at the end of the tree of a plan or an engine config; none if it names no engine.
 std::optional<EngineConfigLog> engine_of_tree(const LogEntry& entry);
 
 /// "A" of 3: cudnnBackendHeurMode_t, as the log writes it.

@@ -18,14 +18,14 @@ void for_each_line(std::string_view text, F&& f) {
   for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
     end = std::min(ends.find(begin), text.size());
     std::string_view line = trim(text.substr(begin, end - begin));
-    // In files cuDNN begins each line with a marker of its severity: "i! ", "w! ", "e! ".
+    // In files, cuDNN begins each line with a severity marker: "i! ", "w! ", "e! ".
     if (line.size() > 1 && line[1] == '!' && std::string_view("iwe").find(line[0]) != std::string_view::npos)
       line = trim(line.substr(2));
     f(line);
   }
 }
 
-// "Warning: CUDNN_STATUS_X; Reason: …", with "Error" in place of "Warning" at error level.
+// "Warning: CUDNN_STATUS_X; Reason: …"; at error level it begins with "Error".
 std::optional<Reason> parse_reason(std::string_view line) {
   for (const std::string_view label : {"Warning: ", "Error: "}) {
     if (line.substr(0, label.size()) != label) continue;
@@ -33,7 +33,7 @@ std::optional<Reason> parse_reason(std::string_view line) {
     const size_t semicolon = line.find("; Reason: ");
     if (line.substr(0, 6) != "CUDNN_" || semicolon == std::string_view::npos) return std::nullopt;
     Reason reason{std::string(line.substr(0, semicolon)), std::string(trim(line.substr(semicolon + 10)))};
-    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, no reason.
+    // "Warning: CUDNN_STATUS_SUCCESS; Reason: … Automatically configuring the library mode" is a note, not a reason.
     if (reason.status == "CUDNN_STATUS_SUCCESS") return std::nullopt;
     return reason;
   }
@@ -92,7 +92,7 @@ std::optional<EngineConfigLog> parse_engine(const Json& json) {
 
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
   std::vector<EngineConfigLog> blocks;
-  bool open = false;  // the last block takes the next reason
+  bool open = false;  // whether the next reason belongs to the last block
   for_each_line(text, [&](std::string_view line) {
     if (line.substr(0, config_key.size()) == config_key) {
       auto block = parse_engine_text(line.substr(config_key.size()));
@@ -101,7 +101,7 @@ std::vector<EngineConfigLog> parse_engine_configs(std::string_view text) {
     } else if (const auto reason = parse_reason(line); reason && open) {
       blocks.back().reasons.push_back(*reason);
     } else if (line.find(" called:") != std::string_view::npos) {
-      open = false;  // the next call's message: its reasons are not this config's
+      open = false;  // the next call's message: its reasons belong to another config
     }
   });
   std::vector<EngineConfigLog> configs;

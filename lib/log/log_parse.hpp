@@ -1,4 +1,4 @@
-// What cuDNN's log says of engine configs: text in, plain data out. Needs no cuDNN.
+// Parses what cuDNN's log says about engine configs: text in, plain data out. Needs no cuDNN.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace attnprobe::log {
 
-/// An engine config as the log names it, with the reasons that follow it, innermost cause first.
+/// An engine config in the log, with the reasons that follow it, innermost cause first.
 struct EngineConfigLog {
   int64_t engine = -1;
   int64_t sm_version = 0;  ///< 890
@@ -20,7 +20,7 @@ struct EngineConfigLog {
   std::vector<Reason> reasons;
 };
 
-/// The first of `configs` with the engine and the knobs of `like`; the end if there is none.
+/// The first of `configs` with the engine and knobs of `like`, else the end.
 template <class Configs, class Config>
 auto find_config(Configs& configs, const Config& like) {
   return std::find_if(configs.begin(), configs.end(),
@@ -32,30 +32,29 @@ bool has_config(const Configs& configs, const Config& like) {
   return find_config(configs, like) != configs.end();
 }
 
-/// Without the knobs that nobody chose: the log writes -1 for them, the descriptor has no such knob.
+/// Drops knobs that are not set: the log writes -1 for them, a descriptor omits them.
 Knobs chosen_knobs(const Knobs& knobs);
 
-/// The JSON object at the start of `text`, cut at its matching brace; "" if it is cut off.
+/// The JSON object at the start of `text`, up to its matching brace; "" if it is truncated.
 std::string_view json_object_at_start(std::string_view text);
 
 /// {"engineId":2,"smVersion":900,"knobChoices":{"CUDNN_KNOB_TYPE_KERNEL_CFG":7}}; none for anything else.
 std::optional<EngineConfigLog> parse_engine(const Json& json);
 
-/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. A block that appears again (cuDNN
-/// repeats all of them as an error stack when none is viable) is given once. A block whose JSON is cut off or is no
-/// JSON is left out; its text stays in the raw log.
+/// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. Duplicates are dropped: cuDNN
+/// repeats all blocks as an error stack if none is viable. A block with truncated or invalid JSON is skipped; its text
+/// stays in the raw log.
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text);
 
-/// The reason lines of a traceback that names no engine config: what a
-/// failing finalize logs. Error and Warning lines count, "Info:" lines don't.
+/// The reason lines of a traceback without an engine config, as a failing finalize logs it. Includes Error and Warning
+/// lines, not "Info:".
 std::vector<Reason> parse_reasons(std::string_view text);
 
 /// Engine and knobs of each candidate in the heuristic's order, from the JSON that
-/// cudnnBackendFinalizeEngineCfgVisualize() logs (seen from 9.19; {} where it does not).
+/// cudnnBackendFinalizeEngineCfgVisualize() logs (seen from 9.19); {} without it.
 std::vector<EngineConfigLog> parse_candidates(std::string_view text);
 
-/// Free-standing notes such as "CUDNN_HEUR_MODE_B does not
-/// support this use case, redirecting to …", without repetition.
+/// Separate notes such as "CUDNN_HEUR_MODE_B does not support this use case, redirecting to …", without duplicates.
 std::vector<std::string> parse_notes(std::string_view text);
 
 }  // namespace attnprobe::log

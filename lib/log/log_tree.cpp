@@ -7,10 +7,10 @@
 namespace attnprobe::log {
 namespace {
 
-// Deeper lines count as siblings, so that a damaged file cannot nest without end (9.28 needs 6 levels).
+// Deeper lines count as siblings, so that a damaged file cannot nest without limit (9.28 needs 6 levels).
 constexpr size_t deepest = 32;
 
-// A message that is cut off has 65472 bytes (9.0 to 9.28), and no trailer.
+// A truncated message has 65472 bytes (9.0 to 9.28) and no trailer.
 constexpr size_t longest_message = 65400;
 
 bool is_trailer(std::string_view line) {
@@ -56,7 +56,7 @@ const LogNode* LogNode::find(std::string_view path) const {
 
 LogTree parse_log_tree(const std::vector<std::string>& lines) {
   LogTree tree;
-  // Ancestors of the next line. Each is the last child of the one before, so that none moves while it is here.
+  // The ancestors of the next line. Each is its parent's last child, so the pointers stay valid.
   std::vector<std::pair<size_t, LogNode*>> open;
   size_t bytes = 0;
   bool ended = false;

@@ -11,26 +11,27 @@ namespace attnprobe::log {
 struct LogNode {
   std::string key;    ///< "aDesc"; may be empty (ports of PAGED_CACHE_LOAD)
   std::string type;   ///< "cudnnDataType_t", "CUDNN_BACKEND_TENSOR_DESCRIPTOR"
-  std::string value;  ///< "CUDNN_DATA_HALF (2)"; "" where lines below hold it
+  std::string value;  ///< "CUDNN_DATA_HALF (2)"; "" if the lines below hold it
   size_t line = 0;    ///< from 1
   std::vector<LogNode> children;
 
-  /// By key; by a path "rngDesc/distribution"; "#2" is the third child without a key. nullptr if there is none.
+  /// Finds a child by key, by path "rngDesc/distribution", or by position: "#2" is the third child without a key.
+  /// nullptr if there is none.
   const LogNode* find(std::string_view path) const;
 };
 
 struct LogTree {
   LogNode root;      ///< holds the outermost lines
-  bool cut = false;  ///< the end is missing: cuDNN writes at most 64 KB a message
+  bool cut = false;  ///< the end is missing: cuDNN writes at most 64 KB per message
 };
 
-/// Ends at the trailer ("Time: …", "Process=…"). Lines that have another form are left out.
+/// Stops at the trailer ("Time: …", "Process=…"). Skips lines of any other form.
 LogTree parse_log_tree(const std::vector<std::string>& lines);
 
-/// "OPERATION_MATMUL" for "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR", "" for what is not a descriptor's type.
+/// "OPERATION_MATMUL" for "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"; "" if the type is not a descriptor.
 std::string descriptor_kind(std::string_view type);
 
-/// The text of everything below a node, without indentation and line numbers: equal for equal content.
+/// The text of all that is below a node, without indentation and line numbers: equal for equal content.
 std::string log_signature(const LogNode& node);
 
 }  // namespace attnprobe::log

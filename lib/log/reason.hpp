@@ -1,4 +1,4 @@
-// What cuDNN gives as a reason, and the knobs of an engine.
+// A reason that cuDNN gives, and the knobs of an engine.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace attnprobe::log {
 /// One line "Warning: STATUS; Reason: …".
 struct Reason {
   std::string status;  ///< "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"
-  std::string reason;  ///< what follows "Reason: ", verbatim
+  std::string reason;  ///< the text after "Reason: ", verbatim
   friend bool operator==(const Reason&, const Reason&) = default;
 };
 ATTNPROBE_JSON(Reason, status, reason)

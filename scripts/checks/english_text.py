@@ -61,6 +61,8 @@ def cpp(text):
         line = text.count("\n", 0, found.start()) + 1
         if found[0].startswith(("//", "/*")):
             lines = re.sub(r"^/[/*]+[!<]?|\*/$", "", found[0]).split("\n")
+            if text[text.rfind("\n", 0, found.start()) + 1:found.start()].strip():  # behind code: goes on with nothing above
+                comments.append((line - 1, ""))
             comments += [(line + number, re.sub(r"^\s*\* ?|^ ", "", one)) for number, one in enumerate(lines)]
             continue
         if found[2] is not None:

@@ -62,6 +62,11 @@ class Sources(unittest.TestCase):
                 "const char d = '\"';\nauto e = \"a/b alone\";\n")
         self.assertCountEqual(hits("lib/a.cpp", text), [("strings", 4, '"alone" → only'), ("strings", 6, '"nobody" → you, or name who it is'), ("comments", 1, '"alone" → only')])
 
+    def test_comments_behind_code_are_apart(self):
+        words = "eleven " * 12
+        self.assertEqual(findings("a.hpp", f"struct A {{\n  int a;  // {words}\n  int b;  // {words}\n}};\n"), [])
+        self.assertEqual(hits("a.hpp", f"int a;  // {words}\n        // {words} {words}\n"), [("comments", 1, "36 words, at most 25")])
+
     def test_scripts(self):
         self.assertEqual(hits("scripts/test", "#!/bin/sh\n# Left\n# alone.\n#   code alone\necho alone\n"), [("comments", 2, '"alone" → only')])
         self.assertEqual(hits("a.py", '"""Left alone.\n\n  a.py alone\n"""\n'), [("comments", 1, '"alone" → only')])
