@@ -86,7 +86,7 @@ graph::Uid add_rope(GraphBuilder& g, const AttentionSpec& s, graph::Uid x, Role 
   graph::Rope op;
   op.x = x;
   op.angles = g.tensor(angles, DataType::f32, {dims[2], 1, 1, rotated}, {rotated, rotated, rotated, 1});
-  // In memory, as cudnn-frontend has it (Graph::rope): the backward pass wants it.
+  // In memory, as in cudnn-frontend (Graph::rope): the backward pass needs it.
   op.y = g.tensor("rotated " + g.at(x).name, g.at(x).data_type, dims, strides);
   op.scale = 1;
   op.dim = rotated;
@@ -121,7 +121,7 @@ graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, Role role) {
 
 graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, Role role, const RaggedOffsets& offsets) {
   const Dims rows = row_dims(s);
-  // A workspace that is not ragged is packed.
+  // A workspace is packed unless it is ragged.
   const bool is_stats = role == Role::stats;
   const Dims strides = offsets.stats || (is_stats && s.stats_layout) ? as_dims(stats_strides(s)) : packed_strides(rows);
   const DataType type = is_stats ? s.stats_dtype.value_or(DataType::f32) : DataType::f32;

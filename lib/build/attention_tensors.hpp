@@ -1,4 +1,4 @@
-// The tensors that attention graphs have in common, shaped as cuDNN wants them.
+// The tensors that attention graphs have in common, in the shapes that cuDNN expects.
 #pragma once
 
 #include "attention/spec.hpp"
@@ -9,24 +9,25 @@ namespace attnprobe::build {
 /// Sequence lengths of a padded batch: INT32 {batch, 1, 1, 1} in device memory.
 struct SequenceLengths {
   std::optional<graph::Uid> q, kv;
-  std::optional<graph::Uid> cu_q, cu_kv;  ///< as prefix sums {batch + 1, 1, 1, 1} in their place
+  std::optional<graph::Uid> cu_q, cu_kv;  ///< as prefix sums {batch + 1, 1, 1, 1} instead
 };
 
-/// Where each sequence of a ragged tensor begins, in elements: {batch + 1, 1, 1, 1} in device memory.
+/// The start of each sequence of a ragged tensor, in elements: {batch + 1, 1, 1, 1} in device memory.
 struct RaggedOffsets {
   std::optional<graph::Uid> q, k, v, o, stats;
 };
 
-/// Only where the mask pads or a paged cache needs them; else both are unset.
+/// Set only if the mask pads or a paged cache needs them.
 SequenceLengths add_sequence_lengths(GraphBuilder& g, const attention::AttentionSpec& spec);
-/// One for each ragged tensor.
+/// One per ragged tensor.
 RaggedOffsets add_ragged_offsets(GraphBuilder& g, const attention::AttentionSpec& spec);
 
 Dims as_dims(const attention::Strides& strides);
 
-/// Sets the ragged offset of a tensor, where there is one.
+/// Sets the ragged offset of a tensor, if there is one.
 graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::Uid> offset);
-/// The offsets of a tensor with strides `like`; its own, of `role`, where its tokens lie further apart or closer: offsets count elements.
+/// Offsets for a tensor with strides `like`. If its token spacing differs, it gets its own offsets of `role`, because
+/// offsets count elements.
 graph::Uid with_offset_like(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid tensor, graph::Role role,
                             std::optional<graph::Uid> offset, const attention::Strides& like);
 
@@ -39,7 +40,7 @@ graph::Uid add_o(GraphBuilder& g, const attention::AttentionSpec& spec, const Ra
 /// Q or K {b, h, s, d} rotated by a tensor of angles. Precondition: the spec has a rope.
 graph::Uid add_rope(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid x, Role angles);
 
-/// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. No graph has a transpose operation; the swapped dims and strides are it.
+/// Kᵀ, Vᵀ: the same memory as {b, h, d, s_kv}. Graphs have no transpose operation; swapped dims and strides express it.
 graph::Uid transposed(GraphBuilder& g, graph::Uid tensor);
 
 /// The container of a paged K (head dimension head_dim_qk) or V: {blocks, heads, block_size, head_dim}.
@@ -48,14 +49,14 @@ graph::Uid add_container(GraphBuilder& g, const attention::AttentionSpec& spec, 
 /// INT32 {batch, 1, ceil(s_kv / block_size), 1}.
 graph::Uid add_page_table(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
-/// A row-wise f32 tensor in memory ("Stats", "Max", …), ragged where the statistics are.
+/// A row-wise f32 tensor in memory ("Stats", "Max", …), ragged if the statistics are.
 graph::Uid add_row_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, Role role,
                           const RaggedOffsets& offsets);
 
-/// A tensor {1, h_q, 1, 1} f32: sink, its gradient, ALiBi slopes.
+/// An f32 tensor {1, h_q, 1, 1}: sink, its gradient, ALiBi slopes.
 graph::Uid add_head_tensor(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
-/// The scale of the scores; none where the spec asks for none.
+/// The scale of the scores, if the spec has one.
 std::optional<graph::Uid> add_scale(GraphBuilder& g, const attention::AttentionSpec& spec);
 
 /// The bias, or its gradient.

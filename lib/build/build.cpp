@@ -17,7 +17,7 @@ graph::OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& cont
       return backward ? build_mha_backward(spec) : build_mha(spec);
     case Pattern::sdpa_unified:
       return backward ? build_sdpa_unified_backward(spec, context) : build_sdpa_unified(spec, context);
-    case Pattern::sdpa:  // choose_as_frontend() never leaves it so
+    case Pattern::sdpa:  // choose_as_frontend() always replaces it
     case Pattern::sdpa_composite:
       break;
   }
@@ -25,7 +25,7 @@ graph::OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& cont
   return is_fp8(spec) ? build_sdpa_fp8_backward(spec, context) : build_sdpa_composite_backward(spec, context);
 }
 
-// Offsets in tokens: each tensor says how many elements a token has there.
+// Offsets in tokens: each tensor needs its number of elements per token.
 void count_tokens(graph::OpGraph& graph) {
   for (graph::Tensor& t : graph.tensors)
     if (t.ragged_offset && t.role != graph::Role::page_table_k && t.role != graph::Role::page_table_v)

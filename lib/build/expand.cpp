@@ -33,7 +33,7 @@ class Expansion {
   }
 
  private:
-  // cuDNN takes operations in any order; the interpreter goes through them once.
+  // cuDNN accepts any order of operations, but the interpreter makes one pass.
   static void sort(OpGraph& graph) {
     std::set<Uid> missing;
     for (const auto& operation : graph.operations)
@@ -69,8 +69,8 @@ class Expansion {
     if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
     if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
         reduction != nullptr && is_sink_gradient(*reduction)) {
-      // cuDNN sees the pattern and puts the minus sign that the
-      // gradient has and the graph has not (measured on an H200, 9.19).
+      // cuDNN recognises the pattern and adds the gradient's minus sign, which the graph lacks (measured on an H200,
+      // 9.19).
       graph::Reduction negated = *reduction;
       negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
       g_.add(negated);
@@ -85,7 +85,7 @@ class Expansion {
         return op;
     return nullptr;
   }
-  // sum(exp(sink - stats) D), one number a head.
+  // sum(exp(sink - stats) D), one number per head.
   bool is_sink_gradient(const graph::Reduction& op) const {
     const auto& y = tensor(graph_, op.y);
     if (y.is_virtual || y.dims.size() != 4 || y.dims[0] != 1 || y.dims[2] != 1 || y.dims[3] != 1) return false;
@@ -107,7 +107,7 @@ class Expansion {
     return g_.select(scores, g_.scalar("fill", DataType::f32, mask_fill), visible);
   }
 
-  // Lengths, given as they are or as prefix sums.
+  // Sequence lengths, direct or as prefix sums.
   struct Lengths {
     std::optional<Uid> q, kv;
   };
@@ -184,7 +184,7 @@ class Expansion {
     return load.y;
   }
 
-  // `descales`: of Q and K, one a tensor.
+  // `descales`: of Q and K, one per tensor.
   template <class Op>
   Uid scores(const Op& op, Uid q, Uid k_transposed, const Lengths& len, const std::vector<Uid>& descales = {}) {
     const Dims dims = g_.at(q).dims;
@@ -202,7 +202,7 @@ class Expansion {
     return score;
   }
 
-  // The mask of 0 and 1.
+  // The mask, as 0 and 1.
   template <class Op>
   Uid random(const Op& op, Uid scores, std::optional<Uid> dump) {
     graph::Rng rng;
@@ -229,7 +229,7 @@ class Expansion {
     if (amax) g_.reduce(ReductionOperator::AMAX, x, *amax);
   }
 
-  // fp8: P gets its scale before the second product, O its own behind the largest of it (as in the composite graph).
+  // fp8: P is scaled before the second product, O after its absolute maximum is taken (as in the composite graph).
   void sdpa(const graph::SdpaForward& op) {
     const int64_t batch = g_.at(op.q).dims[0];
     const Lengths len = lengths(op);
@@ -270,7 +270,7 @@ class Expansion {
       g_.pointwise(PointwiseMode::IDENTITY, o, {}, {.into = op.o});
   }
 
-  // c = aᵀ b, summed over the heads that share one of c.
+  // c = aᵀ b, summed over the heads that share a head of c.
   void gradient(Uid a_transposed, Uid b, Uid c, std::optional<Uid> m, std::optional<Uid> k) {
     Dims dims = g_.at(c).dims;
     if (dims[1] == g_.at(a_transposed).dims[1]) {

@@ -10,7 +10,7 @@ using attention::SeedForm;
 
 namespace {
 
-// Any but 0, which cuDNN takes for none.
+// Not 0, which cuDNN treats as unset.
 constexpr int64_t constant_seed = 1234;
 
 }  // namespace
@@ -157,7 +157,7 @@ graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph:
   dims[1] = heads;
   graph::Uid full = 0;
   if (sum.full_in_memory) {
-    // As C, but with every head of a token; the ragged offset is C's, its multiplier implied.
+    // Like C, but with every head of a token; the ragged offset is C's, with an implied multiplier.
     strides[0] *= heads / kept;
     strides[2] *= heads / kept;
     full = with_offset(g, g.tensor(Role::all_heads, sum.full_type, dims, strides), g.at(c).ragged_offset);

@@ -1,5 +1,5 @@
-// cudnn-frontend's choice between the composite graph and the unified SDPA operation, and what it changes of a backward
-// graph without being asked. What it takes from which version is data: lib/rules/cudnn-frontend.
+// cudnn-frontend's choice between the composite graph and the unified SDPA operation, and its silent changes to
+// backward graphs. lib/rules/cudnn-frontend has the versions as data.
 #include <fmt/format.h>
 
 #include "attention/frontends.hpp"
@@ -14,12 +14,13 @@ namespace {
 using attention::AttentionSpec;
 using attention::Pattern;
 
-// What no composite graph can say: cuDNN is then asked with the operation that can, however old it is.
+// Features that no composite graph can express. cuDNN is then asked with the unified operation, even if it is too old
+// for it.
 bool only_unified(const AttentionSpec& spec) {
   return spec.cu_seqlens || spec.ragged_unit == attention::RaggedUnit::token || (spec.rope && spec.rope->k);
 }
 
-// What keeps the graph from the unified operation; none if nothing does.
+// Why the graph cannot use the unified operation, or none.
 std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildContext& context) {
   if (only_unified(spec)) return std::nullopt;
   const CudnnVersion unified = frontend_wiring().unified;
@@ -66,7 +67,7 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
     spec.mask.padding = true;
     made.choice += "; " + fact.what;
   }
-  // How it wires every such graph, which is no change of what was asked.
+  // Not a change to the question: cudnn-frontend wires every such graph this way.
   if (const auto* fact = rules.find_fact("padding_after_stats"); fact && rules::holds(fact->when, problem))
     spec.mask.padding_after_stats = spec.mask.padding_after_stats || spec.mask.padding;
   if (const auto* fact = rules.find_fact("d256_deterministic");

@@ -30,7 +30,7 @@ graph::Uid GraphBuilder::add_tensor(graph::Tensor t) {
 }
 
 graph::Tensor& GraphBuilder::at(graph::Uid uid) {
-  // Uids count from 1, but for tensors that were given.
+  // New uids count from 1; given tensors may have any uid.
   const auto guess = static_cast<size_t>(uid - 1);
   if (guess < graph_.tensors.size() && graph_.tensors[guess].uid == uid) return graph_.tensors[guess];
   const auto found =

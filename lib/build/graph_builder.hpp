@@ -1,4 +1,4 @@
-// What every builder needs: tensors with fresh uids, and operations that make their output tensor.
+// The base of every builder: tensors with new uids, and operations that create their output tensor.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ using Dims = std::vector<int64_t>;
 /// Row-major strides.
 Dims packed_strides(const Dims& dims);
 
-/// A tensor by its role, whose name it then has; or by a name alone, of what only people tell apart.
+/// A tensor with a role, which names it, or with only a name for display.
 struct Called {
   Called(Role its_role) : role(its_role), name(graph::display_name(its_role)) {}  // NOLINT: meant to convert
   Called(std::string its_name) : name(std::move(its_name)) {}                     // NOLINT
@@ -26,10 +26,10 @@ struct Called {
 class GraphBuilder {
  public:
   GraphBuilder() = default;
-  /// Goes on from tensors that are there.
+  /// Continues a graph that has these tensors.
   explicit GraphBuilder(std::vector<graph::Tensor> tensors);
 
-  /// A tensor with memory of its own: input or output of the graph.
+  /// A tensor with its own memory: input or output of the graph.
   graph::Uid tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides);
   /// A tensor inside the fused kernel, packed unless strides are given.
   graph::Uid virtual_tensor(const Called& called, DataType type, const Dims& dims, const Dims& strides = {});
@@ -41,12 +41,12 @@ class GraphBuilder {
   graph::Uid matmul(graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m = {},
                     std::optional<graph::Uid> n = {}, std::optional<graph::Uid> k = {});
 
-  /// y = mode(x[, b]) into a new virtual tensor shaped as x.
+  /// y = mode(x[, b]) into a new virtual tensor with the shape of x.
   struct Options {
     DataType out = DataType::f32, compute = DataType::f32;
     Called called = "";
     std::optional<graph::Uid> into{};  ///< an existing tensor instead of a new one
-    std::optional<graph::Uid> mask{};  ///< of BINARY_SELECT
+    std::optional<graph::Uid> mask{};  ///< for BINARY_SELECT
   };
   graph::Uid pointwise(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> b, const Options& options);
   graph::Uid pointwise(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> b = {}) {
@@ -61,12 +61,12 @@ class GraphBuilder {
   /// The gradient of an activation at x.
   graph::Uid activation_backward(graph::PointwiseMode mode, graph::Uid x, graph::Uid dy);
   graph::Uid reduce(graph::ReductionOperator op, graph::Uid x, graph::Uid y);
-  /// Into a new virtual tensor of these dims.
+  /// Reduces into a new virtual tensor with these dims.
   graph::Uid reduce(graph::ReductionOperator op, graph::Uid x, const Dims& dims);
   graph::Uid reshape(graph::Uid x, graph::Uid y);
   void add(const graph::Operation& operation) { list().push_back(operation); }
 
-  /// What is added from here on goes into the sub-graph of a unified SDPA operation, or back outside it.
+  /// Whether further operations go into the sub-graph of a unified SDPA operation.
   void inside_sdpa(bool inside) { inside_sdpa_ = inside; }
 
   graph::Tensor& at(graph::Uid uid);

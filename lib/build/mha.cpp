@@ -1,5 +1,5 @@
-// The legacy small-sequence pattern of the backend documentation ("Fused Attention fprop"):
-// O = g4(Q g3(K)ᵀ) V, where g4 is any ordered subset of bias, padding and causal mask, softmax, dropout.
+// The legacy small-sequence pattern of the backend documentation ("Fused Attention fprop"): O = g4(Q g3(K)ᵀ) V. Here g4
+// is any ordered subset of bias, padding and causal mask, softmax, dropout.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/mha_parts.hpp"
@@ -12,7 +12,7 @@ using attention::DropoutForm;
 
 namespace {
 
-// P, in the io type and F16x16 order; for training it is the S output.
+// P, in the io type and F16x16 order; it is the S output in training.
 graph::Uid softmax(GraphBuilder& g, const AttentionSpec& spec, graph::Uid score) {
   const Dims rows = row_dims(spec);
   const SoftmaxParts parts = add_softmax(g, score, g.virtual_tensor(Role::row_max, DataType::f32, rows),
@@ -23,12 +23,12 @@ graph::Uid softmax(GraphBuilder& g, const AttentionSpec& spec, graph::Uid score)
   return g.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
 }
 
-// S is stored between mask and scale: its sign bit tells the backward pass what was dropped.
+// S is stored between mask and scale: its sign bit tells the backward pass which elements were dropped.
 graph::Uid dropout(GraphBuilder& g, const AttentionSpec& spec, graph::Uid p) {
   const DropoutTensors tensors = add_dropout(g, spec, false);
   const graph::Uid s = add_legacy_scores(g, spec, Role::stored_scores, spec.dtype, false);
   g.pointwise(graph::PointwiseMode::MUL, p, tensors.mask, {.into = s});
-  // By value in the io type, as the scale of K and unlike flash attention's: cuDNN takes a tensor for a mask.
+  // By value in the io type, like the scale of K and unlike flash attention's: cuDNN would take a tensor for a mask.
   graph::Tensor& scale = g.at(tensors.scale);
   scale.data_type = spec.dtype;
   scale.by_value = true;
@@ -73,7 +73,7 @@ graph::OpGraph build_mha(const AttentionSpec& spec) {
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
   const graph::Uid q = add_q(g, spec, {}), k = transposed(g, add_k(g, spec, {}));
-  // g3: here the scale belongs to K, in the io type; after the matmul cuDNN would take it for dropout.
+  // g3: the scale applies to K, in the io type; after the matmul cuDNN would take it for dropout.
   graph::Uid scaled_k = k;
   if (spec.scale_form != attention::ScaleForm::none) {
     const graph::Uid scale = spec.scale_form == attention::ScaleForm::tensor
@@ -83,7 +83,7 @@ graph::OpGraph build_mha(const AttentionSpec& spec) {
     scaled_k = g.pointwise(graph::PointwiseMode::MUL, k, scale,
                            {.into = g.virtual_tensor("scaled K^T", spec.dtype, dims, strides)});
   }
-  // Without softmax and dropout the last operation before V is the one that has to be in the io type.
+  // Without softmax and dropout, the last operation before V must be in the io type.
   const bool masked = has_legacy_mask(spec.mask);
   const bool io_score = !spec.softmax && !spec.dropout;
   auto score_tensor = [&](const Called& called, bool last) {

@@ -1,5 +1,5 @@
-// The legacy small-sequence pattern backward ("Fused Attention bprop" of the backend documentation). It reads the S
-// that the forward pass stored, whose sign bit says what dropout dropped.
+// The backward pass of the legacy small-sequence pattern ("Fused Attention bprop" of the backend documentation). It
+// reads the S that the forward pass stored; the sign bit of S marks dropped elements.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/mha_parts.hpp"
@@ -37,7 +37,7 @@ class LegacyBackward {
   }
 
  private:
-  // Backward of dropout, softmax, mask and scale.
+  // The backward pass of dropout, softmax, mask and scale.
   graph::Uid score_gradient(graph::Uid d_p) {
     auto full = [&](DataType type) { return g_.virtual_tensor("", type, score_dims(spec_)); };
     const graph::Uid p = g_.pointwise(graph::PointwiseMode::ABS, s_, {}, {.into = full(spec_.dtype)});
@@ -59,7 +59,7 @@ class LegacyBackward {
     return d_s;
   }
 
-  // dS holds the scale of K, which the bias never saw: it is taken out again.
+  // dS includes the scale of K, which the bias never had, so the scale is divided out.
   void bias_gradient(graph::Uid d_s) {
     const graph::Uid d_bias = add_bias_tensor(g_, spec_, Role::d_bias);
     const auto scale = add_scale(g_, spec_);

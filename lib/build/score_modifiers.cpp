@@ -1,5 +1,5 @@
-// The named score modifiers and their gradients, each from pointwise operations alone. Types and precisions of the
-// masks are those of cudnn-frontend's own flexible-graph tests.
+// The named score modifiers and their gradients, made only of pointwise operations. The masks' types and precisions are
+// those of cudnn-frontend's own flexible-graph tests.
 #include "build/score_modifiers.hpp"
 
 #include "base/error.hpp"
@@ -11,7 +11,7 @@ using attention::ScoreModifierKind;
 
 namespace {
 
-// Operands that the kinds leave open; what they are changes no verdict.
+// Operands that the kinds leave open; their values change no verdict.
 constexpr double arrow_border = 16, arrow_width = 64, power = 2, floor_value = 0;
 
 DataType mask_type(ScoreModifierKind kind) {
@@ -110,7 +110,7 @@ graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double fil
 
 graph::Uid Scores::arrow(graph::Uid score, double fill) {
   const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
-  // Here the comparisons are 0 and 1 as integers.
+  // Comparisons give 0 and 1 as integers here.
   auto logical = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
     return g_.pointwise(mode, x, b, {.out = DataType::i32, .compute = DataType::boolean});
   };
@@ -133,7 +133,7 @@ graph::Uid Scores::document(graph::Uid score, double fill) {
   auto integers = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
     return g_.pointwise(mode, x, b, {.out = DataType::i32});
   };
-  // All ones, to spread the ids over the shape of the scores.
+  // All ones, to broadcast the ids to the shape of the scores.
   const graph::Uid ones = integers(graph::PointwiseMode::CMP_LE, column, column);
   const graph::Uid q_ids = g_.tensor(Role::documents_q, DataType::i32, {1, 1, s_q, 1}, {s_q, s_q, 1, 1});
   const graph::Uid kv_ids = g_.tensor(Role::documents_kv, DataType::i32, {1, 1, 1, s_kv}, {s_kv, s_kv, s_kv, 1});
@@ -167,7 +167,7 @@ graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient
     case ScoreModifierKind::max:
       return g_.select(gradient, scalar(0), g_.compare(graph::PointwiseMode::CMP_GT, x, scalar(floor_value)));
     default:
-      return modifier(kind, gradient, 0);  // masks and factors do to the gradient what they did to the score
+      return modifier(kind, gradient, 0);  // masks and factors act on the gradient as on the score
   }
 }
 

@@ -1,4 +1,4 @@
-// The score modifiers that are one pointwise operation.
+// The score modifiers with one pointwise operation.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct UnaryModifier {
   std::optional<graph::PointwiseMode> backward;  ///< none: cuDNN has no gradient operation
 };
 
-/// None for a kind that takes more than the scores, or more than one operation.
+/// None for a kind that needs more than the scores, or more than one operation.
 std::optional<UnaryModifier> unary_modifier(attention::ScoreModifierKind kind);
 
 }  // namespace attnprobe::build

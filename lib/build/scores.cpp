@@ -1,6 +1,6 @@
-// Wiring as cudnn-frontend 1.23 to 1.32 emits it (utils/attn_score_modifiers.h, node/diagonal_band_mask.h): every mask
-// generates its own pair of indices, the diagonal compares row >= column on the right and column > row on the left;
-// from 9.21 each bound is one operation instead.
+// Wires masks as cudnn-frontend 1.23 to 1.32 does (utils/attn_score_modifiers.h, node/diagonal_band_mask.h). Every mask
+// generates its own pair of indices. The diagonal compares row >= column on the right and column > row on the left.
+// From 9.21 each bound is one operation instead.
 #include "build/scores.hpp"
 
 #include <limits>
@@ -20,7 +20,7 @@ bool Scores::single_operations() const {
   return version_ >= frontend_wiring().single_operations;
 }
 
-// Before cuDNN had infinities in masks, cudnn-frontend took the lowest finite float.
+// Before cuDNN had infinities in masks, cudnn-frontend used the lowest finite float.
 double Scores::mask_fill() const {
   return version_ >= frontend_wiring().infinite_masks ? -std::numeric_limits<double>::infinity()
                                                       : static_cast<double>(std::numeric_limits<float>::lowest());
@@ -30,7 +30,7 @@ graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {
   return g_.index(score, axis, DataType::i32, compute);
 }
 
-// x mode operand in INT32; the operand is a length tensor, or a scalar where there is none.
+// x mode operand in INT32. The operand is a length tensor, else a scalar.
 graph::Uid Scores::integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
                            const Called& called) {
   if (!operand) operand = g_.scalar(called, DataType::i32, static_cast<double>(value));
@@ -64,7 +64,7 @@ graph::Uid Scores::padding(graph::Uid score) {
 
 graph::Uid Scores::diagonal(graph::Uid score) {
   if (spec_.mask.window_right) score = right_bound(score, *spec_.mask.window_right);
-  // cudnn-frontend's left bound counts the diagonal too.
+  // cudnn-frontend's left bound includes the diagonal.
   if (spec_.mask.window_left) score = left_bound(score, *spec_.mask.window_left + 1);
   return score;
 }
@@ -101,7 +101,7 @@ graph::Uid Scores::right_bound(graph::Uid score, int64_t right) {
   return masked(score, g_.compare(graph::PointwiseMode::CMP_GE, row, column), mask_fill());
 }
 
-// Keeps column + left > diagonal, with left counting the diagonal itself.
+// Keeps column + left > diagonal; `left` includes the diagonal itself.
 graph::Uid Scores::left_bound(graph::Uid score, int64_t left) {
   const bool by_tensor = bottom_right() && (lengths_.q || lengths_.cu_q);
   const int64_t shift = bottom_right() && !by_tensor ? left - spec_.seqlen_kv + spec_.seqlen_q : left;

@@ -1,5 +1,5 @@
-// What happens to the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier, bias,
-// ALiBi, padding, right bound, left bound. Forward, backward and the sub-graph of the unified operation share it.
+// Operations on the scores between the first matmul and the softmax, in cudnn-frontend's order: modifier, bias, ALiBi,
+// padding, right bound, left bound. Forward, backward and the sub-graph of the unified operation share it.
 #pragma once
 
 #include "base/version.hpp"
@@ -7,17 +7,17 @@
 
 namespace attnprobe::build {
 
-/// Each step is its own function since the backward pass subtracts the statistics between two of them.
+/// One function per step, because the backward pass subtracts the statistics between two of them.
 class Scores {
  public:
-  /// Everything is kept by reference and has to outlive this.
+  /// Keeps references; the arguments must outlive this.
   Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths,
          CudnnVersion cudnn_version)
       : g_(g), spec_(spec), lengths_(lengths), version_(cudnn_version) {}
 
-  /// The user's score modifier, then softcap; as they are where the spec has none.
+  /// Applies the user's score modifier, then softcap, as the spec has them.
   graph::Uid modify(graph::Uid score);
-  /// The gradient of modify() at the scores that it saw.
+  /// The gradient of modify() at the scores it was called with.
   graph::Uid modify_backward(graph::Uid gradient);
   graph::Uid bias(graph::Uid score);
   graph::Uid alibi(graph::Uid score);
@@ -44,7 +44,7 @@ class Scores {
   const attention::AttentionSpec& spec_;
   const SequenceLengths& lengths_;
   CudnnVersion version_;
-  // What modify() leaves for modify_backward().
+  // Saved by modify() for modify_backward().
   std::optional<graph::Uid> before_modifier_, modifier_operand_, before_tanh_, cap_;
 };
 

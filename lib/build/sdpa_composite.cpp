@@ -1,4 +1,4 @@
-// Flash attention forward from primitive operations, as cudnn-frontend 1.23 to 1.32 emits it
+// Flash attention forward from primitive operations, as cudnn-frontend 1.23 to 1.32 builds it
 // (node/scaled_dot_product_flash_attention.h, node/softmax.h).
 #include "base/version.hpp"
 #include "build/build.hpp"
@@ -14,8 +14,8 @@ using attention::AttentionSpec;
 using attention::DropoutForm;
 using attention::Fp8Scaling;
 
-// What the spec wants of the softmax beside P. cuDNN's matcher below 9.21 takes the statistics, the maxima, or maxima
-// and sums, and nothing else; what else is asked is built all the same, for cuDNN to say so.
+// The softmax outputs other than P. cuDNN's matcher below 9.21 supports only the statistics, the maxima, or maxima and
+// sums. Other combinations are built all the same, so that cuDNN itself refuses them.
 struct SoftmaxOutputs {
   std::optional<graph::Uid> stats, max, sum_exp;
 };
@@ -56,7 +56,7 @@ class Forward {
 
  private:
   bool mxfp8() const { return is_fp8(spec_) && fp8_scaling(spec_) == Fp8Scaling::mxfp8; }
-  // One scale a tensor, as operations of the graph.
+  // One scale per tensor, as operations of the graph.
   bool scaled() const { return is_fp8(spec_) && !mxfp8(); }
 
   graph::Uid key() {
@@ -85,7 +85,7 @@ class Forward {
     g_.add(graph::PagedCacheLoad{container, table, *lengths_.kv, into});
   }
 
-  // P is virtual; it ends in the io type, which the second matmul demands.
+  // P is virtual and ends in the io type, as the second matmul requires.
   DataType p_type() const { return spec_.dropout || scaled() ? DataType::f32 : spec_.dtype; }
 
   graph::Uid row(Role role, bool real) {
@@ -96,7 +96,7 @@ class Forward {
   graph::Uid softmax(graph::Uid score) {
     std::optional<graph::Uid> sink;
     if (spec_.sink) sink = add_head_tensor(g_, spec_, Role::sink);
-    // Only that operation says to which base the statistics are; an older cuDNN is asked with it too.
+    // Only that operation has a base for the statistics; an older cuDNN is asked with it too.
     if (version_ >= frontend_wiring().single_operations || (spec_.stats_log2 && wants_stats(spec_))) {
       graph::Softmax op;
       op.x = score;
@@ -111,8 +111,8 @@ class Forward {
     }
     const SoftmaxParts parts =
         add_softmax(g_, score, row(Role::row_max, spec_.max_logit), row(Role::row_sum, spec_.sum_exp), sink);
-    // LOG and ADD are there for inference too, with a virtual result that nobody reads: cuDNN tells flash attention
-    // from the legacy pattern by them, unless maxima or sums come out.
+    // For inference too, with a virtual result that no operation reads. Without maxima or sums, cuDNN needs LOG and ADD
+    // to tell flash attention from the legacy pattern.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
       const graph::Uid log_sum = g_.pointwise(graph::PointwiseMode::LOG, parts.row_sum);
       g_.pointwise(graph::PointwiseMode::ADD, parts.row_max, log_sum, {.into = row(Role::stats, wants_stats(spec_))});
@@ -125,7 +125,7 @@ class Forward {
     const DataType last = scaled() ? DataType::f32 : spec_.dtype;
     if (spec_.dropout) {
       const DropoutTensors dropout = add_dropout(g_, spec_, false);
-      // The scale is behind a drawn mask and before a given one.
+      // The scale follows a drawn mask and precedes a given one.
       const bool given = spec_.dropout->form == DropoutForm::mask;
       p = multiply(g_, p, given ? dropout.scale : dropout.mask);
       p = g_.pointwise(graph::PointwiseMode::MUL, p, given ? dropout.mask : dropout.scale, {.out = last});

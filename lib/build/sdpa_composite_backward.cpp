@@ -1,4 +1,4 @@
-// Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 to 1.32 emits it
+// Flash attention backward from primitive operations, 16-bit, as cudnn-frontend 1.23 to 1.32 builds it
 // (node/scaled_dot_product_flash_attention.h). P is recomputed from the scores and the statistics.
 #include "base/version.hpp"
 #include "build/build.hpp"
@@ -41,9 +41,9 @@ class Backward {
  private:
   graph::Uid mul(graph::Uid a, graph::Uid b) { return multiply(g_, a, b); }
 
-  // D = rowsum(dO O), times 1 - p. It has memory of its own: the caller gives it as a workspace.
+  // D = rowsum(dO O), times 1 - p. It has memory: the caller passes it as a workspace.
   graph::Uid row_sums() {
-    // The strides are cudnn-frontend's, a mix of two layouts.
+    // cudnn-frontend's strides, a mix of two layouts.
     const int64_t h = spec_.heads_q, s = spec_.seqlen_q, d = spec_.head_dim_v;
     const graph::Uid product =
         g_.pointwise(graph::PointwiseMode::MUL, d_o_, o_,
@@ -67,7 +67,7 @@ class Backward {
     if (!late) score = scores_.padding(score);
     score = g_.pointwise(graph::PointwiseMode::SUB, score, stats_);
     if (late) score = scores_.padding(score);
-    // A workaround of cudnn-frontend's: the padding once more.
+    // A workaround in cudnn-frontend: applies padding once more.
     if (frontend_wiring().second_padding.holds_from(version_)) score = scores_.padding(score);
     score = scores_.diagonal(score);
     return g_.pointwise(graph::PointwiseMode::EXP, score);
@@ -102,8 +102,8 @@ class Backward {
                       head_sum(offsets_.k));
   }
 
-  // Accumulated in f32 memory and then converted; or, where the order of additions must not change from run to run or
-  // dBias is wanted, straight into dQ: that form is all that says so to cuDNN.
+  // Accumulates in f32 memory and then converts. A fixed order of additions, or dBias, needs the direct form into dQ;
+  // nothing else tells cuDNN so.
   void query_gradient(graph::Uid d_s) {
     const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
     const graph::Uid k = g_.virtual_tensor(Role::k, DataType::f32, dims, as_dims(k_strides(spec_)));

@@ -1,6 +1,6 @@
-// Flash attention backward in fp8, as cudnn-frontend 1.23 to 1.32 emits it (node/sdpa_fp8_bwd.h): with one scale a tensor, or
-// MXFP8 with one for 32 elements, where Q, K and dO come quantised along both axes. Unlike the 16-bit graph it masks
-// before it subtracts the statistics, and makes dQ before dK.
+// Flash attention backward in fp8, as cudnn-frontend 1.23 to 1.32 builds it (node/sdpa_fp8_bwd.h). Scales are one per
+// tensor, or one per 32 elements (MXFP8), where Q, K and dO are quantised along both axes. Unlike the 16-bit graph it
+// masks before it subtracts the statistics, and computes dQ before dK.
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
 #include "build/scores.hpp"
@@ -54,7 +54,7 @@ class Fp8Backward {
     descale_q_ = factor(Role::descale_q);
     descale_k_ = factor(Role::descale_k);
     descale_v_ = factor(Role::descale_v);
-    // A 16-bit O needs no scale; current scaling gives it as the value 1.
+    // A 16-bit O needs no scale; current scaling passes the value 1.
     const bool plain_o = fp8_scaling(spec_) == Fp8Scaling::current && !is_fp8(output_type(spec_));
     descale_o_ = plain_o ? g_.scalar(Role::descale_o, DataType::f32, 1.0) : factor(Role::descale_o);
     descale_d_o_ = factor(Role::descale_d_o);
@@ -62,7 +62,7 @@ class Fp8Backward {
     descale_d_p_ = factor(Role::descale_dp);
   }
 
-  // A tensor that is also given quantised along the sequence.
+  // A tensor that the caller also quantises along the sequence.
   graph::Uid along_sequence(Role role, Role descale, DataType type, const Dims& dims, const Dims& strides,
                             BlockAxis axis = BlockAxis::seqlen) {
     const graph::Uid x = g_.tensor(role, type, dims, strides);
@@ -88,7 +88,7 @@ class Fp8Backward {
     g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
     if (scale_) score = mul(score, *scale_);
     if (!mxfp8_) score = mul(mul(score, descale_q_), descale_k_);
-    // cudnn-frontend has no modifier and no ALiBi here; cuDNN may say what it makes of them.
+    // cudnn-frontend supports neither modifier nor ALiBi here; cuDNN decides.
     score = scores_.modify(score);
     score = scores_.bias(score);
     score = scores_.alibi(score);
@@ -97,7 +97,7 @@ class Fp8Backward {
     return g_.pointwise(graph::PointwiseMode::EXP, g_.pointwise(graph::PointwiseMode::SUB, score, stats_));
   }
 
-  // c = a b with its scales, and its largest value.
+  // c = a b with its scales, and its largest absolute value.
   void scaled_matmul(graph::Uid a, graph::Uid b, graph::Uid descale_a, graph::Uid descale_b, graph::Uid c, Role scale,
                      Role amax, std::optional<graph::Uid> m, std::optional<graph::Uid> k) {
     if (mxfp8_) {
@@ -134,7 +134,7 @@ class Fp8Backward {
     if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
     x = mul(g_.pointwise(graph::PointwiseMode::SUB, x, row_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
-    // Nor has cudnn-frontend this; it stands where the 16-bit graph has it.
+    // cudnn-frontend lacks this too; it has the place of the 16-bit graph.
     if (spec_.bias && spec_.bias->grad)
       g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, Role::d_bias));
     x = scores_.modify_backward(x);
@@ -176,7 +176,7 @@ class Fp8Backward {
   SequenceLengths lengths_;
   RaggedOffsets offsets_;
   Scores scores_;
-  // "raw": as the caller gives it; else ready for the matmul.
+  // "raw": as the caller passes it; else ready for the matmul.
   graph::Uid q_ = 0, q_raw_ = 0, k_ = 0, k_raw_ = 0, v_ = 0, o_ = 0, d_o_ = 0, d_o_raw_ = 0, stats_ = 0;
   graph::Uid descale_q_ = 0, descale_k_ = 0, descale_v_ = 0, descale_o_ = 0, descale_d_o_ = 0, descale_s_ = 0,
              descale_d_p_ = 0;

@@ -1,5 +1,5 @@
-// cuDNN's unified SDPA operation, filled as cudnn-frontend 1.32 fills it (UnifiedSDPANode). What an older cuDNN has no
-// attribute for is set all the same: cuDNN then names it in its refusal.
+// cuDNN's unified SDPA operation, filled as in cudnn-frontend 1.32 (UnifiedSDPANode). Attributes that an older cuDNN
+// lacks are set all the same, so that its refusal names them.
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
@@ -13,7 +13,7 @@ namespace {
 using attention::AttentionSpec;
 using attention::DropoutForm;
 
-// The operations on the scores inside the operation: all but padding, which the lengths imply.
+// The operations on the scores inside the operation, except padding, which the lengths imply.
 template <class Op>
 void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceLengths& lengths,
                      CudnnVersion cudnn_version, Op& op) {
@@ -34,7 +34,7 @@ int64_t blocks_of(int64_t tokens) {
   return (tokens + tile - 1) / tile;
 }
 
-// One bit a tile of 128x128 scores.
+// One bit per tile of 128x128 scores.
 graph::Uid add_block_mask(GraphBuilder& g, const AttentionSpec& spec) {
   constexpr int64_t bits = 8;
   const Dims dims{spec.batch, spec.heads_q, blocks_of(spec.seqlen_q), (blocks_of(spec.seqlen_kv) + bits - 1) / bits};
@@ -48,14 +48,14 @@ void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets
   if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, Role::sum_exp, offsets);
   if (spec.sink) op.sink = add_head_tensor(g, spec, Role::sink);
   if (spec.stats_log2 && op.stats) op.stats_log2 = true;
-  // Statistics alone had an attribute of their own before there was a softmax operation.
+  // Before there was a softmax operation, the statistics had their own attribute.
   const bool newer = op.max || op.sum_exp || op.sink || op.stats_log2;
   if (!newer && (!op.stats || version < frontend_wiring().single_operations)) return;
   op.softmax_x = g.virtual_tensor(Role::softmax_in, DataType::f32, score_dims(spec));
   op.softmax_y = g.virtual_tensor(Role::softmax_out, DataType::f32, score_dims(spec));
 }
 
-// As Graph::sdpa_fp8 (graph_interface.h) fills them: one scale a tensor, or one for 32 elements, whose P has none.
+// Filled like Graph::sdpa_fp8 (graph_interface.h): one scale per tensor, or one per 32 elements, where P has none.
 void add_fp8(GraphBuilder& g, const AttentionSpec& spec, graph::SdpaForward& op) {
   if (!is_fp8(spec)) return;
   auto number = [&](Role role) { return g.one_element(role, DataType::f32); };

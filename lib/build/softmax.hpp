@@ -1,4 +1,4 @@
-// Softmax from primitive operations, which the composite and the legacy pattern share.
+// Softmax from primitive operations, for the composite and the legacy pattern.
 #pragma once
 
 #include "build/attention_tensors.hpp"
@@ -10,9 +10,9 @@ struct SoftmaxParts {
   graph::Uid exponentials;      ///< exp(score - row_max); P is this divided by row_sum
 };
 
-/// max, sub, exp, sum of the score's rows, into tensors of the caller's. cuDNN recognises exactly this chain; the
-/// division is the caller's, since the type of its output tells the patterns apart. A sink {1, h, 1, 1} joins maximum
-/// and sum as one more score of each row.
+/// max, sub, exp and sum of the score's rows, into the caller's tensors. cuDNN recognises exactly this chain. The
+/// caller divides, because the type of the quotient distinguishes the patterns. A sink {1, h, 1, 1} joins maximum and
+/// sum as one more score per row.
 SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, graph::Uid row_sum,
                          std::optional<graph::Uid> sink = {});
 

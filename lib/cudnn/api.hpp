@@ -5,7 +5,7 @@
 
 namespace attnprobe::cudnn {
 
-/// Names are cuDNN's; decltype keeps signatures right by construction.
+/// The names are cuDNN's; decltype guarantees the signatures.
 struct Api {
   decltype(&::cudnnGetVersion) cudnnGetVersion = nullptr;
   decltype(&::cudnnGetErrorString) cudnnGetErrorString = nullptr;

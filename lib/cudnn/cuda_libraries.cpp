@@ -20,19 +20,19 @@ namespace fs = std::filesystem;
 
 using Paths = std::vector<fs::path>;
 
-// Where a CUDA library that cuDNN opens by its bare name may be: beside cuDNN, and in pip's sibling packages …
+// The places of a CUDA library that cuDNN opens by its bare name: next to cuDNN, and in pip's sibling packages …
 Paths places_beside(const fs::path& cudnn, const std::string& name, const char* pip_package, int64_t major) {
   return {cudnn / name, cudnn / "../.." / pip_package / "lib" / name,
           cudnn / fmt::format("../../cu{}/lib", major) / name};
 }
 
-// … wherever the loader looks, in the toolkit.
+// … on the loader's search path, and in the toolkit.
 Paths places_elsewhere(const std::string& name, int64_t major) {
   return {fs::path(name), fs::path("/usr/local/cuda/lib64") / name,
           fs::path(fmt::format("/usr/local/cuda-{}/lib64", major)) / name};
 }
 
-// Of a bare name only the loader knows.
+// Only the loader can resolve a bare name.
 bool is_there(const fs::path& place) {
   std::error_code ignored;
   return place.has_parent_path() && fs::exists(place, ignored);
@@ -43,7 +43,7 @@ Paths both(Paths first, const Paths& second) {
   return first;
 }
 
-// The first place that has the file decides, as it does for the dynamic loader: a broken one is not passed over.
+// Uses the first place that has the file, as the dynamic loader does; a broken file is not skipped.
 std::optional<std::string> open_first(const Paths& places, DynamicLibrary& library) {
   std::string problem;
   for (const fs::path& place : places) {
@@ -55,7 +55,7 @@ std::optional<std::string> open_first(const Paths& places, DynamicLibrary& libra
   return problem;
 }
 
-// Without them every kernel fails to compile.
+// Without the builtins every kernel fails to compile.
 std::optional<std::string> open_builtins_beside(const DynamicLibrary& nvrtc) {
   const std::string name = "libnvrtc-builtins.so.";
   std::optional<std::string> problem = fmt::format("{}* is missing beside {}", name, nvrtc.path().string());
@@ -69,7 +69,7 @@ std::optional<std::string> open_builtins_beside(const DynamicLibrary& nvrtc) {
 
 constexpr std::array<int64_t, 2> nvrtc_majors{13, 12};
 
-// Later ones have the compiler inside.
+// Later versions contain the compiler.
 bool needs_nvrtc(CudnnVersion version) {
   return version < CudnnVersion(9, 21, 0);
 }
@@ -94,8 +94,8 @@ std::optional<std::string> open_file(const fs::path& path, DynamicLibrary& libra
   return std::nullopt;
 }
 
-// Without cuBLASLt the heuristics of cuDNN 9.19 abort, which the small cuDNN does not have. Without NVRTC cuDNN up to 9.20
-// calls every graph unsupported. Neither is an answer about a graph.
+// Without cuBLASLt, the heuristics of cuDNN 9.19 abort; the small cuDNN has no heuristics. Without NVRTC, cuDNN up to
+// 9.20 calls every graph unsupported. Neither is an answer about a graph.
 CudaLibraries open_cuda_libraries(const fs::path& folder, const LibraryInfo& cudnn) {
   CudaLibraries opened;
   const int64_t major = cudnn.cuda_version / 1000;
@@ -115,7 +115,7 @@ CudaLibraries open_cuda_libraries(const fs::path& folder, const LibraryInfo& cud
   if (!wrong) wrong = open_builtins_beside(nvrtc);
   if (!wrong || !needs_nvrtc(cudnn.version)) return opened;
   opened.no_compiler = *wrong + advice("NVRTC, to compile attention kernels,", "nvidia-cuda-nvrtc");
-  // Checks of a simulated GPU work without it; on a real one plans are what is asked for. A broken one is told.
+  // Checks of a simulated GPU work without NVRTC; a real GPU needs plans. A broken NVRTC is reported.
   const bool stands_in = !nvrtc && std::none_of(places.begin(), places.end(), is_there) && gpu::has_null_driver() &&
                          load_stand_in(nvrtc_file, "libcuda.so.1");
   if (!stands_in && opened.problem.empty()) opened.problem = opened.no_compiler;
@@ -155,7 +155,7 @@ DynamicLibrary load_nvrtc() {
   for (const fs::path& place : nvrtc_places()) {
     if (place.has_parent_path() && !fs::exists(place)) continue;
     if (open_file(place, found)) continue;
-    open_builtins_beside(found);  // where they are missing, the compiler's own message says so
+    open_builtins_beside(found);  // if they are missing, the compiler's own message says so
     return found;
   }
   throw Error(ErrorKind::environment,

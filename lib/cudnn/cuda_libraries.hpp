@@ -1,4 +1,4 @@
-// The libraries of CUDA that cuDNN and attnprobe load at run time: cuBLASLt, NVRTC and its builtins.
+// The CUDA libraries that cuDNN and attnprobe load at run time: cuBLASLt, NVRTC and its builtins.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +11,32 @@
 
 namespace attnprobe::cudnn {
 
-/// `path` without its symbolic links, or as it is where it leads nowhere.
+/// `path` with symbolic links resolved; unchanged if it does not exist.
 std::filesystem::path resolved(const std::filesystem::path& path);
 
-/// Loads a library for the whole process, so that cuDNN's own dlopen of the bare name finds this one, and never unloads
-/// it. What is wrong with the file, or nothing.
+/// Loads a library for the whole process, so that cuDNN's own dlopen of the bare name finds it; never unloads it.
+/// Returns the problem of the file, or nothing.
 std::optional<std::string> open_file(const std::filesystem::path& path, DynamicLibrary& library);
 
 struct CudaLibraries {
-  std::string problem;      ///< why this cuDNN cannot be asked; "" where it can
-  std::string no_compiler;  ///< why it can compile no plan; "" where it can
+  std::string problem;      ///< why this cuDNN cannot be asked; else ""
+  std::string no_compiler;  ///< why it cannot compile plans; else ""
 };
 
-/// Loads those that a cuDNN in `folder` needs. Where NVRTC is missing and a simulated GPU is asked about, cuDNN up to 9.20 gets a
-/// stand-in: it wants to see NVRTC to answer, and calls it only to compile.
+/// Loads the CUDA libraries that a cuDNN in `folder` needs. For a simulated GPU without NVRTC, cuDNN up to 9.20 gets a
+/// stand-in: it requires NVRTC to answer, but calls it only to compile.
 CudaLibraries open_cuda_libraries(const std::filesystem::path& folder, const LibraryInfo& cudnn);
 
-/// Why the libcudnn.so.9 at that path can compile no plan here, as far as its files tell: nothing is loaded. None where it
-/// can, and where its version is not known.
+/// Why the libcudnn.so.9 at that path cannot compile plans here, judged by the files on disk; loads nothing. None if it
+/// can, and if its version is unknown.
 std::optional<std::string> lacks_compiler(const std::filesystem::path& cudnn);
 
-/// Where NVRTC may be, best first: beside each cuDNN of find_libraries(""), by the loader's search, in the CUDA
-/// toolkit; CUDA 13's before CUDA 12's. A path without a folder is the loader's to find.
+/// The possible places of NVRTC, best first: next to each cuDNN of find_libraries(""), the loader's search path, the
+/// CUDA toolkit; CUDA 13 before CUDA 12. The loader resolves a path without a folder.
 std::vector<std::filesystem::path> nvrtc_places();
 
-/// NVRTC with its builtins: the one that this process has loaded already (that of the cuDNN in use), else the first of
-/// nvrtc_places(). Throws Error(environment) that says what to install.
+/// Loads NVRTC with its builtins: the one that this process has loaded already (that of the cuDNN in use), else the
+/// first of nvrtc_places(). Throws Error(environment) that says what to install.
 DynamicLibrary load_nvrtc();
 
 }  // namespace attnprobe::cudnn

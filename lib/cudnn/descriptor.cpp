@@ -56,7 +56,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-// A destructor can't report; a descriptor that cuDNN refuses to destroy is a leak and nothing worse.
+// A destructor cannot report errors; a descriptor that cuDNN refuses to destroy is only a leak.
 void Descriptor::reset() noexcept {
   if (descriptor_ != nullptr) library_->api().cudnnBackendDestroyDescriptor(descriptor_);
   descriptor_ = nullptr;

@@ -10,7 +10,7 @@
 
 namespace attnprobe::cudnn {
 
-/// An attribute with its name, so that errors can say it: ATTNPROBE_ATTRIBUTE(TENSOR_DIMENSIONS).
+/// An attribute with its name for error messages: ATTNPROBE_ATTRIBUTE(TENSOR_DIMENSIONS).
 struct Attribute {
   cudnnBackendAttributeName_t id;
   const char* name;
@@ -44,8 +44,8 @@ ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendNumericalNote_t, CUDNN_TYPE_NUMERICAL_NOTE)
 ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendBehaviorNote_t, CUDNN_TYPE_BEHAVIOR_NOTE);
 #undef ATTNPROBE_ATTRIBUTE_TYPE
 
-/// A backend descriptor, owned. cuDNN copies what an attribute refers to by reference count, so a descriptor may die
-/// before those that use it; ours die in reverse order of creation all the same.
+/// Owns a backend descriptor. cuDNN counts references to what an attribute refers to, so a descriptor may be destroyed
+/// before its users. Ours are still destroyed in reverse order of creation.
 class Descriptor {
  public:
   /// Throws Error(cudnn).
@@ -70,13 +70,13 @@ class Descriptor {
     set_raw(attribute, AttributeType<T>::value, static_cast<int64_t>(values.size()), values.data());
   }
   void set_all(Attribute attribute, std::span<const Descriptor> values);
-  /// Of CUDNN_TYPE_VOID_PTR, which as a C++ type is a descriptor too.
+  /// For CUDNN_TYPE_VOID_PTR: as a C++ type it would be a descriptor too.
   void set_pointers(Attribute attribute, std::span<void* const> values) {
     set_raw(attribute, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(values.size()), values.data());
   }
 
   void finalize();
-  /// Finalizes, and leaves the judgement of the status to the caller.
+  /// Finalizes; the caller judges the status.
   cudnnStatus_t try_finalize();
 
   template <class T>
@@ -85,20 +85,20 @@ class Descriptor {
     get_raw(attribute, AttributeType<T>::value, 1, &value);
     return value;
   }
-  /// At most `capacity` values.
+  /// Returns at most `capacity` values.
   template <class T>
   std::vector<T> get_all(Attribute attribute, int64_t capacity) const {
     std::vector<T> values(static_cast<size_t>(capacity));
     values.resize(static_cast<size_t>(get_raw(attribute, AttributeType<T>::value, capacity, values.data())));
     return values;
   }
-  /// How many there are.
+  /// The number of values.
   int64_t count(Attribute attribute, cudnnBackendAttributeType_t type) const {
     return get_raw(attribute, type, 0, nullptr);
   }
-  /// Of CUDNN_TYPE_CHAR, up to its first zero.
+  /// A CUDNN_TYPE_CHAR attribute, up to its first zero.
   std::string get_text(Attribute attribute) const;
-  /// Descriptor-valued attributes: cuDNN fills descriptors that the caller made.
+  /// Attributes with descriptors as values: cuDNN fills descriptors that the caller created.
   std::vector<Descriptor> get_descriptors(Attribute attribute, cudnnBackendDescriptorType_t type,
                                           int64_t capacity) const;
 

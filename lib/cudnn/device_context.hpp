@@ -1,4 +1,4 @@
-// Which GPU cuDNN is asked about: a handle on a real one, or a device property descriptor in place of one.
+// The GPU that cuDNN is asked about: a handle on a real one, or a device property descriptor that describes it.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace attnprobe::cudnn {
 
-/// The first cuDNN that answers for a GPU that is not there (cuDNN's release notes; 9.7 has no such descriptor).
+/// The first cuDNN that answers for an absent GPU (cuDNN's release notes; 9.7 has no such descriptor).
 inline constexpr CudnnVersion first_version_with_device_properties{9, 8, 0};
 
 class DeviceContext {
@@ -18,16 +18,16 @@ class DeviceContext {
   /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is older than
   /// 9.8, Error(cudnn) if it refuses the JSON.
   static DeviceContext simulated(const Library& library, const std::string& properties_json);
-  /// The first GPU that CUDA shows to this process, by a handle, as
-  /// frameworks use it. Throws Error(environment) if cuDNN gets no handle.
+  /// The first GPU that CUDA shows to this process, by a handle, as frameworks use it. Throws Error(environment) if
+  /// cuDNN gives no handle.
   static DeviceContext real(const Library& library);
 
   const Library& library() const { return *library_; }
   cudnnHandle_t handle() const { return handle_.get(); }
   bool is_simulated() const { return properties_.has_value(); }
 
-  /// Tells a heuristics, engine or plan descriptor which GPU is meant. cuDNN takes a descriptor without it in silence
-  /// and then describes nothing, so every one must pass through here.
+  /// Sets the GPU of a heuristics, engine or plan descriptor. cuDNN silently accepts a descriptor without it and then
+  /// describes nothing, so call this for every one.
   void apply(Descriptor& descriptor, Attribute device_properties) const;
 
  private:
@@ -37,8 +37,8 @@ class DeviceContext {
   std::optional<Descriptor> properties_;
 };
 
-/// The JSON that cuDNN gives for the first GPU that CUDA shows to this process: what `targets dump` writes. Throws
-/// Error(environment) if cuDNN is older than 9.8, Error(cudnn) otherwise.
+/// cuDNN's JSON for the first GPU that CUDA shows to this process; `targets dump` writes it. Throws Error(environment)
+/// if cuDNN is older than 9.8, Error(cudnn) otherwise.
 std::string device_properties_json(const Library& library);
 
 }  // namespace attnprobe::cudnn

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Sub-libraries that an attention walk or a plan build uses (seen in /proc/self/maps for 9.8 to 9.28), graph first,
-// since the others need it. cnn, adv, ops and ext stay out of it.
+// The sub-libraries that an attention walk or a plan build uses (from /proc/self/maps for 9.8 to 9.28). Begins with
+// graph, because the others need it. cnn, adv, ops and ext are not needed.
 std::vector<fs::path> sub_libraries(const fs::path& folder, bool jit_only) {
   std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_engines_runtime_compiled.so.9"};
   if (jit_only) return files;
@@ -31,12 +31,12 @@ std::vector<fs::path> sub_libraries(const fs::path& folder, bool jit_only) {
   return files;
 }
 
-// "9.19.0" of the file's own version symbol (major<<16 | minor<<8 | patch); only some sub-libraries carry one.
+// "9.19.0" from the file's own version symbol (major<<16 | minor<<8 | patch); only some sub-libraries have one.
 std::string version_in(const fs::path& path) {
   const DynamicLibrary library(path, RTLD_NOLOAD);
   std::string text;
   for (const char* symbol : {"cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer_version"}) {
-    // A symbol is also found in a library's dependencies; only the file's own says something of it.
+    // A symbol may come from a library's dependency; only the file's own symbol counts.
     const void* address = library.find(symbol);
     Dl_info owner{};
     if (address == nullptr || dladdr(address, &owner) == 0 || resolved(owner.dli_fname) != resolved(path)) continue;
@@ -94,7 +94,7 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
     setenv("CUDNN_LIB_CONFIG", "GRAPH_JIT_ONLY", 1);
   else
     unsetenv("CUDNN_LIB_CONFIG");
-  // Before libcudnn.so.9 itself, which opens them by bare name, LD_LIBRARY_PATH first.
+  // Before libcudnn.so.9 itself, which would open them by bare name, from LD_LIBRARY_PATH first.
   for (const fs::path& file : sub_libraries(parts, info.jit_only)) {
     if (!fs::exists(file))
       throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing beside {}; reinstall cuDNN",
@@ -117,7 +117,7 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
 }
 
 std::string Library::last_error() const {
-  // A smaller buffer gets nothing and loses the text; cudnn-frontend's size is enough (measured, 9.19).
+  // With a smaller buffer cuDNN returns nothing and loses the text. cudnn-frontend's size is enough (measured, 9.19).
   std::vector<char> text(65535);
   api_.cudnnGetLastErrorString(text.data(), text.size());
   text.back() = '\0';

@@ -1,4 +1,4 @@
-// A cuDNN loaded at run time: where it was found, what was really loaded, and the calls into it.
+// A cuDNN loaded at run time: its place, the files really loaded, and calls into it.
 #pragma once
 
 #include <filesystem>
@@ -12,22 +12,22 @@
 
 namespace attnprobe::cudnn {
 
-/// One loaded cuDNN. It stays loaded until the process ends (cuDNN does not survive dlclose), and one process loads one
-/// cuDNN: two builds side by side share symbols.
+/// One loaded cuDNN. It stays loaded until the process ends, because cuDNN does not survive dlclose. A process loads
+/// only one cuDNN: two builds would share symbols.
 class Library {
  public:
-  /// Loads the libcudnn.so.9 at `path`, and its sub-libraries and NVRTC from beside it, so that none of another build
-  /// gets mixed in. Throws Error(environment) naming the file and the loader's words.
+  /// Loads the libcudnn.so.9 at `path`, with the sub-libraries and the NVRTC next to it, so that no other build is
+  /// mixed in. Throws Error(environment) with the file and the loader's message.
   static std::unique_ptr<Library> load(const std::filesystem::path& path);
 
   const Api& api() const { return api_; }
-  /// As cudnnGetVersion: 91900 for 9.19.0.
+  /// As from cudnnGetVersion: 91900 for 9.19.0.
   CudnnVersion version() const { return info_.version; }
   const LibraryInfo& info() const { return info_; }
-  /// Why no plan can be compiled; "" where one can.
+  /// Why no plan can be compiled; else "".
   const std::string& no_compiler() const { return no_compiler_; }
   std::string status_name(cudnnStatus_t status) const { return api_.cudnnGetErrorString(status); }
-  /// cudnnGetLastErrorString: why the last failing call failed, "" if cuDNN kept nothing. Reading clears it.
+  /// cudnnGetLastErrorString: why the last failing call failed; "" if cuDNN kept nothing. Reading clears it.
   std::string last_error() const;
 
  private:

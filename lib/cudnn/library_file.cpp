@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> version_symbols{"cudnn_graph_version", "cudnn_ops_infer_version",
                                                           "cudnn_adv_infer_version"};
-// cuDNN's largest table of names has a few megabytes; a damaged header may claim anything.
+// cuDNN's largest symbol table has a few megabytes; a damaged header may claim any size.
 constexpr uint64_t most_table_bytes = uint64_t{256} << 20;
 
-// The few tables of an ELF library that name its symbols.
+// The tables of an ELF library that name its symbols.
 class ElfFile {
  public:
   explicit ElfFile(const std::filesystem::path& path) : file_(path, std::ios::binary) {
@@ -40,14 +40,14 @@ class ElfFile {
 #endif
   }
 
-  // Where its last table or segment ends; 0 for what is not an ELF library.
+  // The end of the last table or segment; 0 if the file is not an ELF library.
   uint64_t end() const {
     uint64_t end = header_.e_shoff + uint64_t{header_.e_shnum} * header_.e_shentsize;
     for (const Elf64_Phdr& segment : segments_) end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
     return end;
   }
 
-  // The first of the version symbols that the file defines, as its four bytes.
+  // The first version symbol that the file defines, as its four bytes.
   std::optional<int32_t> version() {
     for (const Elf64_Shdr& section : sections_) {
       if (section.sh_type != SHT_DYNSYM || section.sh_link >= sections_.size()) continue;
@@ -103,7 +103,7 @@ class ElfFile {
 
 std::string version_of_file(const std::filesystem::path& path) {
   std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return "";  // a FIFO would be waited for
+  if (!std::filesystem::is_regular_file(path, unknown)) return "";  // opening a FIFO would block
   const auto packed = ElfFile(path).version();
   // major<<16 | minor<<8 | patch
   return packed ? CudnnVersion(*packed >> 16, *packed >> 8 & 0xFF, *packed & 0xFF).text() : "";

@@ -1,4 +1,4 @@
-// What a file of cuDNN's or CUDA's says of itself without being loaded.
+// Facts about a cuDNN or CUDA file that need no loading.
 #pragma once
 
 #include <filesystem>
@@ -7,20 +7,20 @@
 
 namespace attnprobe::cudnn {
 
-/// "9.19.0" of a libcudnn_graph, _ops or _adv: the version symbol that they carry, read from the file's tables. "" for
-/// files that carry none (the engines, the heuristics, libcudnn.so.9 itself) and for what is no ELF library.
+/// "9.19.0" for a libcudnn_graph, _ops or _adv: the version symbol in the file's tables. "" for files without one (the
+/// engines, the heuristics, libcudnn.so.9 itself) and for files that are not ELF libraries.
 std::string version_of_file(const std::filesystem::path& path);
 
-/// Whether an ELF library ends before its tables say. Loading one kills the process with SIGBUS.
+/// Whether an ELF library ends before its tables say. Loading such a file kills the process with SIGBUS.
 bool is_cut_off(const std::filesystem::path& path);
 
-/// Why a file is not a whole shared library for this machine's processor, "is cut off"; none where it is one.
+/// Why a file is not a complete shared library for this machine's processor ("is cut off"); none if it is one.
 std::optional<std::string> why_not_a_library(const std::filesystem::path& path);
 
-/// Where the sub-libraries of a libcudnn.so.9 lie: beside it, or beside the file that it is a link to.
+/// The folder of a libcudnn.so.9's sub-libraries: its own, or that of the file that it links to.
 std::filesystem::path parts_folder(const std::filesystem::path& cudnn);
 
-/// Whether a folder holds the small cuDNN: neither heuristics nor precompiled engines (LibraryInfo::jit_only).
+/// Whether a folder holds the small cuDNN, without heuristics and precompiled engines (LibraryInfo::jit_only).
 bool is_jit_only(const std::filesystem::path& folder);
 
 }  // namespace attnprobe::cudnn

@@ -1,4 +1,4 @@
-// Where the dynamic loader looks.
+// The search path of the dynamic loader.
 #pragma once
 
 #include <filesystem>
@@ -9,10 +9,11 @@ namespace attnprobe::cudnn {
 /// LD_LIBRARY_PATH of this process.
 std::vector<std::filesystem::path> library_path_folders();
 
-/// These, those of ld.so.conf(.d), and the usual ones.
+/// LD_LIBRARY_PATH, the folders of ld.so.conf(.d), and the usual ones.
 std::vector<std::filesystem::path> loader_folders();
 
-/// site-packages where attnprobe is part of a Python package there, as program or, in a Python process, as library; else "".
+/// The site-packages folder of attnprobe's Python package, if this program, or the library in a Python process, is part
+/// of it; else "".
 std::filesystem::path own_site_packages();
 
 }  // namespace attnprobe::cudnn

@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t longest_message = size_t{16} << 20;
 
-// cuDNN may be inside the callback, in another thread, while a capture goes away. So the callback is not handed the
-// capture but its number: under this lock it finds the one that is alive, if it is still that.
+// Another thread may be inside the callback while a capture ends. So the callback gets the capture's number, not its
+// address, and finds the live capture under this lock, if it still lives.
 std::mutex lock_of_active;
 uintptr_t last_number = 0;
 
@@ -56,7 +56,7 @@ LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs)
 
 LogCapture::~LogCapture() {
   silence(library_);
-  const std::lock_guard lock(lock_of_active);  // a callback that runs now comes to its end first
+  const std::lock_guard lock(lock_of_active);  // waits for a callback that runs now
   active_ = nullptr;
 }
 

@@ -1,4 +1,4 @@
-// Catching what cuDNN logs, through cudnnSetCallback.
+// Captures cuDNN's log through cudnnSetCallback.
 #pragma once
 
 #include <atomic>
@@ -15,29 +15,29 @@ struct LogMessage {
   int severity = 0;  ///< cudnnSeverity_t: 1 error, 2 warning, 3 info
   int status = 0;    ///< cudnnStatus_t of the message
   uint64_t thread = 0;
-  std::string text;  ///< the message's parts, one a line
+  std::string text;  ///< the message's parts, one per line
 };
 
-/// The JSON of the operation graph, which stands before each engine config that an info message shows.
+/// The JSON of the operation graph, which precedes each engine config in an info message.
 enum class LoggedGraphs {
   whole,
-  left_out  ///< nine tenths of what a walk is told, and it knows its graph
+  left_out  ///< nine tenths of a walk's messages, and a walk knows its graph
 };
 
-/// A callback message is several NUL-terminated texts, ended by an empty one (cudnnSetCallback's documentation;
-/// measured with 9.19). Gives them as lines. At most 16 MiB are read, in case the end is missing.
+/// A callback message is a list of NUL-terminated texts with an empty one at the end (cudnnSetCallback's documentation;
+/// measured with 9.19). Returns them as lines. Reads at most 16 MiB, in case the end is missing.
 std::string message_text(const char* message, LoggedGraphs graphs = LoggedGraphs::whole);
 
-/// Takes cuDNN's messages and drops them. Without any callback cuDNN prints errors to stderr.
+/// Drops cuDNN's messages. Without a callback, cuDNN prints errors to stderr.
 void silence(const Library& library);
 
-/// While it lives, cuDNN's messages go here and nowhere else (the environment's log file included). One at a time in a
-/// process: cuDNN has one callback. Messages may come from any thread.
+/// While it lives, all of cuDNN's messages go here, not to the environment's log file. Only one may live per process:
+/// cuDNN has one callback. Messages may come from any thread.
 class LogCapture {
  public:
   enum class Level {
-    warnings,  ///< errors and warnings: the traceback of a failing finalize
-    info       ///< also why heuristics' candidates are rejected, at ten times the cost per call
+    warnings,  ///< errors and warnings, including the traceback of a failing finalize
+    info       ///< also why heuristics reject candidates; ten times the cost per call
   };
   LogCapture(const Library& library, Level level, LoggedGraphs graphs = LoggedGraphs::whole);
   ~LogCapture();
@@ -49,7 +49,7 @@ class LogCapture {
   std::string text() const;
   void clear();
 
-  /// The capture that is alive, or nullptr.
+  /// The live capture, or nullptr.
   static const LogCapture* active() { return active_.load(); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using graph::Uid;
 
-// The table's numbers, where the headers are new enough to have them all but the later ones.
+// The table's numbers, if the headers are new enough to have all but the LATER ones.
 #if CUDNN_VERSION >= 91900
 #define ATTNPROBE_CHECK(member, is, suffix, number, ...) static_assert(CUDNN_ATTR_##suffix == (number));
 #define ATTNPROBE_LATER(...)
@@ -48,7 +48,7 @@ class Lowering {
   }
 
  private:
-  // A cuDNN error inside `body` is thrown again with what was being lowered in front.
+  // Rethrows a cuDNN error inside `body`, prefixed with what was being lowered.
   template <class F>
   auto named(const std::string& what, F body) -> decltype(body()) {
     try {
@@ -85,7 +85,7 @@ class Lowering {
     return parts_.size() - 1;
   }
 
-  // Index of the tensor's descriptor, made at first use.
+  // The index of the tensor's descriptor, which is created at first use.
   size_t tensor(Uid uid) {
     if (const auto found = tensors_.find(uid); found != tensors_.end()) return found->second;
     const graph::Tensor& t = graph::tensor(graph_, uid);
@@ -111,7 +111,7 @@ class Lowering {
     return keep(std::move(d));
   }
 
-  // What it computes first, where that is a descriptor of its own.
+  // Creates the separate descriptor of what the operation computes first.
   template <class Op>
   size_t operation(const Op& op) {
     using Table = graph::OperationTable<Op>;
@@ -148,7 +148,7 @@ class Lowering {
     else if constexpr (is == RowIs::f32_value) {
       if (value) d.set(attribute(row.attribute), static_cast<float>(*value));
     } else {
-      // A cuDNN that does not know a flag behaves as if it was not set.
+      // A cuDNN that lacks a flag behaves as if it were unset.
       if (std::is_same_v<Value, bool> && library_.version() < row.since) return;
       set_value(d, attribute(row.attribute), value);
     }
@@ -174,7 +174,7 @@ class Lowering {
     d.set_all(attribute, std::span<const int32_t>(narrow));
   }
 
-  // The operations on the scores that an SDPA operation holds inside.
+  // The operations on the scores inside an SDPA operation.
   template <class Op>
   void score_graph(Descriptor& d, const Op& op) {
     if (!op.score_input) return;
@@ -183,7 +183,7 @@ class Lowering {
     keep(std::move(inside));
   }
 
-  // From 9.21 statistics, maxima, sums and sink are ports of a softmax inside the operation.
+  // From 9.21, statistics, maxima, sums and sink are ports of a softmax inside the operation.
   void inner_softmax(Descriptor& d, const graph::SdpaForward& op) {
     const graph::Softmax softmax{*op.softmax_x, op.sink, *op.softmax_y, op.stats, op.max, op.sum_exp, op.stats_log2};
     d.set(attribute(graph::inner_softmax_attribute), parts_[operation(softmax)]);

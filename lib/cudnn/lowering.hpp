@@ -1,4 +1,4 @@
-// OpGraph -> cuDNN descriptors: the one place where attnprobe's graphs become cuDNN's.
+// Converts an OpGraph to cuDNN descriptors; the only place that does.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attnprobe::cudnn {
 
-/// The operation graph and everything that it refers to, destroyed in reverse order of creation.
+/// The operation graph and all that it refers to, destroyed in reverse order of creation.
 class LoweredGraph {
  public:
   LoweredGraph(std::vector<Descriptor> parts, Descriptor operation_graph)
@@ -23,11 +23,11 @@ class LoweredGraph {
 
  private:
   std::vector<Descriptor> parts_;
-  Descriptor operation_graph_;  // declared last: dies first
+  Descriptor operation_graph_;  // declared last, so destroyed first
 };
 
-/// `handle` may be null from cuDNN 9.8 on, when a device property descriptor says which GPU is meant.
-/// Throws Error(cudnn), its message led by the tensor or operation that cuDNN refused.
+/// `handle` may be null from cuDNN 9.8 on, if a device property descriptor names the GPU. Throws Error(cudnn); the
+/// message begins with the tensor or operation that cuDNN refused.
 LoweredGraph lower(const Library& library, const graph::OpGraph& graph, cudnnHandle_t handle);
 
 }  // namespace attnprobe::cudnn

@@ -1,5 +1,5 @@
-// Where cuDNN may be on a machine, in the order of docs: asked for, environment, the Python environment that attnprobe is
-// a package of, loader, pip, CUDA toolkit.
+// Searches a machine for cuDNN, in the documented order: requested, environment, the Python environment of attnprobe's
+// package, loader, pip, CUDA toolkit.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char *file_name = "libcudnn.so.9", *latest = "latest";
-// Of NVIDIA's packages: the whole cuDNN, and the small one.
+// NVIDIA's packages: the whole cuDNN and the small one.
 constexpr std::array<const char*, 2> package_folders{"nvidia/cudnn/lib", "nvidia/cudnn_jit/lib"};
 constexpr const char* own_environment = "the Python environment of this attnprobe";
 
@@ -42,7 +42,7 @@ std::vector<fs::path> split_paths(const std::string& list) {
 
 class Candidates {
  public:
-  // One that a search came by: loading it runs code of it, so that it has to be the user's own or the system's.
+  // Adds a library that the search found. Loading it runs its code, so it must belong to this user or the system.
   void add(const fs::path& path, const std::string& found_by) {
     std::error_code ignored;
     if (!fs::exists(path, ignored)) return;
@@ -61,7 +61,7 @@ class Candidates {
   void add_packages(const fs::path& folder, const std::string& found_by) {
     for (const char* package : package_folders) add(folder / package / file_name, found_by);
   }
-  // Those in every folder in `folder`.
+  // Adds the packages in every subfolder of `folder`.
   void add_packages_below(const fs::path& folder, const std::string& found_by) {
     std::error_code ignored;
     std::vector<fs::path> children;
@@ -79,7 +79,7 @@ class Candidates {
   std::vector<std::string> passed_over_;
 };
 
-// A file or a folder that was named outright.
+// A file or a folder that the user named.
 fs::path named_library(const std::string& path, const std::string& by) {
   const fs::path given = path;
   std::vector<fs::path> files{given, given / file_name, given / "lib" / file_name, given / "lib64" / file_name};
@@ -92,8 +92,8 @@ fs::path named_library(const std::string& path, const std::string& by) {
               fmt::format("{}: \"{}\" is neither a libcudnn.so.9 nor a folder that holds one", by, path));
 }
 
-// site-packages of the active virtual environment, of the Python on PATH and of the usual system places, found by their
-// folders: asking an interpreter would cost more than the whole probe.
+// site-packages of the active virtual environment, of the Python on PATH and of the usual system places. Found by
+// folder names: starting an interpreter would cost more than the whole probe.
 std::vector<fs::path> site_packages() {
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
@@ -120,13 +120,13 @@ std::vector<fs::path> site_packages() {
   return packages;
 }
 
-// Every cuDNN that is here, without one being asked for.
+// Every cuDNN on this machine, when none is requested.
 Candidates search() {
   Candidates found;
   if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
     found.add_named(named_library(path, "ATTNPROBE_CUDNN"), "ATTNPROBE_CUDNN");
   if (const fs::path packages = own_site_packages(); !packages.empty()) {
-    // What a framework beside attnprobe loads: pip's, or the one that conda puts into its environment.
+    // The cuDNN that a framework in the same environment loads: pip's, or conda's.
     found.add_packages(packages, own_environment);
     const fs::path prefix = packages.parent_path().parent_path().parent_path();
     std::error_code ignored;
@@ -138,7 +138,7 @@ Candidates search() {
     if (const std::string path = environment(variable); !path.empty())
       for (const char* lib : {"lib64", "lib"}) found.add(fs::path(path) / lib / file_name, "CUDA toolkit");
   for (const char* lib : {"lib64", "lib"}) found.add(fs::path("/usr/local/cuda") / lib / file_name, "CUDA toolkit");
-  // The wheels that scripts/setup unpacks beside a build of this project.
+  // The wheels that scripts/setup unpacks next to a build of this project.
   std::error_code ignored;
   const fs::path self = fs::canonical("/proc/self/exe", ignored);
   for (fs::path folder = self.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
@@ -147,7 +147,7 @@ Candidates search() {
   return found;
 }
 
-// What the library itself says, and the folder in which attnprobe cudnn fetch put it. Nothing is loaded.
+// The version from the library itself, and the folder name that attnprobe cudnn fetch gave it. Loads nothing.
 std::vector<std::string> versions_of(const fs::path& library, const std::string& build) {
   std::vector<std::string> names{version_of_file(parts_folder(library) / "libcudnn_graph.so.9")};
   const auto fetched = fetched_folder();
@@ -176,7 +176,7 @@ std::string versions_here() {
 
 }  // namespace
 
-// The program is site-packages/attnprobe/_bin/attnprobe, the library lies beside it.
+// The program is site-packages/attnprobe/_bin/attnprobe, with the library next to it.
 fs::path own_site_packages() {
   Dl_info library{};
   std::vector<fs::path> files{"/proc/self/exe"};
@@ -199,10 +199,10 @@ std::vector<fs::path> library_path_folders() {
   return split_paths(environment("LD_LIBRARY_PATH"));
 }
 
-// The folders of the dynamic loader, LD_LIBRARY_PATH among them, as the loader itself tells them.
+// The dynamic loader's folders, including LD_LIBRARY_PATH, from the loader itself.
 std::vector<fs::path> loader_folders() {
   std::vector<fs::path> folders = library_path_folders();
-  // ld.so.cache has no stable format to read; the folders it was made of are in ld.so.conf(.d).
+  // ld.so.cache has no stable format; ld.so.conf(.d) lists the folders that it was made from.
   std::vector<fs::path> files{"/etc/ld.so.conf"};
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored))
@@ -227,7 +227,7 @@ std::optional<fs::path> find_version(const std::string& word) {
   std::optional<fs::path> best;
   std::vector<int> newest;
   const Candidates here = search();
-  // Of two of one version the first is taken; the build does not count.
+  // Of two with the same version the first wins; the build does not count.
   for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, word)) {
       if (word != latest && !is_of_version(name, word)) continue;

@@ -26,11 +26,11 @@ struct Image {
   Elf64_Ehdr header{};
   std::array<Elf64_Phdr, 2> segments{};
   std::array<Elf64_Dyn, 7> dynamic{};
-  Elf64_Sym symbol{};  // the first, which is always empty
+  Elf64_Sym symbol{};  // the first one, always empty
   std::array<char, 256> strings{};
 };
 
-// Offsets are addresses, too.
+// Offsets are also addresses.
 Image image_of(const std::string& name, const std::string& provider) {
   Image image;
   std::copy(name.begin(), name.end(), image.strings.begin() + 1);

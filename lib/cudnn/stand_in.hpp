@@ -1,4 +1,4 @@
-// A library that a cuDNN wants to see and does not call.
+// A library that cuDNN must find but does not call.
 #pragma once
 
 #include <string>
@@ -7,9 +7,8 @@
 
 namespace attnprobe::cudnn {
 
-/// Loads a shared library that is made in memory: it has this name (SONAME) and no code, and dlsym finds in it what the
-/// loaded library named `provider` exports. No file is written. Empty where the system refuses it; loader_words() says
-/// why.
+/// Loads a shared library that is made in memory, with this SONAME and no code. dlsym finds in it what the loaded
+/// library `provider` exports. Writes no file. Empty if the system refuses it; loader_words() then says why.
 DynamicLibrary load_stand_in(const std::string& name, const std::string& provider);
 
 }  // namespace attnprobe::cudnn

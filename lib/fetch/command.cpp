@@ -32,7 +32,7 @@ Pipe make_pipe(const std::string& program) {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// A program that is not waited for is killed.
+// Kills the program in the destructor if it was not waited for.
 class Child {
  public:
   Child(const std::vector<std::string>& words, int out, int err) {
@@ -45,7 +45,7 @@ class Child {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
-    // This process may ignore signals that another program expects.
+    // This process may ignore signals that the other program needs.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t usual;
@@ -84,7 +84,7 @@ class Child {
   pid_t pid_ = 0;
 };
 
-// False at the end.
+// Returns false at the end.
 bool read_some(int descriptor, std::string& text) {
   std::array<char, 65536> chunk{};
   const ssize_t count = read(descriptor, chunk.data(), chunk.size());

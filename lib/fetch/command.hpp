@@ -1,4 +1,4 @@
-// Programs of the machine that do a part of the work: pip, compute-sanitizer. Not installed.
+// Runs other programs of this machine: pip, compute-sanitizer. Not installed.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 namespace attnprobe::fetch {
 
 struct CommandEnd {
-  int status = 0;  ///< exit status; 128 + signal for one that a signal ended
+  int status = 0;  ///< exit status; 128 + signal if a signal ended it
   std::string out, err;
 };
 
-/// The first of these programs that PATH has; none: nullopt.
+/// The first of these programs on PATH, or nullopt.
 std::optional<std::string> first_on_path(const std::vector<std::string>& programs);
 
-/// Runs a program to its end, without a shell and with no standard input; `words[0]` is looked for on PATH. `waiting`, which may be
-/// empty, is called some times a second meanwhile; what it throws kills the program and goes on. `shows`: its output goes to
-/// standard error, and nothing of it is kept. Throws Error(environment) where it cannot be started.
+/// Runs a program to its end, without a shell and without standard input; searches PATH for `words[0]`. Calls
+/// `waiting`, if not empty, several times a second; an exception from it kills the program and propagates. `shows`: the
+/// output goes to standard error and is not kept. Throws Error(environment) if the program cannot be started.
 CommandEnd run_command(const std::vector<std::string>& words, const std::function<void()>& waiting = {},
                        bool shows = false);
 

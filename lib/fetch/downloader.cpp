@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// -I: a pip.py in the working directory is not for us to run.
+// -I: never run a pip.py from the working directory.
 std::vector<std::string> pip_of(const std::string& python) {
   return {python, "-I", "-m", "pip"};
 }
@@ -33,7 +33,7 @@ bool works(std::vector<std::string> words) {
   }
 }
 
-// The tags that NVIDIA's wheels have had; pip from before 20.3 takes the last one only.
+// The platform tags that NVIDIA's wheels have used; pip before 20.3 honours only the last.
 std::vector<std::string> platforms() {
   utsname machine{};
   uname(&machine);
@@ -60,7 +60,7 @@ std::vector<std::string> words_of(const Downloader& downloader, const std::strin
   return words;
 }
 
-// Of what a program says when it fails, the end.
+// The end of a failed program's output.
 std::string last_words(const std::string& text) {
   std::vector<std::string> lines;
   for (const auto& line : split(text, '\n'))

@@ -20,18 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What lies once for all releases of a CUDA. One release of each, so that the same cuDNN is the same everywhere; 13.0.88 is the
-// NVRTC of scripts/setup.
+// A package that all releases for one CUDA share. Its version is fixed, so that a cuDNN behaves the same on every
+// machine; 13.0.88 is the NVRTC of scripts/setup.
 struct SharedPackage {
   const char* requirement;
-  const char* library;  // that tells whether it is here
+  const char* library;  // its presence shows that the package is installed
   int64_t megabytes;
 };
 struct Cuda {
   int major;
   const char* folder;
   SharedPackage nvrtc, cublas;
-  std::vector<const char*> links;  // of each release: attnprobe looks in the packages that pip puts beside nvidia/cudnn
+  std::vector<const char*> links;  // per release: attnprobe searches the packages next to nvidia/cudnn
 };
 const std::array<Cuda, 2>& cudas() {
   static const std::array<Cuda, 2> all{
@@ -83,7 +83,7 @@ void check_word(const std::string& word) {
                             word, word));
 }
 
-// With several builds of a word here the newest counts.
+// If several builds of a version are installed, the newest counts.
 std::optional<Release> here(const std::string& word, const FetchOptions& options) {
   const KnownRelease* known = known_release(word);
   std::optional<Release> found;
@@ -103,7 +103,7 @@ const KnownRelease& newest_small() {
   return *std::find_if(all.rbegin(), all.rend(), [](const KnownRelease& release) { return release.small_mb > 0; });
 }
 
-// "==9.29.*" of a minor that is not known.
+// "==9.29.*" for an unknown minor.
 std::string specifier_of(const std::string& word) {
   if (word == "latest") return ">=9.8,<10";
   const bool is_build = version_numbers(word).size() == 4;
@@ -126,7 +126,7 @@ FetchStep step_for(const std::string& word, const FetchOptions& options) {
     step.requirements.push_back(fmt::format("nvidia-{}-cu{}{}", package, step.cuda, specifier));
   };
   const bool has_small = !options.full && (word == "latest" || (known != nullptr && known->small_mb > 0));
-  // There may be a small package by now of what is newer than the newest known one.
+  // A release newer than all known ones may have a small package by now.
   if (has_small || (!options.full && (known == nullptr || is_older(newest_small().version, known->version))))
     add("cudnn-jit");
   if (!has_small) add("cudnn");
@@ -160,7 +160,7 @@ class Maker {
 
   fs::path arrivals() const { return scratch() / "arrived"; }
 
-  // Of a release what it is called now; none for what releases share.
+  // The name of the installed release; none for a shared package.
   std::optional<Release> put_in_place(const fs::path& arrived, Keep keep) {
     const Package package = take_libraries(arrived, made(), keep);
     if (!package.is_cudnn()) {
@@ -196,7 +196,7 @@ class Maker {
 };
 
 void check_room(const FetchStep& step, const fs::path& folder) {
-  // A wheel of 74 MB was 178 MB unpacked; pip keeps one copy in its own cache and may need another meanwhile.
+  // A wheel of 74 MB unpacks to 178 MB; pip keeps one copy in its cache and may need another meanwhile.
   constexpr int64_t factor = 4;
   const auto free = static_cast<int64_t>(fs::space(folder).available);
   if (const int64_t needed = factor * step.megabytes * 1'000'000; free < needed)
@@ -205,7 +205,7 @@ void check_room(const FetchStep& step, const fs::path& folder) {
                             folder.string(), free / 1'000'000, needed / 1'000'000));
 }
 
-// The first that can be had.
+// Downloads the first requirement that is available.
 void download_one(const FetchStep& step, const Downloader& downloader, const fs::path& arrivals,
                   const Waiting& waiting) {
   std::string tried;
@@ -276,7 +276,7 @@ std::vector<Release> fetch(const FetchPlan& plan, const fs::path& folder, const 
   const Downloader downloader = find_downloader();
   for (const auto& step : plan.steps) {
     Maker maker(folder);
-    // Another process, a shard of the same job, may have been first.
+    // Another process, such as a shard of the same job, may have been faster.
     const bool is_here = !step.version.empty() && !library_folder(folder / step.version).empty();
     if (is_here && step.keep == Keep::small) continue;
     check_room(step, folder);

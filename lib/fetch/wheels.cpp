@@ -53,7 +53,7 @@ std::optional<Package> package_of(std::string_view folder) {
   std::string without_cuda = package.name;
   if (!package.is_cudnn() && without_cuda.ends_with("-cu12")) without_cuda.resize(without_cuda.size() - 5);
   const bool is_known = std::find(known_packages.begin(), known_packages.end(), without_cuda) != known_packages.end();
-  // It becomes a folder's name.
+  // The version becomes a folder name.
   return is_known && is_version(package.version) && is_plain(split(package.version, '.')) ? std::optional(package)
                                                                                           : std::nullopt;
 }

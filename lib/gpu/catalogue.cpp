@@ -17,7 +17,7 @@ extern const EmbeddedFiles embedded_targets;
 namespace attnprobe::gpu {
 namespace {
 
-// What of a name tells one GPU from another: "NVIDIA GeForce RTX 4090" is 4090, and so are "rtx4090" and "RTX 4090".
+// The part of a name that identifies the GPU: 4090 in "NVIDIA GeForce RTX 4090", "rtx4090" and "RTX 4090".
 std::string core_of(const std::string& name) {
   std::string text;
   for (const char c : name)
@@ -35,7 +35,7 @@ bool is_called(const Target& target, const std::string& core) {
          std::any_of(target.aliases.begin(), target.aliases.end(), is_it);
 }
 
-// The compute capability that "sm_89", "sm89" or "8.9" means; 0 for none.
+// The compute capability in "sm_89", "sm89" or "8.9"; 0 for any other word.
 int sm_of(const std::string& word) {
   std::string digits = word.starts_with("sm_") ? word.substr(3) : word.starts_with("sm") ? word.substr(2) : "";
   if (const size_t dot = word.find('.'); digits.empty() && dot != std::string::npos && dot + 2 == word.size())
@@ -43,7 +43,7 @@ int sm_of(const std::string& word) {
   return parse_number<int>(digits).value_or(0);
 }
 
-// Those of a compute capability or an architecture ("hopper").
+// The targets of a compute capability or an architecture ("hopper").
 std::vector<Target> family(const std::string& word) {
   const int sm = sm_of(word);
   std::vector<Target> members;
@@ -67,8 +67,8 @@ bool is_file(const std::string& word) {
   return word.find('/') != std::string::npos || ends(".json") || ends(".json.gz") || ends(".json.xz");
 }
 
-// One of each compute capability: the representative one where there is one, else the first by its id. GPUs of one compute
-// capability differ in few answers or none (docs/guide.md), and what asks all of them pays for each.
+// One target per compute capability: the representative one, else the first by id. GPUs of one compute capability give
+// the same or almost the same answers (docs/guide.md), and each further GPU costs time.
 std::vector<Target> one_of_each_sm() {
   std::vector<Target> some;
   for (const Target& target : catalogue()) {
@@ -80,7 +80,7 @@ std::vector<Target> one_of_each_sm() {
   return some;
 }
 
-// As cuDNN and a report see them; where each number comes from does not matter.
+// Whether cuDNN and a report would see the same GPU; the sources of the numbers do not count.
 bool same_gpu(const Target& a, const Target& b) {
   return a.kind == b.kind && a.name == b.name && a.sm == b.sm && a.uuid == b.uuid &&
          nlohmann::json(a.properties) == nlohmann::json(b.properties) && a.matmul_rates == b.matmul_rates;
@@ -130,7 +130,8 @@ const std::vector<Target>& catalogue() {
 const Target* find(const std::string& id) {
   for (const auto& t : catalogue())
     if (t.id == id || std::find(t.aliases.begin(), t.aliases.end(), id) != t.aliases.end()) return &t;
-  // As people type it, where only one is meant; an id before the name of a board that the driver calls the same ("Orin").
+  // Accepts a loose spelling if only one GPU matches. An id wins over another board that has the same name in the
+  // driver ("Orin").
   const std::string core = core_of(id);
   for (const auto& t : catalogue())
     if (!core.empty() && core_of(t.id) == core) return &t;

@@ -1,4 +1,4 @@
-// Which simulated GPUs were ever compared with a real one: lib/gpu/comparisons.json, built in.
+// Which simulated GPUs were compared with a real one: lib/gpu/comparisons.json, built in.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,23 @@ namespace attnprobe::gpu {
 /// Configs that were walked on a real GPU and on its catalogue entry with the same cuDNN.
 struct Comparison {
   std::string gpu;  ///< an id of the catalogue
-  int sm = 0;       ///< that GPU's
+  int sm = 0;       ///< of that GPU
   CudnnVersion cudnn;
   int64_t configs = 0, engine_configs = 0;
-  int64_t different = 0;  ///< configs of which anything differed
-  std::string source;     ///< when, with what
+  int64_t different = 0;  ///< configs with any difference
+  std::string source;     ///< date and versions
 };
 
-/// Throws Error(internal) naming file, entry and what is wrong in it.
+/// Throws Error(internal) naming file, entry and problem.
 std::vector<Comparison> parse_comparisons(std::string_view text);
 
-/// Those that are built in.
+/// The built-in comparisons.
 const std::vector<Comparison>& comparisons();
 
-/// In a phrase, for a simulated target: "compared with a real h200 (12,000 configs with cuDNN 9.14.0, 9.19.0, 9.26.1: no
-/// difference)", "not compared with a real one yet; sm_90 was, on h100, h200", "not compared with a real one yet".
+/// One phrase for a simulated target:
+///   "compared with a real h200 (12,000 configs with cuDNN 9.14.0, 9.19.0, 9.26.1: no difference)"
+///   "not compared with a real one yet; sm_90 was, on h100, h200"
+///   "not compared with a real one yet"
 std::string compared_text(const Target& target);
 
 }  // namespace attnprobe::gpu

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The driver API as cuda.h declares it; the header itself may be absent (it is part of no runtime package).
+// The driver API as in cuda.h, which no runtime package includes.
 using CuResult = int;
 using CuDevice = int;
 constexpr CuResult cuda_success = 0;
@@ -116,7 +116,8 @@ fs::path find_null_driver() {
   std::error_code ignored;
   if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER")) return fs::exists(given, ignored) ? given : "";
   const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
-  // Relative to the program, since installed trees are moved: beside it or above it in a build folder, or as installed.
+  // Installed trees move, so the paths are relative to the program: next to or above it in a build folder, or as
+  // installed.
   for (const fs::path& file : {self / name, self / ".." / name, self / ATTNPROBE_LIB_FROM_BIN / "attnprobe" / name})
     if (fs::exists(file, ignored)) return file.lexically_normal();
   return {};

@@ -1,4 +1,4 @@
-// The CUDA driver of this process: the machine's own, or the null driver that stands in for it.
+// The CUDA driver of this process: the machine's own, or the null driver that replaces it.
 #pragma once
 
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 namespace attnprobe::gpu {
 
-/// A GPU that the machine's driver shows.
+/// A GPU that the machine's driver lists.
 struct Gpu {
   int index = 0;
   std::string name;
-  std::string uuid;  ///< "GPU-…", what CUDA_VISIBLE_DEVICES takes
+  std::string uuid;  ///< "GPU-…", as CUDA_VISIBLE_DEVICES accepts it
   int sm = 0;
   int64_t memory_bytes = 0;
   int memory_bus_bits = 0;
@@ -21,26 +21,26 @@ struct Gpu {
 ATTNPROBE_JSON(Gpu, index, name, uuid, sm, memory_bytes, memory_bus_bits)
 
 struct DriverInfo {
-  bool found = false;    ///< libcuda.so.1 loads
-  std::string path;      ///< where from
+  bool found = false;    ///< whether libcuda.so.1 loads
+  std::string path;      ///< the loaded file
   int version = 0;       ///< cuDriverGetVersion: 13000
-  bool is_stub = false;  ///< the toolkit's link-time stub, or the null driver: no GPU behind it
+  bool is_stub = false;  ///< the toolkit's link-time stub, or the null driver: no GPU
   std::vector<Gpu> gpus;
-  std::string problem;  ///< why there is no driver or no GPU; "" if there is one
+  std::string problem;  ///< why there is no driver or no GPU; else ""
 };
 ATTNPROBE_JSON(DriverInfo, found, path, version, is_stub, gpus, problem)
 
-/// Loads the machine's libcuda.so.1 into this process and asks it. Call it in a process of its own: the driver stays
-/// loaded, and a broken one may take the process down.
+/// Loads the machine's libcuda.so.1 into this process and queries it. Call it in a separate process: the driver stays
+/// loaded, and a broken one may crash the process.
 DriverInfo inspect_driver();
 
-/// The null driver's file: ATTNPROBE_NULL_DRIVER, beside the program or one folder up (a build), or in lib/attnprobe of
-/// the prefix that the program is installed in. "" if it is nowhere.
+/// The null driver's file: ATTNPROBE_NULL_DRIVER, next to the program or one folder up (a build), or in lib/attnprobe
+/// of the program's install prefix. "" if it is missing.
 std::filesystem::path find_null_driver();
 
-/// Loads the null driver in place of libcuda.so.1, before cuDNN is loaded. Support checks then see a driver, and plans
-/// compile; nothing can run. Never in a process that works on a real GPU. Throws Error(environment) if the file is
-/// missing, does not load, or a driver is loaded already.
+/// Loads the null driver as libcuda.so.1, before cuDNN is loaded. Support checks then see a driver, and plans compile;
+/// nothing can run. Never call it in a process that uses a real GPU. Throws Error(environment) if the file is missing,
+/// does not load, or a driver is loaded already.
 void load_null_driver();
 
 /// Whether load_null_driver() was called in this process.

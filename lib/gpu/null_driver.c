@@ -1,14 +1,14 @@
-// The null driver: a libcuda.so.1 for machines that have none, or whose GPU is not the one asked about.
+// The null driver: a libcuda.so.1 for machines without a driver, or with another GPU than the one asked about.
 //
-// cuDNN checks and compiles an attention kernel for any GPU it is given the properties of, but the last step of
-// finalizing a plan is the driver's: 9.8 hands it the compiled code, 9.12 and later do so unless the driver counts no
-// device. This library takes code, does nothing with it and says success; it says "no device" to everything else, so
-// that nothing ever believes there is a GPU. A plan is thus compiled and not loaded.
+// cuDNN checks and compiles an attention kernel for any GPU whose properties it is given. The driver does only the last
+// step of finalizing a plan. 9.8 always passes it the compiled code; 9.12 and later do so unless the driver counts no
+// device. This library accepts code, ignores it and returns success. It answers "no device" to everything else, so that
+// no program believes there is a GPU. So a plan is compiled, but not loaded.
 //
-// It is loaded with dlopen(path, RTLD_NOW | RTLD_GLOBAL) before cuDNN: cuDNN's own dlopen("libcuda.so.1") then finds it
-// by its SONAME. No CUDA header is used, so that it builds where there is no toolkit. Functions are named as in the
-// CUDA driver API; parameters that are not looked at are left out of their prototypes where the calling convention
-// allows it (the caller pops its own arguments on every 64-bit Unix).
+// Load it with dlopen(path, RTLD_NOW | RTLD_GLOBAL) before cuDNN: cuDNN's own dlopen("libcuda.so.1") then finds it by
+// its SONAME. It includes no CUDA header, so that it builds without a toolkit. Functions have their names in the CUDA
+// driver API. Prototypes omit unused parameters where the calling convention allows it (on every 64-bit Unix the caller
+// pops its own arguments).
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,14 +21,14 @@ typedef int CUresult;
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NO_DEVICE = 100 };
 typedef void (*Entry)(void);
 
-// Tells this library from a real driver: dlsym it.
+// Tells this library from a real driver: look it up with dlsym.
 API extern const int attnprobe_null_driver_version;
 const int attnprobe_null_driver_version = 1;
 
 // ---- what the driver says of itself -------------------------------------------------------------
 
-// A CUDA runtime refuses a driver older than itself, so the version is at least that of the newest cuDNN build known
-// (CUDA 13); a later runtime can be given what it wants through the environment.
+// A CUDA runtime refuses a driver older than itself, so the version is that of the newest known cuDNN build (CUDA 13).
+// The environment can set a later one.
 API CUresult cuDriverGetVersion(int* version) {
   if (!version) return CUDA_ERROR_INVALID_VALUE;
   *version = 13000;
@@ -60,7 +60,7 @@ API CUresult cuDeviceGetCount(int* count) {
 
 // ---- code is taken and forgotten ----------------------------------------------------------------
 
-// Opaque and distinct; small numbers, so that whoever takes one for a pointer faults at once.
+// Opaque and distinct. Small numbers, so that using one as a pointer faults at once.
 static CUresult new_handle(void** handle) {
   static atomic_uintptr_t last;
   if (!handle) return CUDA_ERROR_INVALID_VALUE;
@@ -72,7 +72,7 @@ static CUresult new_handle_for(void** handle, const void* source) {
   return source ? new_handle(handle) : CUDA_ERROR_INVALID_VALUE;
 }
 
-// Every attribute is 0: no register, no shared and no local memory is known to be used.
+// Every attribute is 0: no registers, no shared or local memory.
 static CUresult zero(int* value) {
   if (!value) return CUDA_ERROR_INVALID_VALUE;
   *value = 0;
@@ -131,13 +131,13 @@ API CUresult cuFuncSetAttribute(void) {
 
 // ---- everything else is refused -----------------------------------------------------------------
 
-// What stands for every entry point that is not in this file.
+// Replaces every entry point that is not in this file.
 static CUresult no_device(void) {
   return CUDA_ERROR_NO_DEVICE;
 }
 
-// To cuDNN a libcuda that lacks one name is not one ("cannot load libcuda"): these are the names that 9.8 to 9.28
-// were seen to bind, and more of their kind for the versions to come.
+// If one name is missing, cuDNN refuses the whole libcuda ("cannot load libcuda"). These are the names that 9.8 to 9.28
+// bind, and similar ones for later versions.
 // clang-format off
 #define REFUSED(X) \
   X(cuCtxCreate) X(cuCtxCreate_v2) X(cuCtxCreate_v3) X(cuCtxCreate_v4) X(cuCtxDestroy) X(cuCtxDestroy_v2)   \
@@ -187,8 +187,9 @@ REFUSED(DEFINE_REFUSED)
 
 // ---- NVRTC ---------------------------------------------------------------------------------------
 
-// cuDNN up to 9.20 supports nothing before it has found these functions in a libnvrtc.so and asked for its version, though
-// it calls the others only to compile a plan. Where the machine has none, cudnn::load_nvrtc_stand_in() leads it here.
+// cuDNN up to 9.20 supports nothing until it has found these functions in a libnvrtc.so and asked for its version. It
+// calls the others only to compile a plan. If the machine has no NVRTC, cudnn::load_nvrtc_stand_in() redirects cuDNN to
+// this library.
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
 #define DEFINE_NVRTC(name)             \
   API int name(void) {                 \
@@ -229,8 +230,8 @@ API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint6
   X(cuModuleUnload) X(cuFuncGetAttribute) X(cuFuncSetAttribute)
 // clang-format on
 
-// Every name has an entry point, so that a CUDA runtime (one is linked into each cuDNN sub-library) reports the error
-// of the call that was made, and not that a function is missing.
+// Every name has an entry point. A CUDA runtime (each cuDNN sub-library has one linked in) then reports the error of
+// the call itself, not a missing function.
 static Entry find(const char* name) {
 #define ROW(name) {#name, (Entry)(name)},
   static const struct {
@@ -246,7 +247,7 @@ API CUresult cuGetProcAddress_v2(const char* name, Entry* entry, int version, ui
   (void)flags;
   if (!name || !entry) return CUDA_ERROR_INVALID_VALUE;
   *entry = find(name);
-  // CUDA 12 gave the function that looks functions up a fifth parameter, under the same name.
+  // CUDA 12 added a fifth parameter to this function, under the same name.
   if (strcmp(name, "cuGetProcAddress") == 0)
     *entry = version < 12000 ? (Entry)cuGetProcAddress : (Entry)cuGetProcAddress_v2;
   if (status) *status = 0;  // CU_GET_PROC_ADDRESS_SUCCESS

@@ -1,4 +1,4 @@
-// A GPU to ask about: one of this machine, or one that is simulated from its device properties.
+// A GPU to ask about: one of this machine, or one simulated from its device properties.
 #pragma once
 
 #include <filesystem>
@@ -22,22 +22,23 @@ struct Target {
   Kind kind = Kind::simulated;
   std::string architecture;
   std::vector<std::string> aliases;
-  bool representative = false;  ///< one of those asked about where a machine has no GPU
-  std::optional<int> device;    ///< index as the driver counts, for Kind::device
+  bool representative = false;  ///< asked about by default on a machine without a GPU
+  std::optional<int> device;    ///< the driver's index, for Kind::device
   std::string uuid;             ///< "GPU-…", for Kind::device
-  int64_t memory_bytes = 0;     ///< for Kind::device; 0 where not known
-  /// What cuDNN's device property descriptor takes (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
+  int64_t memory_bytes = 0;     ///< for Kind::device; 0: unknown
+  /// The JSON of cuDNN's device property descriptor (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
   Json properties;
-  /// Multiply-adds a clock and multiprocessor of dense matmuls with f32 accumulation, by the type of their inputs: "f16",
-  /// "bf16", "fp8" on tensor cores, "f32" on CUDA cores. Empty where not known; a type that the GPU lacks is absent.
+  /// Multiply-adds per clock and multiprocessor of dense matmuls with f32 accumulation, by input type: "f16", "bf16",
+  /// "fp8" on tensor cores, "f32" on CUDA cores. Empty if unknown. Lacks the types that the GPU lacks.
   std::map<std::string, int> matmul_rates;
   std::string rates_source;  ///< of `references`
-  Json sources, references;  ///< where each property comes from; empty in files of one's own
-  std::string file;          ///< the file that it came from; "" for the built-in catalogue
+  Json sources, references;  ///< the source of each property; empty in user files
+  std::string file;          ///< the file that was read; "" for the built-in catalogue
 };
 
-/// Reads the catalogue's form ({"schema": "attnprobe/target/1", …}) or a bare property JSON as cuDNN gives it. The id
-/// of the latter is the file's name without endings. Throws Error(usage) naming file, JSON pointer, value and what is allowed.
+/// Reads the catalogue's form ({"schema": "attnprobe/target/1", …}) or a bare property JSON from cuDNN. The id of the
+/// latter is the file name without extensions. Throws Error(usage) naming file, JSON pointer, value and what is
+/// allowed.
 Target parse_target(std::string_view text, const std::string& file_name);
 /// The same from a file, which may be compressed (gzip, xz).
 Target load_target(const std::filesystem::path& path);
@@ -45,8 +46,8 @@ Target load_target(const std::filesystem::path& path);
 /// The catalogue's form.
 Json to_json(const Target& target);
 
-/// A target file's content for a GPU whose property JSON cuDNN gave: every number's source is "measured". The width of
-/// the memory bus in bits comes from the driver, since cuDNN before 9.28 does not give it and 9.28 wants it.
+/// The content of a target file for a GPU, made from cuDNN's property JSON; the source of every number is "measured".
+/// The memory bus width in bits comes from the driver: cuDNN before 9.28 does not give it, and 9.28 requires it.
 Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with);
 
 }  // namespace attnprobe::gpu

@@ -12,7 +12,7 @@
 
 namespace attnprobe::graph {
 
-/// What stands before the enumerator's own name.
+/// The prefix of each enumerator's name.
 template <class E>
 inline constexpr std::string_view cudnn_prefix = "";
 template <>
@@ -33,7 +33,7 @@ inline constexpr std::pair<DataType, std::string_view> cudnn_data_types[] = {
     {DataType::fp8_e5m2, "CUDNN_DATA_FP8_E5M2"}, {DataType::fp8_e8m0, "CUDNN_DATA_FP8_E8M0"},
     {DataType::fp4_e2m1, "CUDNN_DATA_FP4_E2M1"}, {DataType::byte_boolean, "CUDNN_DATA_BYTE_BOOLEAN"}};
 
-/// The enumerator of "CUDNN_POINTWISE_MUL"; none if there is no such.
+/// The enumerator of "CUDNN_POINTWISE_MUL"; none for an unknown name.
 template <class E>
 std::optional<E> parse_cudnn(std::string_view text) {
   if constexpr (std::is_same_v<E, DataType>) {
@@ -47,7 +47,7 @@ std::optional<E> parse_cudnn(std::string_view text) {
   }
 }
 
-/// Every name that parse_cudnn takes.
+/// Every name that parse_cudnn accepts.
 template <class E>
 std::vector<std::string> cudnn_names_of() {
   std::vector<std::string> names;
@@ -59,7 +59,7 @@ std::vector<std::string> cudnn_names_of() {
   return names;
 }
 
-/// A whole text that is one integer.
+/// Parses a text that is one whole integer.
 inline std::optional<Uid> parse_uid(std::string_view text) {
   Uid value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// OpGraph as a drawing.
+// Draws an OpGraph.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -36,10 +36,10 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       "digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
       escaped(title), escaped(title));
-  // The operations inside a unified SDPA operation stand beside it: its scores go there and come back.
+  // Operations inside a unified SDPA operation are drawn next to it: its scores go there and come back.
   std::vector<Operation> operations = graph.operations;
   operations.insert(operations.end(), graph.score_operations.begin(), graph.score_operations.end());
-  // A virtual tensor is an edge; one that has memory is a node of its own.
+  // A virtual tensor is an edge; a tensor with memory is a node.
   std::map<Uid, std::string> producers;
   for (size_t i = 0; i < operations.size(); ++i) {
     dot += fmt::format("  op{} [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"{}\"];\n", i,
@@ -65,7 +65,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
                          on_edge ? label_of(t) : port.name);
     }
   }
-  // A virtual output that nobody reads still belongs in the picture: inference graphs must have one.
+  // Also draws a virtual output that no operation reads: inference graphs must have one.
   for (const auto& [uid, producer] : producers) {
     if (read.count(uid) == 0)
       dot += fmt::format("  t{} [shape=ellipse, style=dashed, label=\"{}\"];\n  {} -> t{} [style=dashed];\n", uid,

@@ -1,4 +1,4 @@
-// Pairs what corresponds in two graphs that are not the same, as well as may be, and says where the pairs differ.
+// Pairs the corresponding nodes of two different graphs as well as possible, and lists where the pairs differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class GraphPairing {
     const GraphColours refinement(a, b);
     std::vector<GraphColours::Colours> rounds{refinement.initial()};
     for (auto next = rounds.back(); refinement.refine(next);) rounds.push_back(next);
-    // What looks alike from far is paired first: there nothing near is different.
+    // Pairs nodes that look alike in a wide neighbourhood first: nothing close to them differs.
     for (size_t i = rounds.size(); i-- > 1;) pair_alike(rounds[i], true);
     pair_neighbours();
     pair_alike(rounds.front(), false);
@@ -61,7 +61,7 @@ class GraphPairing {
     }
   }
 
-  // Unpaired nodes behind one port of a pair belong together, whatever they are.
+  // Unpaired nodes at the same port of a pair belong together, whatever they are.
   void pair_neighbours() {
     for (bool again = true; again;) {
       again = false;
@@ -136,7 +136,7 @@ class GraphDifferences {
       lines_.push_back(fmt::format("operation {}: {} instead of {}", x.index, x.word, y.word));
       return;
     }
-    // Most attributes always stand there, some only where they are set.
+    // Most attributes are always listed, some only if they are set.
     const auto value = [](const GraphNode& node, const std::string& of) -> const std::string* {
       for (const auto& [attribute, text] : node.attributes)
         if (attribute == of) return &text;
@@ -181,7 +181,7 @@ class GraphDifferences {
 std::vector<std::string> differences(const OpGraph& a, const OpGraph& b) {
   if (same_graph(a, b)) return {};
   auto lines = GraphDifferences(a, b).lines();
-  // Wiring alone may differ so evenly that every pair looks right by itself.
+  // If only the wiring differs, every single pair may look equal.
   if (lines.empty()) lines.emplace_back("the same operations and tensors, connected otherwise");
   return lines;
 }

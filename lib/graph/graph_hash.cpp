@@ -1,6 +1,5 @@
-// The hash of a graph: that of what colour refinement (Weisfeiler and Leman's method
-// in one dimension) tells of it, so that neither numbering nor order matters. cuDNN's
-// own JSON has operations in another order than the program gave them (9.2 to 9.28).
+// The hash of a graph. Colour refinement (the one-dimensional Weisfeiler-Leman method) makes it independent of
+// numbering and order. cuDNN's own JSON lists operations in another order than the program did (9.2 to 9.28).
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -14,7 +13,7 @@
 namespace attnprobe::graph {
 namespace {
 
-// The bytes are the same on every machine.
+// Gives the same bytes on every machine.
 std::string digest(std::string_view text) {
   XXH128_canonical_t bytes;
   XXH128_canonicalFromHash(&bytes, XXH3_128bits(text.data(), text.size()));

@@ -94,7 +94,7 @@ void read(const JsonView& view, std::optional<T>& value) {
   read(view, value.emplace());
 }
 
-// The value stays as it is where the key is absent.
+// Keeps the value if the key is absent.
 template <class T>
 void get_or_keep(JsonObject& object, const char* key, T& value) {
   if (const auto member = object.find(key)) read(*member, value);

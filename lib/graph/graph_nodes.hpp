@@ -1,4 +1,4 @@
-// An OpGraph as nodes (its tensors and operations) and labelled edges (ports), as comparing wants it.
+// An OpGraph as nodes (its tensors and operations) and labelled edges (ports), for comparisons.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace attnprobe::graph {
 
-/// A port from an operation to its tensor, or from a tensor to its ragged offset; and the same backwards.
+/// A port from an operation to its tensor, or from a tensor to its ragged offset; also the reverse edges.
 struct GraphEdge {
   std::string label;
   size_t to;
@@ -20,10 +20,10 @@ struct GraphEdge {
 
 struct GraphNode {
   bool is_operation = false;
-  size_t index = 0;        ///< in OpGraph::tensors or ::operations; score operations count on from these
+  size_t index = 0;        ///< in OpGraph::tensors or ::operations; score operations are numbered after these
   std::string word;        ///< "tensor", or the operation's name
   bool in_scores = false;  ///< of OpGraph::score_operations
-  /// What counts, in words: {"strides", "8,4,2,1"}.
+  /// The attributes that count, as words: {"strides", "8,4,2,1"}.
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<GraphEdge> edges;
 };
@@ -31,17 +31,16 @@ struct GraphNode {
 /// Tensors that an operation uses first, then operations.
 std::vector<GraphNode> graph_nodes(const OpGraph& graph);
 
-/// Colours of the nodes of two graphs: equal colours cannot be
-/// told apart by attributes and neighbours up to some distance.
+/// Colours of the nodes of two graphs. Nodes of equal colour have equal attributes and neighbours, up to some distance.
 class GraphColours {
  public:
   using Colours = std::vector<uint64_t>;
 
   GraphColours(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b);
 
-  /// By attributes alone. The nodes of b follow those of a.
+  /// From attributes only. The nodes of b follow those of a.
   const Colours& initial() const { return initial_; }
-  /// One step further; true if some colour was divided.
+  /// Extends the distance by one; true if a colour was split.
   bool refine(Colours& colours) const;
 
  private:

@@ -1,9 +1,9 @@
-// The modes of graph operations, named as cuDNN names them (cudnn_graph.h, without the prefix).
+// The modes of graph operations, with cuDNN's names (cudnn_graph.h) without the prefix.
 #pragma once
 
 #include "base/enum_names.hpp"
 
-// One list serves the enum, its names and the lowering's translation.
+// One list makes the enum, its names and the lowering's translation.
 // clang-format off
 #define ATTNPROBE_POINTWISE_MODES(X)                                                                             \
   X(ADD) X(ADD_SQUARE) X(DIV) X(MAX) X(MIN) X(MOD) X(MUL) X(POW) X(SUB) X(ABS) X(CEIL) X(COS) X(EXP) X(FLOOR)    \

@@ -1,4 +1,4 @@
-// OpGraph: what cuDNN is asked, as plain data. Builders and importers make it, one lowering turns it into cuDNN
+// OpGraph: a question to cuDNN as plain data. Builders and importers make it, one lowering turns it into cuDNN
 // descriptors, one hash names it. Ports refer to tensors by uid.
 #pragma once
 
@@ -19,17 +19,17 @@ using Uid = int64_t;
 /// A tensor of the graph (CUDNN_BACKEND_TENSOR_DESCRIPTOR).
 struct Tensor {
   Uid uid = 0;
-  std::string name;        ///< for people; not part of the hash, and in no cuDNN log
-  Role role = Role::none;  ///< what it is to attention; nor this
+  std::string name;        ///< for messages; not in the hash, and not in cuDNN's logs
+  Role role = Role::none;  ///< its role in attention; not in the hash either
   DataType data_type = DataType::f32;
   std::vector<int64_t> dims, strides;  ///< strides in elements
   int64_t alignment = 16;              ///< bytes
   bool is_virtual = false;             ///< lives only inside the fused kernel
-  bool by_value = false;               ///< a scalar given as a host value at execute time
+  bool by_value = false;               ///< a scalar, passed as a host value at execution
   Reordering reordering = Reordering::NONE;
-  std::optional<Uid> ragged_offset;          ///< the tensor that holds the offset of each batch entry
-  std::optional<int64_t> ragged_multiplier;  ///< elements that an offset counts as one; none: 1 (from 9.24)
-  std::optional<double> value;               ///< of a by-value scalar, where known; not part of the hash
+  std::optional<Uid> ragged_offset;          ///< the tensor with the offset of each batch entry
+  std::optional<int64_t> ragged_multiplier;  ///< elements per unit of an offset; none: 1 (from 9.24)
+  std::optional<double> value;               ///< of a by-value scalar, if known; not in the hash
 };
 
 /// C = A B, over the last two dims.
@@ -39,8 +39,8 @@ struct Matmul {
   DataType compute = DataType::f32;
 };
 
-/// Element by element. Which ports are set depends on the mode: unary x -> y, binary x, b -> y, select x, b, t -> y,
-/// activation backward x, dy -> dx.
+/// Elementwise. The mode decides which ports are set: unary x -> y, binary x, b -> y, select x, b, t -> y, activation
+/// backward x, dy -> dx.
 struct Pointwise {
   PointwiseMode mode = PointwiseMode::IDENTITY;
   DataType compute = DataType::f32;
@@ -49,23 +49,23 @@ struct Pointwise {
   std::optional<double> alpha1, alpha2;  ///< factors of x and b; unset: 1. No builder sets them
 };
 
-/// Y = X reduced along every axis in which Y has extent 1 and X has more.
+/// Y = X reduced along every axis where Y has extent 1 and X has more.
 struct Reduction {
   ReductionOperator op = ReductionOperator::ADD;
   Uid x = 0, y = 0;
   DataType compute = DataType::f32;
 };
 
-/// Y = X in another order of axes, by dims and strides alone.
+/// Y = X in another order of axes, expressed only by dims and strides.
 struct Reshape {
   Uid x = 0, y = 0;
 };
 
-/// Random numbers, drawn by Philox. BERNOULLI: 1 with the given probability (dropout keeps there), else 0.
+/// Random numbers from Philox. BERNOULLI: 1 with the given probability (dropout keeps those elements), else 0.
 struct Rng {
   RngDistribution distribution = RngDistribution::BERNOULLI;
   std::optional<double> probability;
-  std::optional<int64_t> constant_seed;  ///< in place of the seed tensor
+  std::optional<int64_t> constant_seed;  ///< instead of the seed tensor
   std::optional<Uid> seed, offset;
   Uid y = 0;
 };
@@ -75,7 +75,7 @@ struct PagedCacheLoad {
   Uid container = 0, page_table = 0, sequence = 0, y = 0;
 };
 
-/// Y = X times a scale for each block (from 9.7; MXFP8: blocks of 1x32).
+/// Y = X times one scale per block (from 9.7; MXFP8: blocks of 1x32).
 struct BlockScaleDequantize {
   Uid x = 0, scale = 0, y = 0;
   std::vector<int64_t> block_size;
@@ -90,8 +90,8 @@ struct Rope {
   std::optional<int64_t> dim;
 };
 
-/// One bound of a band about the diagonal; what is outside becomes `fill` (from 9.21). Either left_bound or
-/// shift_right_bound or neither is set.
+/// One bound of a band about the diagonal; elements outside become `fill` (from 9.21). At most one of left_bound and
+/// shift_right_bound is set.
 struct DiagonalBandMask {
   PointwiseMode comparison = PointwiseMode::CMP_GE;  ///< CMP_GE on the right, CMP_GT on the left
   Uid x = 0, fill = 0;
@@ -110,8 +110,8 @@ struct Softmax {
 };
 
 /// cuDNN's unified operation for scaled dot-product attention (from 9.13.1). K is {b, h, s_kv, d}, not transposed. From
-/// 9.21 it may hold a sub-graph of the scores (OpGraph::score_operations, from score_input to score_output) and a
-/// softmax of its own (softmax_x, softmax_y, sink, max, sum_exp).
+/// 9.21 it may contain a sub-graph of the scores (OpGraph::score_operations, from score_input to score_output) and a
+/// separate softmax (softmax_x, softmax_y, sink, max, sum_exp).
 struct SdpaForward {
   Uid q = 0, k = 0, v = 0, o = 0;
   std::optional<Uid> scale, stats, seq_len_q, seq_len_kv, block_mask, page_table_k, page_table_v;
@@ -124,7 +124,7 @@ struct SdpaForward {
   std::optional<bool> unfuse_fma, stats_log2;
 };
 
-/// The same backward. cuDNN 9.19 has it in its header and refuses every graph with it.
+/// The backward pass of SdpaForward. cuDNN 9.19 declares it but refuses every graph with it.
 struct SdpaBackward {
   Uid q = 0, k = 0, v = 0, o = 0, d_o = 0, stats = 0, dq = 0, dk = 0, dv = 0;
   std::optional<Uid> scale, seq_len_q, seq_len_kv, score_input, score_output, sink, d_sink, d_bias;
@@ -141,14 +141,15 @@ struct OpGraph {
   std::vector<Tensor> tensors;
   std::vector<Operation> operations;
   std::vector<Operation> score_operations;  ///< the sub-graph inside an SdpaForward or SdpaBackward
-  /// Extents may change when the plan runs: with kernels for any (dynamic), or given then (override, from 9.21).
+  /// Extents may change when the plan runs. Dynamic: the kernels accept any extents. Override: they are given at run
+  /// time (from 9.21).
   bool dynamic_shapes = false, override_shapes = false;
 };
 
-/// Throws Error(internal) if the graph has no tensor of that uid.
+/// Throws Error(internal) if the graph has no tensor with that uid.
 const Tensor& tensor(const OpGraph& graph, Uid uid);
 
-/// "matmul", "mul", "reduce_max", "sdpa_forward", …: one word an operation.
+/// One word per operation: "matmul", "mul", "reduce_max", "sdpa_forward", ….
 std::string operation_name(const Operation& operation);
 
 /// One port of an operation.
@@ -164,11 +165,11 @@ std::vector<Port> ports(const Operation& operation);
 /// The JSON form: {"tensors": […], "operations": […]}, ports as uids.
 Json to_json(const OpGraph& graph);
 
-/// The way back. Throws Error(usage) naming what is wrong.
+/// The inverse of to_json. Throws Error(usage) naming the problem.
 OpGraph from_json(const Json& json);
 
-/// 32 hexadecimal digits (XXH3-128): equal for graphs that differ only in uids, names, values of by-value scalars and
-/// the order of tensors and operations, none of which cuDNN's verdict depends on; stable across releases.
+/// 32 hexadecimal digits (XXH3-128), stable across releases. Equal for graphs that differ only in what cuDNN's verdict
+/// ignores: uids, names, values of by-value scalars, and the order of tensors and operations.
 std::string hash(const OpGraph& graph);
 
 /// Graphviz text: operations as boxes, tensors on the edges, inputs and outputs of the graph as ellipses.

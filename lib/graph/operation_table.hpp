@@ -1,9 +1,9 @@
-// The one table of operations: what each is called, and for each port and attribute the member, its name, cuDNN's
-// attribute and where others show it. JSON, hash, drawing, lowering, and the imports of cuDNN's logs and JSON walk it.
+// The table of operations. For each port and attribute it has the member, its name, cuDNN's attribute, and where logs
+// and JSON show it. JSON, hash, drawing, lowering, and the imports of cuDNN's logs and JSON use it.
 //
-// A new attribute of an operation is a member in op_graph.hpp and a row here; a new operation is a struct, a row in
-// ATTNPROBE_OPERATIONS and its rows. No header of cuDNN's is needed here: lib/cudnn checks every number of a ROW
-// against cudnn_graph.h when it is compiled.
+// A new attribute needs a member in op_graph.hpp and a row here; a new operation needs a struct, a row in
+// ATTNPROBE_OPERATIONS and its rows. This file needs no cuDNN header: lib/cudnn checks every number of a ROW against
+// cudnn_graph.h at compile time.
 #pragma once
 
 #include <string_view>
@@ -13,9 +13,9 @@
 #include "graph/op_graph.hpp"
 
 // clang-format off
-// The operations: struct, our name, cuDNN's name, the number of its descriptor (cudnnBackendDescriptorType_t); for those
-// that cuDNN wants in two parts the descriptor of what they compute (name, number) and the attribute that holds it.
-// OPERATION, COMPUTED: in the header of cuDNN that attnprobe is built with; LATER: it may be older (9.19 lacks them).
+// The operations: struct, our name, cuDNN's name, descriptor number (cudnnBackendDescriptorType_t). Some operations
+// have a second descriptor for what they compute: its name and number, and the attribute that holds it. OPERATION,
+// COMPUTED: in the cuDNN header that attnprobe is built with. LATER: the header may be too old (9.19 lacks them).
 #define ATTNPROBE_OPERATIONS(OPERATION, COMPUTED, LATER) \
   COMPUTED (Matmul, "matmul", MATMUL, 19, MATMUL, 18, OPERATION_MATMUL_DESC, 1523) \
   COMPUTED (Pointwise, "pointwise", POINTWISE, 13, POINTWISE, 0, OPERATION_POINTWISE_PW_DESCRIPTOR, 750) \
@@ -30,15 +30,14 @@
   OPERATION(SdpaBackward, "sdpa_backward", SDPA_BWD, 43) \
   LATER    (Rope, "rope", ROPE_FWD, 49)
 
-// Rows, in the order in which cuDNN is given them (what an older cuDNN refuses first, its message names):
-//   member (its name is that in our JSON), what it is (RowIs), cuDNN's attribute without CUDNN_ATTR_ and its number
-//   (cudnnBackendAttributeName_t), where a tree of cuDNN's log shows it ("": only the calls that set it do; by_code: no
-//   rule covers it, log_import.cpp does), its key in cuDNN's JSON ("|": what older versions called it), and the cuDNN
-//   that takes it first, as cudnn-frontend 1.32 has it (0: every cuDNN 9).
-// ROW: the header of cuDNN has the attribute. LATER: it may be older. INNER: a port of the softmax inside, which has the
-// attributes of Softmax.
-// Keys of logs are those of cuDNN 9.0 to 9.28, keys of JSON those of 9.19 to 9.28; numbers that 9.19 lacks are those of
-// the cuDNN 9.28 header.
+// Rows, in the order in which cuDNN receives them (an older cuDNN's message names the first that it refuses). Columns:
+//   member, which is also the name in our JSON; kind (RowIs); cuDNN's attribute without CUDNN_ATTR_, and its number
+//   (cudnnBackendAttributeName_t); path in a tree of cuDNN's log ("": only the calls that set it show it; by_code:
+//   log_import.cpp handles it); key in cuDNN's JSON ("|" separates the names of older versions); the first cuDNN that
+//   accepts it, according to cudnn-frontend 1.32 (0: every cuDNN 9).
+// ROW: the cuDNN header has the attribute. LATER: the header may be too old. INNER: a port of the inner softmax, with
+// the attributes of Softmax. Log keys are those of cuDNN 9.0 to 9.28, JSON keys those of 9.19 to 9.28. Numbers that
+// 9.19 lacks come from the cuDNN 9.28 header.
 
 #define ATTNPROBE_ROWS_Matmul(ROW, LATER, INNER) \
   ROW(compute,    math,   MATMUL_COMP_TYPE,                      1500, "matmulDesc/mathPrec", "mathPrec",  0) \
@@ -72,7 +71,7 @@
   ROW(x, input,  OPERATION_RESHAPE_XDESC, 2200, "inputDesc",  "X", 0) \
   ROW(y, output, OPERATION_RESHAPE_YDESC, 2201, "outputDesc", "Y", 0)
 
-// The seed is a tensor or a constant under one attribute.
+// The seed is a tensor or a constant, under the same attribute.
 #define ATTNPROBE_ROWS_Rng(ROW, LATER, INNER) \
   ROW(distribution,  math,   RNG_DISTRIBUTION,               2300, by_code, "distribution",               0) \
   ROW(probability,   math,   RNG_BERNOULLI_DIST_PROBABILITY, 2305, by_code, "bernoulli_dist_probability", 0) \
@@ -124,7 +123,7 @@
   LATER(scale,  f32_value, OPERATION_ROPE_FWD_OUTPUT_SCALE, 3403, by_code, "output_scale", 92400) \
   LATER(dim,    value,     OPERATION_ROPE_FWD_ROPE_DIM,     3404, by_code, "rope_dim",     92400)
 
-// The scores that the operation hands to its sub-graph count as its output, what comes back as input.
+// Scores that go to the sub-graph count as an output of the operation; scores that return count as an input.
 #define ATTNPROBE_ROWS_SdpaForward(ROW, LATER, INNER) \
   ROW  (q,                   input,      OPERATION_SDPA_FWD_QDESC,                 2800, "qDesc",              "Q",                  91301) \
   ROW  (k,                   input,      OPERATION_SDPA_FWD_KDESC,                 2801, "kDesc",              "K",                  91301) \
@@ -161,8 +160,8 @@
   INNER(softmax_x,           input) \
   INNER(softmax_y,           output)
 
-// No cuDNN up to 9.28 logs one, since each refuses it before: the keys in its JSON are the forward operation's. Which
-// version each attribute came with is not documented; some are in the header of 9.19, the others came after it.
+// No log up to cuDNN 9.28 has one, because cuDNN refuses it first, so the JSON keys are those of the forward operation.
+// The first version of each attribute is not documented: some are in the header of 9.19, the others came later.
 #define ATTNPROBE_ROWS_SdpaBackward(ROW, LATER, INNER) \
   ROW  (q,                   input,      OPERATION_SDPA_BWD_QDESC,                2851, "",      "Q",                  91900) \
   ROW  (k,                   input,      OPERATION_SDPA_BWD_KDESC,                2852, "",      "K",                  91900) \
@@ -195,14 +194,14 @@ namespace attnprobe::graph {
 enum class RowIs {
   input,
   output,      ///< ports: cuDNN takes the tensor's descriptor
-  input_uid,   ///< from the sub-graph of the scores back into the operation: cuDNN takes the tensor's uid
-  output_uid,  ///< from the operation to the sub-graph of its scores: the same
+  input_uid,   ///< from the scores' sub-graph back into the operation: cuDNN takes the tensor's uid
+  output_uid,  ///< from the operation to its scores' sub-graph: likewise the uid
   value,       ///< an attribute of the operation
   f32_value,   ///< a double that cuDNN takes as a float
-  math         ///< an attribute of what it computes, a descriptor apart
+  math         ///< an attribute of the separate descriptor of what it computes
 };
 
-/// A number and name of cuDNN's: of a descriptor's type, or of an attribute.
+/// A cuDNN number and name: of a descriptor type or an attribute.
 struct CudnnName {
   int number;
   const char* name;
@@ -210,7 +209,7 @@ struct CudnnName {
 
 inline constexpr CudnnName no_cudnn_name{-1, ""};
 
-/// OperationRow::log of what no rule covers: importers/cudnn_log reads it by code.
+/// The value of OperationRow::log if no rule applies: importers/cudnn_log has code for it.
 inline constexpr std::string_view by_code = "by code";
 
 template <RowIs is_what, class Op, class Value>
@@ -222,13 +221,13 @@ struct OperationRow {
 
   Value Op::*member;
   const char* name;       ///< in attnprobe's JSON
-  CudnnName attribute;    ///< no_cudnn_name: one of the softmax inside
-  std::string_view log;   ///< path in the trees of cuDNN's log: "aDesc", "#0"; "": no tree shows it
-  std::string_view json;  ///< keys in cuDNN's JSON, the newest first: "Y|yDesc"
+  CudnnName attribute;    ///< no_cudnn_name: of the inner softmax
+  std::string_view log;   ///< path in the trees of cuDNN's log: "aDesc", "#0"; "": in no tree
+  std::string_view json;  ///< keys in cuDNN's JSON, newest first: "Y|yDesc"
   CudnnVersion since;     ///< the first cuDNN that has it: 92100
 };
 
-/// cuDNN's "operator" is a keyword of C++.
+/// cuDNN's "operator" is a C++ keyword.
 constexpr const char* name_of_member(const char* member) {
   return std::string_view(member) == "op" ? "operator" : member;
 }
@@ -263,8 +262,8 @@ ATTNPROBE_OPERATIONS(ATTNPROBE_OPERATION, ATTNPROBE_COMPUTED, ATTNPROBE_OPERATIO
 #undef ATTNPROBE_ROW
 // clang-format on
 
-/// What an SDPA operation has beside its rows, as descriptors of their own: the graph of its scores, its softmax; and
-/// the attributes of tensors and graphs that the header may be too old for.
+/// Descriptors of an SDPA operation that are not in its rows: the graph of its scores and its softmax. Also attributes
+/// of tensors and graphs that the header may be too old for.
 template <class Op>
 inline constexpr CudnnName score_graph_attribute = no_cudnn_name;
 template <>
@@ -276,7 +275,7 @@ inline constexpr CudnnName dynamic_shapes_attribute{803, "CUDNN_ATTR_OPERATIONGR
 inline constexpr CudnnName override_shapes_attribute{805, "CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED"};
 inline constexpr CudnnName inner_softmax_attribute{2814, "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC"};
 
-/// Calls f(row) for each row of the operation's table, in its order.
+/// Calls f(row) for each row of the operation's table, in order.
 template <class Op, class F>
 void for_each_row(F&& f) {
   std::apply([&](const auto&... row) { (f(row), ...); }, OperationTable<Op>::rows);
@@ -290,7 +289,7 @@ void for_each_operation(F&& f) {
 #undef ATTNPROBE_CALL
 }
 
-/// "matmul"; nullptr for what is not an operation.
+/// "matmul"; nullptr for a type that is not an operation.
 template <class Op>
 constexpr const char* kind_name = nullptr;
 template <class Op>
@@ -301,8 +300,8 @@ inline constexpr const char* kind_name<Op> = OperationTable<Op>::name;
 
 enum class PortDirection { input, output };
 
-/// Calls f(name, uid, direction) for each port, inputs before outputs; uid is Uid or std::optional<Uid>, mutable if `op`
-/// is. The scores that an SDPA operation hands to its sub-graph count as its output, what comes back as input.
+/// Calls f(name, uid, direction) for each port, inputs before outputs. uid is Uid or std::optional<Uid>, mutable if
+/// `op` is. Scores that go to an SDPA operation's sub-graph count as its output; scores that return count as its input.
 template <class Op, class F>
 void for_each_port(Op& op, F&& f) {
   for_each_row<std::remove_const_t<Op>>([&](const auto& row) {

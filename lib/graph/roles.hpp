@@ -1,9 +1,9 @@
-// What a tensor is to attention. Builders set it, and imports take it over; lib/run decides by it what a tensor holds.
+// The role of a tensor in attention. Builders set it, imports infer it, and lib/run fills the tensor accordingly.
 #pragma once
 
 #include "base/enum_names.hpp"
 
-// Role, and the name that people read. "transposed": {b, h, d, s} in the memory of {b, h, s, d}.
+// Roles and their display names. "transposed": {b, h, d, s} in the memory of {b, h, s, d}.
 // clang-format off
 #define ATTNPROBE_ROLES(X)                                                                                    \
   X(none, "")                                                                                                 \
@@ -14,7 +14,7 @@
   X(d_o, "dO") X(dq, "dQ") X(dk, "dK") X(dv, "dV")                                                            \
   /* memory that backward graphs want for themselves */                                                       \
   X(dq_sum, "dQ sum") X(softmax_sum, "softmax_sum") X(all_heads, "all heads")                                 \
-  /* lengths, and where ragged tensors begin */                                                               \
+  /* lengths, and offsets of ragged tensors */                                                                \
   X(seq_len_q, "seq_len_q") X(seq_len_kv, "seq_len_kv")                                                       \
   X(cu_seq_len_q, "cu_seq_len_q") X(cu_seq_len_kv, "cu_seq_len_kv")                                           \
   X(offsets_q, "offsets of Q") X(offsets_k, "offsets of K") X(offsets_v, "offsets of V")                      \
@@ -33,14 +33,14 @@
   /* dropout */                                                                                               \
   X(seed, "seed") X(offset, "offset") X(dropout_mask, "dropout mask") X(dropout_scale, "dropout scale")       \
   X(dropout_scale_inverse, "dropout scale inverse")                                                           \
-  /* fp8, one scale a tensor */                                                                               \
+  /* fp8, one scale per tensor */                                                                             \
   X(descale_q, "descale Q") X(descale_k, "descale K") X(descale_v, "descale V") X(descale_o, "descale O")     \
   X(descale_d_o, "descale dO") X(descale_s, "descale S") X(descale_dp, "descale dP")                          \
   X(scale_s, "scale S") X(scale_o, "scale O") X(scale_dp, "scale dP")                                         \
   X(scale_dq, "scale dQ") X(scale_dk, "scale dK") X(scale_dv, "scale dV")                                     \
   X(amax_s, "amax S") X(amax_o, "amax O") X(amax_dp, "amax dP")                                               \
   X(amax_dq, "amax dQ") X(amax_dk, "amax dK") X(amax_dv, "amax dV")                                           \
-  /* MXFP8: the same tensors quantised along the sequence, and dO as it was */                                \
+  /* MXFP8: the same tensors quantised along the sequence, and dO unchanged */                                \
   X(q_by_sequence, "Q by sequence") X(k_by_sequence, "K by sequence") X(d_o_by_sequence, "dO by sequence")    \
   X(d_o_16_bit, "dO in 16 bits") X(descale_q_by_sequence, "descale Q by sequence")                            \
   X(descale_k_by_sequence, "descale K by sequence") X(descale_d_o_by_sequence, "descale dO by sequence")
@@ -58,12 +58,12 @@ inline constexpr std::string_view role_names[] = {
 #undef ATTNPROBE_ROLE
 };
 
-/// What builders call a tensor of that role: "K^T"; "" of none.
+/// The builders' name for a tensor of that role: "K^T"; "" for none.
 constexpr std::string_view display_name(Role role) {
   return role_names[static_cast<size_t>(role)];
 }
 
-/// The way back, for graphs that come with names alone (JSON that other programs wrote); none if no role has the name.
+/// The inverse, for graphs that have only names (JSON from other programs); none if no role has the name.
 constexpr Role role_of_name(std::string_view name) {
   for (size_t i = 0; i < std::size(role_names); ++i)
     if (role_names[i] == name) return static_cast<Role>(i);

@@ -1,5 +1,5 @@
-// Graph isomorphism by colour refinement (Weisfeiler and Leman's method in one dimension) with individualisation where
-// it leaves ties, and an exact check of what it finds.
+// Graph isomorphism by colour refinement (the one-dimensional Weisfeiler-Leman method). Ties are broken by
+// individualisation, and the result is checked exactly.
 #include "graph/same_graph.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class GraphMatcher {
  public:
   GraphMatcher(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b) : a_(a), b_(b), refinement_(a, b) {}
 
-  // For each node of a its counterpart in b.
+  // The counterpart in b for each node of a.
   std::optional<std::vector<size_t>> match() {
     if (a_.size() != b_.size()) return std::nullopt;
     return match(refinement_.initial());

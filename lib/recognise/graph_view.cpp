@@ -70,7 +70,7 @@ std::optional<double> GraphView::value(std::optional<graph::Uid> uid) const {
 GraphView::Path GraphView::path_to(graph::Uid uid) const {
   Path path;
   path.origin = uid;
-  // A graph from elsewhere may run in a circle.
+  // A foreign graph may have a cycle.
   const size_t most = graph_.operations.size() + graph_.score_operations.size();
   while (path.steps.size() < most) {
     const graph::Operation* made_by = producer(path.origin);

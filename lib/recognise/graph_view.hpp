@@ -1,4 +1,5 @@
-// An OpGraph to walk in: who makes a tensor and who reads it. Tolerates any graph, broken ones too.
+// Navigation in an OpGraph: which operation makes a tensor, which operations read it. Tolerates any graph, even a
+// broken one.
 #pragma once
 
 #include <map>
@@ -16,12 +17,12 @@ struct GraphUse {
   std::string port;
 };
 
-/// Everything is kept by reference into the graph, which has to outlive this.
+/// Keeps references into the graph, which must outlive this.
 class GraphView {
  public:
   explicit GraphView(const graph::OpGraph& graph);
 
-  /// Null where there is none of that uid.
+  /// Null if no tensor has that uid.
   const graph::Tensor* find(std::optional<graph::Uid> uid) const;
   /// The operation that makes the tensor; null for an input of the graph.
   const graph::Operation* producer(std::optional<graph::Uid> uid) const;
@@ -32,13 +33,13 @@ class GraphView {
   }
   const std::vector<GraphUse>& uses(graph::Uid uid) const;
 
-  /// In memory, and no operation makes it.
+  /// Whether the tensor is in memory and no operation makes it.
   bool is_input(std::optional<graph::Uid> uid) const;
   /// Every extent is 1.
   bool is_one_element(std::optional<graph::Uid> uid) const;
-  /// A scalar given as a host value.
+  /// A scalar passed as a host value.
   bool is_by_value(std::optional<graph::Uid> uid) const;
-  /// Its value where the graph holds it and it is finite.
+  /// The value, if the graph has it and it is finite.
   std::optional<double> value(std::optional<graph::Uid> uid) const;
 
   template <class Op>
@@ -50,15 +51,15 @@ class GraphView {
   }
   const graph::OpGraph& graph() const { return graph_; }
 
-  /// The operations that lead to a tensor along their main operand (x; the gradient dy of an activation's backward
-  /// operation), in the order of the data, from a matmul, another operation without one, or an input.
+  /// The operations that lead to a tensor along their main operand (x; for an activation's backward operation dy), in
+  /// data order. The path starts at a matmul, another operation without a main operand, or an input.
   struct Path {
     std::vector<const graph::Operation*> steps;
     graph::Uid origin = 0;
   };
   Path path_to(graph::Uid uid) const;
 
-  /// Along reductions by ADD and products, scaled results and conversions, to the tensor that comes out of it.
+  /// Follows ADD reductions, products, scalings and conversions to the final tensor.
   graph::Uid follow(graph::Uid uid) const;
 
  private:
@@ -68,7 +69,7 @@ class GraphView {
   std::map<graph::Uid, std::vector<GraphUse>> uses_;
 };
 
-/// Null where `operation` is not a pointwise operation of that mode.
+/// Null if `operation` is not a pointwise operation of that mode.
 const graph::Pointwise* pointwise_of(const graph::Operation* operation, graph::PointwiseMode mode);
 
 }  // namespace attnprobe::recognise

@@ -1,4 +1,4 @@
-// Flash attention from primitive operations, read back: forward, and backward in 16 bits and fp8.
+// Reads flash attention from primitive operations: forward, and backward in 16 bits and fp8.
 #include <algorithm>
 
 #include "recognise/reading.hpp"
@@ -31,7 +31,7 @@ Steps part(const Steps& steps, size_t begin, size_t end) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.begin() + static_cast<std::ptrdiff_t>(end)};
 }
 
-// Whether the factor behind a result is a value, not a tensor: cudnn-frontend's use for current scaling.
+// For current scaling, cudnn-frontend passes the factor of a result as a value, not a tensor.
 Fp8Scaling scaling_by_output(const GraphView& view, graph::Uid product) {
   const graph::Uid result = view.follow(product);
   const auto* last = view.producer_as<graph::Pointwise>(result);
@@ -53,7 +53,7 @@ void read_key_or_value(const GraphView& view, graph::Uid operand, bool is_transp
   p.seqlen_kv = t->dims[is_transposed ? 3 : 2];
 }
 
-// The softmax of a forward graph: where it stands on the path, and what comes out of it.
+// The softmax of a forward graph: its place on the path, and its outputs.
 struct SeenSoftmax {
   size_t begin = 0, end = 0;
   bool sink = false;
@@ -93,7 +93,7 @@ std::optional<SeenSoftmax> seen_softmax(const GraphView& view, const Steps& step
   return primitive_softmax(view, steps);
 }
 
-// The matmuls of a backward graph by what they make.
+// The matmuls of a backward graph, by result.
 struct BackwardMatmuls {
   const graph::Matmul *scores = nullptr, *d_p = nullptr, *d_q = nullptr, *d_k = nullptr, *d_v = nullptr;
   bool complete() const { return scores && d_p && d_q && d_k && d_v; }
@@ -103,7 +103,7 @@ BackwardMatmuls backward_matmuls(const GraphView& view) {
   const auto all = view.all<graph::Matmul>();
   BackwardMatmuls found;
   auto maker = [&](const GraphView::Path& path) { return view.producer_as<graph::Matmul>(path.origin); };
-  // dQ's first operand is dS itself, which dP leads to; those of dK and dV are transposed.
+  // dQ's first operand is dS itself, which dP leads to; the first operands of dK and dV are transposed.
   for (const auto* matmul : all) {
     const graph::Operation* made_by = view.producer(matmul->a);
     if (made_by != nullptr && std::get_if<graph::Pointwise>(made_by) != nullptr) {
@@ -166,7 +166,7 @@ class BackwardReader {
     return true;
   }
 
-  // O is multiplied with dO, of which MXFP8 has another one in 16 bits for it.
+  // O is multiplied by dO; MXFP8 has a separate 16-bit dO for that.
   const graph::Tensor* forward_output(const graph::Tensor* d_o, bool block_scaled) const {
     for (const auto* op : view_.all<graph::Pointwise>()) {
       if (op->mode != graph::PointwiseMode::MUL || !view_.is_input(op->x) || !view_.is_input(op->b)) continue;
@@ -176,7 +176,7 @@ class BackwardReader {
     return nullptr;
   }
 
-  // dBias is a sum of dS along the way.
+  // dBias is a sum over dS on this path.
   void read_bias_gradient() {
     if (!spec_.bias) return;
     for (const graph::Operation* step : to_d_s_)
@@ -190,7 +190,7 @@ class BackwardReader {
       }
   }
 
-  // dQ by way of a sum in f32 memory, or straight; and which tensors of the way have only the tokens that there are.
+  // dQ is summed in f32 memory or computed directly. Also which tensors on the way hold only actual tokens.
   void read_accumulation() {
     if (is_fp8(spec_)) return;
     const graph::Tensor* sum = view_.find(m_.d_q->c);

@@ -1,4 +1,4 @@
-// Dropout, read back from what add_dropout() (flash_parts.hpp) makes of it.
+// Reads dropout from the operations that add_dropout() (flash_parts.hpp) makes.
 #include <cmath>
 
 #include "recognise/reading.hpp"

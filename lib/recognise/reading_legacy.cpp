@@ -1,4 +1,4 @@
-// The legacy small-sequence pattern (mha.cpp, mha_backward.cpp) and two bare matmuls, read back.
+// Reads the legacy small-sequence pattern (mha.cpp, mha_backward.cpp) and two bare matmuls.
 #include "recognise/reading.hpp"
 
 namespace attnprobe::recognise {
@@ -23,7 +23,7 @@ std::optional<LegacyMatmuls> forward_matmuls(const GraphView& view) {
   return std::nullopt;
 }
 
-// Padding compares indices with lengths, the diagonal with each other; LOGICAL_AND joins them.
+// Padding compares indices with lengths, the diagonal compares indices with each other; LOGICAL_AND joins them.
 void read_conditions(AttentionSpec& spec, const GraphView& view, std::optional<graph::Uid> condition, int depth = 0) {
   constexpr int longest_chain = 4;
   const auto* op = view.producer_as<graph::Pointwise>(condition);
@@ -59,7 +59,7 @@ class LegacyForwardReader {
   }
 
  private:
-  // False for what this pattern has nowhere: then two matmuls are not attention.
+  // False for a step that this pattern never has: then two matmuls are not attention.
   bool read_step(const graph::Operation* step) {
     const auto* pointwise = std::get_if<graph::Pointwise>(step);
     if (pointwise == nullptr) return false;
@@ -99,7 +99,7 @@ struct LegacyBackwardMatmuls {
   bool complete() const { return d_p && d_q && d_k && d_v; }
 };
 
-// By what makes their first operand: nothing, the gradient of the scores, its transpose, |S|.
+// By the origin of their first operand: none, the gradient of the scores, its transpose, |S|.
 LegacyBackwardMatmuls legacy_backward_matmuls(const GraphView& view) {
   LegacyBackwardMatmuls found;
   for (const auto* matmul : view.all<graph::Matmul>()) {
@@ -116,7 +116,7 @@ LegacyBackwardMatmuls legacy_backward_matmuls(const GraphView& view) {
   return found;
 }
 
-// dS on its way back: mask, scale, softmax.
+// The backward path of dS: mask, scale, softmax.
 void read_score_gradient(Reading& reading, const GraphView& view, graph::Uid d_s) {
   AttentionSpec& spec = reading.spec;
   const auto* last = view.producer_as<graph::Pointwise>(d_s);
@@ -134,7 +134,7 @@ void read_score_gradient(Reading& reading, const GraphView& view, graph::Uid d_s
       }
 }
 
-// The forward pass multiplied by 1 / (1 - p), with p = 0 for none; the scalar is all that is left of it.
+// The forward pass multiplied by 1 / (1 - p), with p = 0 for none; only the scalar remains of it.
 void read_dropout_scale(Reading& reading, const GraphView& view, graph::Uid p_transposed) {
   const auto* magnitude = view.producer_as<graph::Pointwise>(p_transposed);
   const auto* product = magnitude == nullptr ? nullptr : view.producer_as<graph::Pointwise>(magnitude->x);

@@ -1,4 +1,4 @@
-// What happens to the scores, read back from the operations that class Scores (scores.hpp) makes of it.
+// Reads the operations on the scores that class Scores (scores.hpp) makes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,13 +30,13 @@ struct ScoreStep {
 std::optional<ScoreModifierKind> modifier_of(graph::PointwiseMode mode) {
   for (const auto& [kind, name] : EnumNames<ScoreModifierKind>::table)
     if (const auto unary = build::unary_modifier(kind); unary && unary->forward == mode) return kind;
-  // With a scalar.
+  // With a scalar operand.
   if (mode == graph::PointwiseMode::POW) return ScoreModifierKind::pow;
   if (mode == graph::PointwiseMode::MAX) return ScoreModifierKind::max;
   return std::nullopt;
 }
 
-// A length that a scalar gives, kept within what a config may say.
+// A length from a scalar, limited to the range of configs.
 int64_t whole_number(double value) {
   constexpr double most = std::numeric_limits<int32_t>::max();
   return static_cast<int64_t>(std::clamp(value, -most, most));
@@ -147,7 +147,7 @@ class ScoreReader {
     }
   }
 
-  // What was added to an index and taken from it, the last first.
+  // The operations that add to an index and subtract from it, last first.
   std::vector<const graph::Pointwise*> shifts(std::optional<graph::Uid> index) const {
     std::vector<const graph::Pointwise*> found;
     constexpr size_t most = 3;
@@ -160,7 +160,7 @@ class ScoreReader {
     return found;
   }
 
-  // row + seqlen_kv - seqlen_q + right >= column, of which the lengths and the shift may be missing.
+  // row + seqlen_kv - seqlen_q + right >= column; the lengths and the shift may be missing.
   ScoreStep right_bound(const graph::Pointwise& test) const {
     const auto found = shifts(test.x);
     ScoreStep step{.kind = StepKind::right, .bottom_right = found.size() >= 2, .by_indices = true};
@@ -169,7 +169,7 @@ class ScoreReader {
     return step;
   }
 
-  // column + left - seqlen_kv + seqlen_q > row, with lengths that are tensors or in the scalar already.
+  // column + left - seqlen_kv + seqlen_q > row; the lengths are tensors, or already in the scalar.
   ScoreStep left_bound(const graph::Pointwise& test) const {
     const auto found = shifts(test.x);
     ScoreStep step{.kind = StepKind::left, .bottom_right = found.size() > 1, .by_indices = true};
@@ -213,7 +213,7 @@ class ScoreReader {
     }
   }
 
-  // Backward, after the statistics and only there.
+  // Backward, only after the statistics.
   bool is_late_padding(size_t i) const {
     return is_bprop(spec_) && statistics_seen_ && !steps_[i].before_statistics && !spec_.mask.padding;
   }
@@ -239,7 +239,7 @@ class ScoreReader {
           "score_mod: the graph does not hold the scalars of \"{}\"; attnprobe's own are assumed", name_of(kind)));
   }
 
-  // By indices and without a shift, a causal mask and the score modifier of that name are wired alike.
+  // A causal mask by indices without a shift is wired like the score modifier of that name.
   void take_right(size_t i) {
     const ScoreStep& step = steps_[i];
     if (step.by_indices && !step.bottom_right && !step.shifted) {
@@ -280,7 +280,7 @@ class ScoreReader {
       note_window("window_left", whole_width());
       return;
     }
-    // The graph's bound counts the diagonal too; without length tensors the lengths are in it.
+    // The graph's bound includes the diagonal; without length tensors it includes the lengths.
     int64_t left = whole_number(*step.bound) - 1;
     const int64_t shift = spec_.seqlen_kv - spec_.seqlen_q;
     if (!step.bottom_right && !right_aligned_ && left < 0 && left + shift >= 0)
@@ -289,7 +289,7 @@ class ScoreReader {
     spec_.mask.window_left = std::max<int64_t>(left, 0);
   }
 
-  // One-element tensors: the scale, and in fp8 the scales of Q and K behind it.
+  // One-element tensors: the scale, and for fp8 the scales of Q and K after it.
   void read_factors() {
     const bool descaled = is_fp8(spec_) && fp8_scaling(spec_) != attention::Fp8Scaling::mxfp8;
     const size_t descales = descaled ? 2 : 0;
@@ -342,7 +342,7 @@ void read_bias(Reading& reading, const graph::Tensor& bias) {
   for (size_t i = 0; i < result.shape.size() && i < bias.dims.size(); ++i)
     if (bias.dims[i] == 1) result.shape[i] = '1';
   if (bias.data_type != spec.dtype) result.dtype = bias.data_type;
-  // Whatever a broken graph says, strides are computed of extents that fit the attention's alone.
+  // Limits extents to those of the attention, whatever a broken graph says, so that strides do not overflow.
   const build::Dims scores{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
   bool fits = bias.dims.size() == scores.size() && bias.strides.size() == scores.size();
   for (size_t i = 0; fits && i < scores.size(); ++i) fits = bias.dims[i] == 1 || bias.dims[i] == scores[i];

@@ -1,4 +1,4 @@
-// cuDNN's unified SDPA operation, read back: its ports say nearly everything.
+// Reads cuDNN's unified SDPA operation. Its ports give almost everything.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,13 +12,13 @@ using attention::AttentionSpec;
 using attention::Pass;
 using attention::Pattern;
 
-// The only tensor of rank 4 that both K and V are, paged or not.
+// K or V as the only tensor of rank 4, paged or not.
 std::optional<graph::Tensor> rank_four(const graph::Tensor* t) {
   if (t == nullptr || t->dims.size() != 4 || t->strides.size() != 4) return std::nullopt;
   return *t;
 }
 
-// A page table says only how many blocks there are; a tensor as wide as the scores says more.
+// A page table gives only the number of blocks; a tensor with the width of the scores gives the length.
 std::optional<int64_t> key_length(const GraphView& view, const graph::SdpaForward& op, const AttentionPorts& p,
                                   Reading& reading) {
   for (const auto uid : {op.score_input, op.softmax_x, op.rng_dump})

@@ -21,7 +21,7 @@ using attention::AttentionSpec;
 
 using GraphReader = std::optional<Reading> (*)(const GraphView&, const ReadingChoice&);
 
-// The reading without a choice, then every choice that it left open.
+// The default reading, then one for every choice that it left open.
 void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphReader read) {
   auto first = read(view, {});
   if (!first) return;
@@ -30,7 +30,7 @@ void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphRe
   constexpr unsigned choices = 8;
   for (unsigned bits = 1; bits < choices; ++bits) {
     const ReadingChoice choice{(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0};
-    // The gradient of a modifier is asked about only where some reading has one.
+    // Considers a modifier's gradient only if some reading has a modifier.
     const bool has_modifier = open.modifier_without_grad || choice.causal_is_modifier || choice.factor_is_modifier;
     if ((choice.causal_is_modifier && !open.causal_is_modifier) ||
         (choice.factor_is_modifier && !open.factor_is_modifier) || (choice.modifier_without_grad && !has_modifier))
@@ -39,7 +39,7 @@ void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphRe
   }
 }
 
-// Likelier ones first.
+// Most likely first.
 std::vector<Reading> readings_of(const GraphView& view) {
   std::vector<Reading> readings;
   for (const GraphReader read : {read_unified, read_composite, read_composite_backward})
@@ -53,7 +53,7 @@ std::vector<Reading> readings_of(const GraphView& view) {
   return readings;
 }
 
-// The spec as its own JSON gives it; none where no config can say it.
+// The spec after a round trip through its JSON; none if no config can express it.
 std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
   try {
     if (!contradictions(spec).empty()) return std::nullopt;
@@ -63,8 +63,8 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
   }
 }
 
-// The context's version, then one for each other wiring of cudnn-frontend's: the second padding of 9.0
-// to 9.9, primitive operations, unified operations.
+// The context's version, then one for each other wiring of cudnn-frontend: the second padding of 9.0 to 9.9, primitive
+// operations, unified operations.
 std::vector<CudnnVersion> versions_to_try(CudnnVersion given) {
   std::vector<CudnnVersion> versions;
   if (given.is_known()) versions.push_back(given);
@@ -98,7 +98,7 @@ graph::OpGraph with_names(graph::OpGraph graph, const Twin& twin) {
   return graph;
 }
 
-// Without what is only assumed.
+// Leaves out assumed values.
 std::string description_of(const Reading& reading) {
   AttentionSpec spec = reading.spec;
   if (reading.left_unknown) spec.mask.window_left.reset();
@@ -164,7 +164,7 @@ class Recogniser {
     return result;
   }
 
-  // The reading whose graph differs least, and how.
+  // The reading whose graph differs least, and the differences.
   Recognised nearest() const {
     Recognised result;
     result.description = no_attention(graph_);

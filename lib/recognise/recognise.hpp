@@ -1,4 +1,5 @@
-// What a graph that another program made is: the attention config that gives it, proven by building it again.
+// Recognises a graph from another program: finds the attention config that gives it, and proves it by rebuilding the
+// graph.
 #pragma once
 
 #include <optional>
@@ -12,33 +13,36 @@
 namespace attnprobe::recognise {
 
 struct Recognised {
-  /// The config of the graph, its pattern always spelt out (never Pattern::sdpa). Where `exact` is false: that of the
-  /// nearest graph that attnprobe builds, for comparing only; none if the graph is not attention.
+  /// The config of the graph, with an explicit pattern (never Pattern::sdpa). If `exact` is false, the config of the
+  /// nearest graph that attnprobe builds, only for comparison; none if the graph is not attention.
   std::optional<attention::AttentionSpec> spec;
-  /// build(spec, context) gives the same graph (same_graph()), and so does the spec's JSON read back.
+  /// build(spec, context) gives the same graph (same_graph()), also after a round trip of the spec through JSON.
   bool exact = false;
-  /// One line for people: "sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal"; what is only assumed is not in it.
+  /// One line without assumed values: "sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal".
   std::string description;
-  /// What is assumed since the graph does not hold it, or how the graph differs from the nearest one that
-  /// attnprobe builds, a line each.
+  /// Assumed values that the graph lacks, or differences from the nearest graph that attnprobe builds, one per line.
   std::vector<std::string> notes;
-  /// Where a graph that attnprobe builds is the same: the graph itself, its own uids and order, with that one's names,
-  /// and its values where by-value scalars have none of their own. Set too where only the wiring of another cuDNN than
-  /// the context's is the same (`built_for`; exact is false).
+  /// The input graph with its own uids and order, if attnprobe builds the same one. Takes the names of that graph, and
+  /// its values for by-value scalars that have none. Also set if only the wiring for another cuDNN is the same
+  /// (`built_for`; exact is false).
   std::optional<graph::OpGraph> named;
-  /// The cuDNN version that the same graph was built for: the context's, but where that is not known or
-  /// cudnn-frontend was compiled for another; not known where none is the same.
+  /// The cuDNN version that the same graph was built for. Differs from the context's if that is unknown, or if
+  /// cudnn-frontend was compiled for another one. Unknown if no graph is the same.
   CudnnVersion built_for;
 };
 
-/// Never throws for a graph that op_graph.hpp's from_json() or an importer gives. The context's version is the one that
-/// the graph's log names: cudnn-frontend's wiring depends on it. Where it is not known, all wirings are tried.
+/// Never throws for a graph from op_graph.hpp's from_json() or an importer. cudnn-frontend's wiring depends on the
+/// context's version, which is the one in the graph's log. If it is unknown, all wirings are tried.
 ///
-/// Values that the graph holds (Tensor::value) are read; others stay at defaults and are noted: scale, softcap,
-/// windows, the probability of a dropout mask that the caller gives. What leaves no trace in a graph stays at its
-/// default without a note: the alignment of a mask without bounds or of a left bound alone, `deterministic` where dBias
-/// is an output or the type is fp8, which of fprop with statistics and fprop_train it was (fprop_train), layouts of a
-/// paged K or V, max_total_seqlen_kv without GQA.
+/// Values in the graph (Tensor::value) are read. Otherwise scale, softcap, windows and the probability of a caller's
+/// dropout mask keep their defaults, with a note.
+///
+/// Other things leave no trace in a graph and keep their defaults without a note:
+///   the alignment of a mask with no bound or only a left one
+///   `deterministic`, if dBias is an output or the type is fp8
+///   fprop with statistics or fprop_train (fprop_train)
+///   layouts of a paged K or V
+///   max_total_seqlen_kv without GQA
 Recognised recognise_graph(const graph::OpGraph& graph, const build::BuildContext& context);
 
 }  // namespace attnprobe::recognise

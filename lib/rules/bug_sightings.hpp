@@ -1,5 +1,5 @@
-// Where a known bug was looked for, and what was seen: measurements beside the rules (rules/cudnn/sightings.json, written by
-// `attnprobe bugs run --record`).
+// Where a known bug was tested and what happened. These measurements accompany the rules; `attnprobe bugs run --record`
+// writes rules/cudnn/sightings.json.
 #pragma once
 
 #include <optional>
@@ -14,50 +14,51 @@
 
 namespace attnprobe::rules {
 
-/// What became of a bug's experiment; of several plans the worst.
+/// The outcome of a bug's experiment; of several plans the worst.
 enum class Seen {
-  right,             ///< every plan that cuDNN proposes ran, and computes what the graph says
+  right,             ///< every proposed plan ran and computed what the graph says
   refused,           ///< cuDNN proposes nothing that passes its check
-  does_not_compile,  ///< a plan that passes the check is not built
+  does_not_compile,  ///< a plan that passes the check does not compile
   wrong_result,
-  error,    ///< CUDA's or cuDNN's, while a plan ran
+  error,    ///< a CUDA or cuDNN error while a plan ran
   hung,     ///< in cuDNN or in a plan
-  crashed,  ///< the process that asked cuDNN, or that ran a plan
-  not_run,  ///< too little memory, no data for it, or no GPU: nothing was seen
+  crashed,  ///< the process that asked cuDNN or ran a plan
+  not_run,  ///< too little memory, no data, or no GPU: no outcome
 };
 ATTNPROBE_ENUM(Seen, right, refused, does_not_compile, wrong_result, error, hung, crashed, not_run)
 
 /// One experiment on one GPU with one cuDNN.
 struct BugSighting {
   std::string bug;  ///< KnownBug::id
-  std::string gpu;  ///< of the catalogue: "h200"; else its name
+  std::string gpu;  ///< the catalogue's id, "h200"; else the name
   bool simulated = false;
   std::string cudnn;   ///< "9.19.0"
-  std::string driver;  ///< CUDA version of the driver: "13.0"; "" for a simulated GPU
+  std::string driver;  ///< the driver's CUDA version, "13.0"; "" for a simulated GPU
   std::string date;    ///< "2026-11-23"
   Seen seen = Seen::not_run;
-  std::string what;  ///< "engine 2 KERNEL_CFG=7: O: 3 of 4096 elements are wrong, …"; "" where all is right
+  std::string what;  ///< "engine 2 KERNEL_CFG=7: O: 3 of 4096 elements are wrong, …"; "" if all is right
 };
 
 ATTNPROBE_JSON(BugSighting, bug, gpu, simulated, cudnn, driver, date, seen, what)
 
-/// Whether a bug was seen, rather than its absence or nothing.
+/// Whether the outcome shows the bug.
 bool is_seen(Seen seen);
 
-/// Those that are built in, in the order of the file.
+/// The built-in sightings, in the order of the file.
 const std::vector<BugSighting>& bug_sightings();
 
-/// Of a file in that form. Throws Error(usage) naming file, place, value and what is allowed.
+/// Parses a file of that form. Throws Error(usage) naming file, place, value and what is allowed.
 std::vector<BugSighting> parse_sightings(std::string_view text, const std::string& file);
 
-/// `added` over `before`: a sighting of the same bug, GPU and cuDNN replaces the older one. Sorted by bug, GPU and version.
+/// `added` over `before`: a sighting replaces an older one of the same bug, GPU and cuDNN. Sorted by bug, GPU and
+/// version.
 std::vector<BugSighting> merged(std::vector<BugSighting> before, const std::vector<BugSighting>& added);
 
-/// The file's content: a line each.
+/// The file's content, one sighting per line.
 std::string sightings_text(const std::vector<BugSighting>& sightings);
 
-/// Whether some problem may have the bug on that cuDNN and GPU, either of which may be left open: what a condition says of
-/// anything else is taken to hold.
+/// Whether some problem may have the bug on that cuDNN and GPU; either may be unknown. Conditions on anything else
+/// count as met.
 bool may_apply(const Json& when, std::optional<CudnnVersion> cudnn, std::optional<int> sm);
 
 /// The versions that a condition names, in words: "9.19.0 to before 9.26.0", "every version".

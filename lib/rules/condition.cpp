@@ -29,7 +29,7 @@ const ProblemKey& known_key(const std::string& name, const JsonView& place, cons
   place.fail(fmt::format("unknown key \"{}\"{}", name, did_you_mean(name, names)));
 }
 
-// A value that the key can have; null stands for "not set".
+// Checks that the key can have the value; null means "not set".
 void check_value(const ProblemKey& key, const JsonView& value) {
   if (value.json().is_null()) return;
   if (key.kind == KeyKind::boolean)
@@ -70,8 +70,8 @@ void check_operator(const ProblemKey& key, const std::string& name, const JsonVi
   }
 }
 
-// Members are walked as what they are: items() makes texts of its own for each, and some hundred conditions are held
-// against every answer.
+// Walks the members directly: items() would build a string for each, and every answer is tested against hundreds of
+// conditions.
 const Json::object_t& members(const Json& object) {
   return object.get_ref<const Json::object_t&>();
 }
@@ -89,7 +89,7 @@ bool is_multiple(double value, double of) {
   return of != 0 && std::fmod(value, of) == 0;
 }
 
-// Every comparison with a value that is not set is false: NaN sees to it.
+// A value that is not set becomes NaN, so that every comparison with it is false.
 bool compare(const std::string& name, double value, double operand) {
   if (std::isnan(value) || std::isnan(operand)) return false;
   if (name == "min") return value >= operand;

@@ -9,9 +9,9 @@
 //   multiple_of, not_multiple_of           likewise
 //   equal_to, not_equal_to                 another key
 //   in, not                                one of several values; any value but this one
-//   set                                    whether the value is there at all
+//   set                                    whether the value is set
 //
-// A value that is not set (null) fails every operator but "set": false and "not".
+// A value that is not set (null) fails every operator except "set": false and "not".
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@
 
 namespace attnprobe::rules {
 
-/// Throws Error at the place of an operator or a value that means nothing, or of a key that is not one of `keys`.
+/// Throws Error at the place of an unknown operator, an invalid value, or a key that is not one of `keys`.
 void check_condition(const JsonView& condition, const std::vector<ProblemKey>& keys = problem_keys());
 
 /// Preconditions: check_condition(condition) passed; `problem` has a value, or null, for every key.

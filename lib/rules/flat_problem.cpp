@@ -63,7 +63,7 @@ std::vector<std::string> bias_shapes() {
 bool has_row_gaps(const AttentionSpec& s) {
   if (!s.bias->strides) return false;
   const auto dims = bias_dims(s);
-  int64_t next = 0;  // elements from a row to the nearest other one
+  int64_t next = 0;  // elements from a row to its nearest neighbour
   for (size_t i = 0; i < 3; ++i)
     if (const int64_t stride = (*s.bias->strides)[i]; dims[i] > 1 && stride > 0 && (next == 0 || stride < next))
       next = stride;

@@ -1,4 +1,4 @@
-// A problem as version rules see it: a flat JSON object, one value a key, made by one function.
+// A problem in the form of version rules: a flat JSON object with one value per key, made by one function.
 #pragma once
 
 #include <string>
@@ -17,18 +17,18 @@ ATTNPROBE_ENUM(KeyKind, boolean, number, text)
 struct ProblemKey {
   std::string name;  ///< "head_dim_qk"
   KeyKind kind = KeyKind::boolean;
-  std::vector<std::string> values;  ///< of a text: what it may be
+  std::vector<std::string> values;  ///< the allowed values of a text
   std::string help;                 ///< one line; says when the value is null
 };
 
 /// Every key of describe_problem, in its order.
 const std::vector<ProblemKey>& problem_keys();
 
-/// Null if there is no such key.
+/// Null for an unknown key.
 const ProblemKey* find_key(const std::vector<ProblemKey>& keys, const std::string& name);
 
-/// The flat problem that conditions speak of: `spec` with its defaults filled in, the cuDNN version as cudnnGetVersion
-/// gives it (91900) and the compute capability of the GPU (90). Precondition: the spec has no contradictions.
+/// The flat problem for conditions: `spec` with its defaults filled in, the cuDNN version as from cudnnGetVersion
+/// (91900), and the GPU's compute capability (90). Precondition: the spec has no contradictions.
 Json describe_problem(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 }  // namespace attnprobe::rules

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view digits = "0123456789";
 constexpr size_t release_parts = 4;  // JAX 0.12.0.1
 
-// As the frameworks are written: "Transformer_Engine", "CUDA.jl".
+// Normalises spellings such as "Transformer_Engine" and "CUDA.jl".
 std::string plain_name(std::string_view word) {
   std::string name;
   for (const char c : trim(word)) {
@@ -25,7 +25,7 @@ std::string plain_name(std::string_view word) {
   return name;
 }
 
-// "torch==2.11", "torch 2.11", "torch@2.11" in two.
+// Splits "torch==2.11", "torch 2.11" or "torch@2.11" in two.
 struct AskedFramework {
   std::string name, release;
 };
@@ -34,7 +34,7 @@ AskedFramework take_apart(const std::string& word) {
   const std::string text(trim(word));
   size_t at = text.find_first_of("=@");
   if (at == std::string::npos) {
-    // A blank parts them only where a release follows: "Transformer Engine".
+    // A blank separates only if a release follows: "Transformer Engine".
     at = text.rfind(' ');
     const bool has_release = at != std::string::npos && at + 1 < text.size() &&
                              digits.find(text[text[at + 1] == 'v' ? at + 2 : at + 1]) != digits.npos;
@@ -43,8 +43,8 @@ AskedFramework take_apart(const std::string& word) {
   std::string release(trim(text.substr(
       text.find_first_not_of("=@ ", at) == std::string::npos ? text.size() : text.find_first_not_of("=@ ", at))));
   if (release.starts_with('v')) release.erase(0, 1);
-  release = release.substr(0, release.find('+'));  // 2.11.0+cu130
-  // 2.16.0a0, 2.16.0rc1 and 0.12.0.dev20261101 are on their way to a release.
+  release = release.substr(0, release.find('+'));  // drops +cu130 of 2.11.0+cu130
+  // 2.16.0a0, 2.16.0rc1 and 0.12.0.dev20261101 precede a release.
   const size_t end = release.find_first_not_of(".0123456789");
   if (end != std::string::npos && end > 0 && release.find(".post") == std::string::npos)
     release = release.substr(0, release.find_last_of(digits, end) + 1);
@@ -68,7 +68,8 @@ const FrameworkGate& gate_named(const std::string& name, const std::string& word
                           option, word, did_you_mean(name, all), quoted_list(names)));
 }
 
-// The newest release that the word means; where none was read, the newest before it, and none where it is older than all.
+// The newest release that the word covers. If its rules were not read, the newest before it; none if it is older than
+// all.
 ChosenGate release_of(const FrameworkGate& gate, const std::string& release, const std::string& word,
                       const std::string& option) {
   ChosenGate chosen{&gate, gate.releases.empty() ? nullptr : &gate.releases.back(), ""};
@@ -158,9 +159,9 @@ std::string title_of(const ChosenGate& chosen) {
 }
 
 bool is_in_force(const GateSpan& span, const std::string& release) {
-  // Of a gate whose releases are not known, those that hold today.
+  // Without known releases, the rules that hold today.
   const std::vector<int> numbers = release.empty() ? std::vector{1'000'000} : *release_numbers(release);
-  return span.first <= numbers && (span.end.empty() || numbers < span.end);  // no numbers come before all others
+  return span.first <= numbers && (span.end.empty() || numbers < span.end);  // empty numbers come before all others
 }
 
 std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std::string& release) {

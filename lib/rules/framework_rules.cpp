@@ -19,13 +19,13 @@ extern const EmbeddedFiles embedded_rules;
 namespace attnprobe::rules {
 namespace {
 
-// What the entries of a group have in common.
+// The common part of a group's entries.
 struct Group {
   std::string path, function;
   Json when;  // null: always
 };
 
-// A file while it is read: what its entries have in common.
+// The common part of all entries, while a file is read.
 struct Reader {
   std::string file;
   FrameworkRules rules;
@@ -81,7 +81,7 @@ bool Reader::is_meant(const Releases& of_entry) const {
          (of_entry.until.empty() || asked <= version_numbers(of_entry.until));
 }
 
-// Lines are those of the last release that has them.
+// Line numbers are those of the last release that has the lines.
 Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_entry) const {
   const std::string version = of_entry.until.empty() ? rules.version : of_entry.until + ".0";
   std::string base = base_url;
@@ -96,7 +96,7 @@ Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_
   return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base, group.path, number)};
 }
 
-// The entry's condition under that of its group; null where neither has one.
+// The entry's condition combined with its group's; null if neither has one.
 Json Reader::when(const Group& group, const std::optional<JsonView>& own) const {
   Json mine = own ? condition_in(*own, rules.keys) : Json();
   if (group.when.is_null()) return mine;
@@ -130,7 +130,7 @@ std::string message_in(const JsonView& place, const std::vector<ProblemKey>& key
   return message;
 }
 
-// A rule may say why no config leads to it; then it has no examples.
+// A rule that no config reaches may give the reason instead of examples.
 Examples examples_or_none(JsonObject& entry) {
   const auto unreachable = entry.find("unreachable");
   if (!unreachable) return take_examples(entry);
@@ -138,15 +138,15 @@ Examples examples_or_none(JsonObject& entry) {
   return {};
 }
 
-// Of the files that are built in, "cudnn-frontend/1.23.json".
+// A built-in file, "cudnn-frontend/1.23.json".
 struct BuiltIn {
   FrameworkVersion name;
   std::string file;
   std::string_view text;
   std::once_flag once;
   std::optional<FrameworkRules> rules;          ///< of the file's own version
-  std::mutex mutex;                             ///< of the releases before it
-  std::map<std::string, FrameworkRules> older;  ///< by release; what is in it stays where it is
+  std::mutex mutex;                             ///< guards `older`
+  std::map<std::string, FrameworkRules> older;  ///< earlier releases of the file; entries never move
 };
 
 std::vector<std::unique_ptr<BuiltIn>>& built_in() {
@@ -155,7 +155,7 @@ std::vector<std::unique_ptr<BuiltIn>>& built_in() {
     for (const auto& [file, text] : embedded_rules) {
       const size_t slash = file.find('/');
       const std::string_view stem = file.substr(slash + 1, file.rfind(".json") - slash - 1);
-      if (!is_version(stem)) continue;  // cudnn/requirements.json
+      if (!is_version(stem)) continue;  // skips cudnn/requirements.json
       auto one = std::make_unique<BuiltIn>();
       one->name = {std::string(file.substr(0, slash)), std::string(stem)};
       one->file = file;
@@ -171,7 +171,7 @@ std::vector<std::unique_ptr<BuiltIn>>& built_in() {
   return files;
 }
 
-// As the file's own version has them.
+// The rules of the file's own version.
 const FrameworkRules& rules_of(BuiltIn& file) {
   std::call_once(file.once, [&] {
     FrameworkRules rules = parse_framework_rules(file.text, file.file, file.name.version);
@@ -262,7 +262,7 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
   });
   whole.finish();
   if (reader.ids.empty()) whole.place().fail("no entries");
-  // Rules of an older release say which one they are of.
+  // Rules of an older release name that release.
   if (release != "all" && !is_of_version(rules.version, release)) rules.version = fmt::format("{}.0", release);
   return std::move(reader.rules);
 }

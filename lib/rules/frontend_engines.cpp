@@ -39,7 +39,7 @@ std::string version_of_file(std::string_view file) {
   return std::string(file);
 }
 
-// By the version in the file's name, the newest last.
+// By the version in the file's name, newest last.
 using VersionedEngines = std::vector<std::pair<std::string, std::vector<FrontendEngineRule>>>;
 
 const VersionedEngines& engines_by_version() {

@@ -1,4 +1,4 @@
-// What a release of a framework does with a call: its rules, its order of kernels, and the cuDNN and cudnn-frontend that it brings.
+// A framework release's decision about a call: its rules, its order of kernels, and its cuDNN and cudnn-frontend.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace attnprobe::rules {
 namespace {
 
-// A value in a text for people. A framework's own message has the number of a cuDNN; other texts its version.
+// A value for messages. A framework's own message has a cuDNN version as a number; other texts have it with dots.
 std::string filled(const std::string& text, const Json& call, bool with_versions) {
   std::string out = text;
   for (const std::string& name : placeholders_of(text)) {
@@ -39,7 +39,7 @@ bool is_misreading(const GateRule* rule) {
   return rule->status == "wrong results";
 }
 
-// From which of the releases before the asked one on, and until which later one, rules of the kind hit.
+// Dates the refusal: from which earlier release on rules of this kind apply, and up to which later release.
 void date_rules(GateAnswer& answer, const ChosenGate& chosen, const Json& call, bool misreading) {
   if (chosen.release == nullptr) return;
   const auto& releases = chosen.gate->releases;
@@ -70,7 +70,7 @@ const GateText* first_that_holds(const std::vector<GateText>& texts, const Json&
 
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
-  const bool is_given = call.contains(names_cudnn);  // a call said what it passes
+  const bool is_given = call.contains(names_cudnn);  // a call states what it passes
   for (const GateKey& gate_key : gate.keys)
     if (!is_given && !gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
@@ -81,7 +81,7 @@ void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& 
     if (one.when.is_null() || holds(one.when, call)) answer.notes.push_back(one.text);
 }
 
-// Nothing is refused: is cuDNN asked at all?
+// No rule refuses; determines whether the framework asks cuDNN at all.
 void add_preference(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const GatePreference* said = nullptr;
   bool depends = false;  // on GPU or cuDNN
@@ -110,7 +110,7 @@ std::string joined_with_and(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", and "));
 }
 
-// The text is what these rules say, and the answer theirs.
+// The refusing rules give the text and the answer.
 void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<const GateRule*>& rules,
                const Json& call) {
   std::vector<std::string> what;
@@ -127,7 +127,7 @@ void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<c
   if (!answer.refused_since.empty()) answer.text += fmt::format(", since {}", answer.refused_since);
 }
 
-// What runs where the gate refuses in silence. Where nothing is left, the refusal is an exception.
+// What runs after a silent refusal. If no kernel is left, the refusal is an exception.
 void add_instead(GateAnswer& answer, const FrameworkGate& gate, const Json& call) {
   const std::string status = answer.refusals.front().status;
   const GateText* instead = first_that_holds(gate.instead, call);
@@ -137,7 +137,7 @@ void add_instead(GateAnswer& answer, const FrameworkGate& gate, const Json& call
   for (GateRefusal& refusal : answer.refusals) refusal.status = "exception";
 }
 
-// Everything of the answer but its notes.
+// Fills in all of the answer except its notes.
 void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
   answer.framework = gate.framework;
@@ -164,7 +164,7 @@ void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) 
   }
 }
 
-// A release, or a framework, of which no rule was read.
+// For a release, or a framework, without known rules.
 GateAnswer unknown_answer(const ChosenGate& chosen) {
   GateAnswer answer;
   answer.framework = chosen.gate->framework;
@@ -182,7 +182,7 @@ GateAnswer unknown_answer(const ChosenGate& chosen) {
   return answer;
 }
 
-// "2.5" is 2.5.1 or 2.5.0: where they differ, both are said, and the worse counts.
+// "2.5" is 2.5.1 or 2.5.0: if they differ, the answer states both, and the worse counts.
 void add_other_releases(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const auto same_rules = [](const GateRefusal& a, const GateRefusal& b) { return a.id == b.id; };
   bool differ = false;
@@ -201,12 +201,12 @@ void add_other_releases(GateAnswer& answer, const ChosenGate& chosen, const Json
                                        chosen.others.size() + 1, chosen.gate->title));
 }
 
-// The last part of the version that a release pins is its build: "9.26.0.51".
+// The last part of a pinned version is its build: "9.26.0.51".
 std::optional<CudnnVersion> pinned_version(const std::string& pinned) {
   return CudnnVersion::parse(pinned);
 }
 
-// "9.26.0" of "9.26.0.51", and "9.24", which is any patch of it; none where no single version is pinned.
+// "9.26.0" from "9.26.0.51", and "9.24" for any patch; none if no single version is pinned.
 std::optional<std::string> pinned_word(const std::string& pinned) {
   const auto version = pinned_version(pinned);
   if (!version) return std::nullopt;
@@ -218,7 +218,7 @@ std::string known_frontend(const std::string& brought) {
   return attention::nearest_frontend(FrontendVersion::parse(brought).value().release());
 }
 
-// What becomes of the call, in a few words, were that cuDNN the one that runs.
+// The outcome of the call, in a few words, if that cuDNN runs.
 std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn) {
   call["cudnn"] = cudnn.number();
   GateAnswer answer;
@@ -239,7 +239,7 @@ std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn
   return "";
 }
 
-// A program that installed the release runs with another cuDNN than the one that is asked, and may fare differently.
+// A program with this release installed runs another cuDNN than the one asked, and the outcome may differ.
 void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, const Json& call, CudnnVersion asked) {
   if (chosen.release == nullptr || chosen.release->cudnn.empty() || !chosen.asked.empty()) return;
   const std::string& pinned = answer.cudnn = chosen.release->cudnn;

@@ -1,4 +1,4 @@
-// A config as a framework's call: what each key of a gate means for a person who asks with a config alone. The help of
+// Converts a config to a framework's call: the values of gate keys for a question that has only a config. The help of
 // the keys is in lib/rules/frameworks.
 #include <fmt/format.h>
 
@@ -44,7 +44,7 @@ Json backward_refused(const AskedConfig& asked) {
   return (frontend && frontend->refuses) || !unmet_requirements(backward, version, sm).empty();
 }
 
-// An axis of the bias, which is a mask to frameworks: its extent, or 1 where it is shared.
+// An axis of the bias, which frameworks call a mask: its extent, or 1 if it is broadcast.
 CallValue mask_extent(size_t axis, int64_t AttentionSpec::*extent) {
   return [axis, extent](const AskedConfig& asked) -> Json {
     if (!asked.spec.bias) return nullptr;
@@ -82,7 +82,7 @@ Json nvte_group(const AskedConfig& asked) {
   return k.find('2') != k.npos ? "hd_h2d" : "hd_hd_hd";
 }
 
-// Nothing but what its help names: two frameworks mean two things by it.
+// Excludes all that the key's help names: the meaning differs between two frameworks.
 bool is_plain_for_score_mod(const AskedConfig& asked) {
   for (const char* extra :
        {"fp8", "ragged", "paged", "padding", "causal", "bias", "alibi", "dropout", "max_logit", "sink"})
@@ -102,7 +102,8 @@ Json flashinfer_call(const AskedConfig& asked) {
   return asked.spec.seqlen_q <= most_decode_queries ? "decode_auto" : "prefill_cudnn";
 }
 
-// A serving engine's language models are causal and page their cache; towers for images and diffusion models are not.
+// A serving engine's language models are causal and page their cache; encoders of images and diffusion models are not
+// and do not.
 CallValue served_model(bool causal_too, const char* otherwise) {
   return [causal_too, otherwise](const AskedConfig& asked) -> Json {
     const bool is_language = asked.spec.paged || is_set(asked, "decode") || (causal_too && is_set(asked, "causal"));
@@ -117,13 +118,13 @@ Json bias_type(const AskedConfig& asked) {
 
 constexpr double most_of_31_bits = 2147483647;
 
-// Of all sequences, which may be given one by one.
+// Tokens of all sequences, whose lengths may be given one by one.
 double tokens_of(const std::vector<int64_t>& lengths, int64_t batch, int64_t longest) {
   if (lengths.empty()) return static_cast<double>(batch) * static_cast<double>(longest);
   return static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
 }
 
-// The elements of the largest of Q, K and V; as a double, since the product may be more than an integer holds.
+// The elements of the largest of Q, K and V. A double, since the product may overflow an integer.
 double most_elements(const AttentionSpec& s, double tokens_q, double tokens_kv) {
   const auto elements = [](int64_t heads, int64_t head_dim, double tokens) {
     return static_cast<double>(heads) * static_cast<double>(head_dim) * tokens;
@@ -142,7 +143,7 @@ CallValue same_as(const char* key) {
   return [key](const AskedConfig& asked) { return asked.problem.at(key); };
 }
 
-// By key, or by framework and key where frameworks differ.
+// By key, or by framework and key if frameworks differ.
 const std::map<std::string, CallValue, std::less<>>& call_values() {
   static const CallValue in_training = [](const AskedConfig& asked) { return Json(will_train(asked)); };
   static const std::map<std::string, CallValue, std::less<>> values{
@@ -181,7 +182,7 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
       {"scores",
        [](const AskedConfig& asked) {
          const AttentionSpec& s = asked.spec;
-         // As a double: the product of four extents may be more than an integer holds.
+         // A double: the product of four extents may overflow an integer.
          return Json(static_cast<double>(s.batch) * static_cast<double>(s.heads_q) * static_cast<double>(s.seqlen_q) *
                      static_cast<double>(s.seqlen_kv));
        }},
@@ -192,7 +193,7 @@ const std::map<std::string, CallValue, std::less<>>& call_values() {
                       kv = tokens_of(s.mask.seqlens_kv, s.batch, s.seqlen_kv);
          return Json(is_ragged(s) && most_elements(s, q, s.paged ? 0 : kv) > most_of_31_bits);
        }},
-      // Q, K and V each by themselves, as a config has them.
+      // Q, K and V separately, as a config has them.
       {"wide_offsets",
        [](const AskedConfig& asked) {
          const AttentionSpec& s = asked.spec;
@@ -250,7 +251,7 @@ Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, Cu
     if (found != values.end()) all[name] = found->second({spec, problem});
     if (call.is_object() && call.contains(name)) all[name] = call.at(name);
   }
-  // There for a call alone: of a config nothing is known but what it says.
+  // Only a call has it; a config says no more than its fields.
   if (call.is_object() && !call.empty()) all[names_cudnn] = call.value(names_cudnn, false);
   return all;
 }

@@ -13,8 +13,8 @@ const FrameworkGate* gate_of(std::string_view framework) {
   return nullptr;
 }
 
-// The cuDNN at which one condition, "cudnn": {"min": 91900, "max": 92500}, stops to hold (or, negated, begins to): not
-// known where a newer one changes nothing for `cudnn`.
+// The cuDNN at which a condition such as "cudnn": {"min": 91900, "max": 92500} stops to hold (or, negated, begins to).
+// Unknown if a newer one changes nothing for `cudnn`.
 CudnnVersion change_above(const Json& bounds, CudnnVersion cudnn, bool negated) {
   const auto bound = [&](const char* key, int64_t beyond) {
     return bounds.contains(key) ? CudnnVersion::from_number(bounds[key].get<int64_t>() + beyond) : CudnnVersion();

@@ -1,4 +1,4 @@
-// Which cuDNN a framework's own gate asks for: the conditions on cuDNN in its rules.
+// The cuDNN that a framework's gate requires, from the conditions on cuDNN in its rules.
 #pragma once
 
 #include <string>
@@ -10,23 +10,22 @@
 
 namespace attnprobe::rules {
 
-/// The release of that very version; a local part ("+cu128") does not count. Null for a framework or a version that was
-/// not read.
+/// The release of exactly that version, ignoring a local part ("+cu128"). Null for an unknown framework or version.
 const GateRelease* gate_release(std::string_view framework, std::string_view version);
 
-/// The version, and the cudnn-frontend that it is compiled with where that was read: "2.11.0, compiled with cudnn-frontend 1.18".
+/// The version, with its cudnn-frontend if known: "2.11.0, compiled with cudnn-frontend 1.18".
 std::string release_words(std::string_view framework, std::string_view version);
 
-/// A rule of a release's gate that an older cuDNN runs into.
+/// A rule of a release's gate that refuses with an older cuDNN.
 struct GateDemand {
   std::string rule;     ///< "hopper_query_gradient"
-  CudnnVersion from;    ///< from this cuDNN on the rule refuses less
-  std::string message;  ///< how the framework's message begins
-  std::string change;   ///< what the file says to change
+  CudnnVersion from;    ///< the first cuDNN with which the rule refuses less
+  std::string message;  ///< the start of the framework's message
+  std::string change;   ///< the file's advice
 };
 
-/// Those of a release that ask for a cuDNN newer than `cudnn`, the newest first; none for a release that was not read.
-/// By rule: on whichever GPU and for whichever call.
+/// The rules of a release that require a newer cuDNN than `cudnn`, newest first. None for an unknown release. By rule,
+/// for any GPU and any call.
 std::vector<GateDemand> gate_demands(std::string_view framework, std::string_view version, CudnnVersion cudnn);
 
 }  // namespace attnprobe::rules

@@ -1,4 +1,4 @@
-// Reads lib/rules/frameworks/*.json, strictly. tests/rules/check_framework_files.py checks the same and more.
+// Reads lib/rules/frameworks/*.json strictly. tests/rules/check_framework_files.py checks the same and more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view gates_folder = "frameworks/";
 
-// May be blank, as a bound that is not there.
+// May be blank, for a missing bound.
 std::string release_in(const JsonView& view) {
   std::string text = view.text();
   if (!text.empty() && !release_numbers(text)) view.fail_unless_it_is("a release such as \"2.15.0\", or \"\"");
@@ -44,7 +44,7 @@ GateKey gate_key_in(const std::string& name, const JsonView& place) {
   if (gate_key.key.values.empty() == (gate_key.key.kind == KeyKind::text))
     place.fail("a text, and only a text, has \"values\"");
   if (const auto advice = entry.find("advice")) gate_key.advice = words_in(*advice);
-  entry.find("from_the_problem");  // for readers of the file: framework_calls.cpp has it as code
+  entry.find("from_the_problem");  // documentation for readers; framework_calls.cpp has the code
   entry.finish();
   return gate_key;
 }
@@ -60,7 +60,7 @@ void take_gate_keys(JsonObject& whole, FrameworkGate& gate) {
   }
 }
 
-// Values for keys, null for those that it does not name.
+// Values for keys; null for unnamed keys.
 Json base_in(const JsonView& view, const std::vector<ProblemKey>& keys) {
   check_condition(view, keys);
   Json base = Json::object();
@@ -68,7 +68,7 @@ Json base_in(const JsonView& view, const std::vector<ProblemKey>& keys) {
   return base;
 }
 
-// Every "{word}" is a key; other braces are the framework's own.
+// Every "{word}" must be a key; other braces are the framework's own.
 std::string template_in(const JsonView& view, const std::vector<ProblemKey>& keys) {
   std::string text = view.text();
   for (const std::string& name : placeholders_of(text))

@@ -1,7 +1,7 @@
-// Version rules: what features need of cuDNN and GPU, bugs that are known, and what cudnn-frontend refuses by itself.
-// All three are data, built into the library: lib/rules/cudnn/requirements.json and known_bugs.json, and the files of
-// frameworks (framework_rules.hpp). Their conditions (condition.hpp) speak of a flat problem (flat_problem.hpp). Nothing
-// here decides a verdict: that is cuDNN's. docs/how-it-works.md says how to add an entry.
+// Version rules: what features require of cuDNN and GPU, known bugs, and refusals of cudnn-frontend. All are built-in
+// data: lib/rules/cudnn/requirements.json and known_bugs.json, and the framework files (framework_rules.hpp). Their
+// conditions (condition.hpp) apply to a flat problem (flat_problem.hpp). Rules never decide a verdict: cuDNN does.
+// docs/how-it-works.md says how to add an entry.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 
 namespace attnprobe::rules {
 
-/// Who says so.
+/// The evidence for a fact.
 struct Source {
   std::string text;  ///< "cudnn-frontend 1.23, sdpa_support_surface.h line 342"
-  std::string url;   ///< a page, or the command that shows what was measured
+  std::string url;   ///< a page, or the command that shows the measurement
 };
 ATTNPROBE_JSON(Source, text, url)
 
-/// A feature that the problem uses and that this cuDNN, or this GPU, has not.
+/// A feature that the problem uses and that this cuDNN or GPU lacks.
 struct Requirement {
   std::string id;
   std::string feature;  ///< in plain words: "paged K/V"
@@ -34,88 +34,88 @@ struct Requirement {
 };
 ATTNPROBE_JSON(Requirement, id, feature, needs, text, source)
 
-/// A known bug that concerns the problem on this cuDNN and this GPU.
+/// A known bug that affects the problem on this cuDNN and GPU.
 struct KnownBug {
   std::string id;
   std::string what;               ///< what goes wrong, and when
-  std::string advice;             ///< what to do about it
-  std::string fixed_in;           ///< the first cuDNN without it; "" where none is known
-  bool of_compiling = false;      ///< that a kernel does not compile: a first choice that was compiled disproves it
-  bool of_other_configs = false;  ///< the first choice is right: it concerns who tunes over the others
+  std::string advice;             ///< the workaround
+  std::string fixed_in;           ///< the first cuDNN without it; "" if none is known
+  bool of_compiling = false;      ///< a kernel does not compile: a first choice that was compiled disproves it
+  bool of_other_configs = false;  ///< the first choice is right; it affects programs that tune over other configs
   Source source;
 };
 ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, of_other_configs, source)
 
-/// What cudnn-frontend's own support surface says before it asks cuDNN.
+/// The answer of cudnn-frontend's support surface, before it asks cuDNN.
 struct FrontendAnswer {
-  std::string version;   ///< of cudnn-frontend: "1.32.0", or an older release that was asked for: "1.23"
-  bool refuses = false;  ///< the rest is empty if not
+  std::string version;   ///< of cudnn-frontend: "1.32.0", or an older requested release: "1.23"
+  bool refuses = false;  ///< if false, the rest is empty
   std::string id;
-  std::string status;   ///< of cudnn-frontend: GRAPH_NOT_SUPPORTED, …, or exception
-  std::string message;  ///< how its message begins
+  std::string status;   ///< cudnn-frontend's: GRAPH_NOT_SUPPORTED, …, or exception
+  std::string message;  ///< the start of its message
   Source source;
-  std::string from;   ///< the first release that has the rule, "1.29"; "": the oldest that attnprobe knows has it
-  std::string until;  ///< the last that has it; "": the newest that attnprobe knows has it
+  std::string from;   ///< the first release with the rule, "1.29"; "": the oldest known has it
+  std::string until;  ///< the last release with it; "": the newest known has it
 };
 ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source, from, until)
 
-/// What the problem needs and this cuDNN (as cudnnGetVersion: 91900) or GPU (compute capability: 90) lacks.
-/// Precondition, here and below: the spec has no contradictions.
+/// The features that the problem requires and that this cuDNN (as from cudnnGetVersion: 91900) or GPU (compute
+/// capability: 90) lacks. Precondition, here and below: the spec has no contradictions.
 std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-/// Whether a GPU of that compute capability has what the problem needs of a GPU, whatever it needs of cuDNN.
+/// Whether a GPU of that compute capability meets the problem's requirements on GPUs, ignoring those on cuDNN.
 bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-/// The first cuDNN that has everything that the problem needs, on a GPU of that compute capability. None where the rules name no
-/// version for it, or where no version has it there.
+/// The first cuDNN that meets all requirements of the problem on a GPU of that compute capability. None if the rules
+/// name no version, or if no version does there.
 std::optional<CudnnVersion> first_version(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-/// None for patterns that cudnn-frontend has not. It is taken to be compiled against the cuDNN that runs.
+/// None for patterns that cudnn-frontend lacks. Assumes that cudnn-frontend is compiled against the cuDNN that runs.
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 // ---- the data as it is read
 
-/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm` over a base that the reader of
-/// the examples chooses; members of `unaffected` lie over `affected`.
+/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm`, over a base that the reader of
+/// the examples chooses. Members of `unaffected` override `affected`.
 struct Examples {
-  Json affected;                 ///< null where no config leads there
-  std::vector<Json> unaffected;  ///< not empty where affected is there
+  Json affected;                 ///< null if no config reaches the entry
+  std::vector<Json> unaffected;  ///< not empty if `affected` is set
 };
 
 struct RequirementRule {
-  Requirement entry;         ///< without text, which depends on the problem
-  Json when;                 ///< who uses the feature
-  CudnnVersion cudnn_from;   ///< the first version that has it; not known: any
-  CudnnVersion cudnn_below;  ///< the first version that lost it; not known: none
+  Requirement entry;         ///< without its text, which depends on the problem
+  Json when;                 ///< which problems use the feature
+  CudnnVersion cudnn_from;   ///< the first version that has it; unknown: any
+  CudnnVersion cudnn_below;  ///< the first version that lost it; unknown: none
   bool never = false;        ///< no version has it
   Json sm;                   ///< condition on the flat problem; null: any GPU
   Examples examples;
 };
 
-/// How a known bug shows where it strikes.
+/// The symptom of a known bug.
 enum class BugShows { wrong_results, crash, hang, not_compiled, refused };
 
 struct KnownBugRule {
   KnownBug entry;
-  std::vector<BugShows> shows;  ///< not empty; wrong results where the entry does not say
+  std::vector<BugShows> shows;  ///< not empty; wrong results by default
   std::string
-      experiment;  ///< the options of a command line that shows it where it is: "--pass bprop --heads 8 …"; "": none is known
+      experiment;  ///< command-line options that show it where it exists: "--pass bprop --heads 8 …"; "": unknown
   Json when;
   Examples examples;
 };
 
-/// Each throws Error(internal) naming file, entry and what is wrong: a member, key, operator or value that is unknown,
-/// one that is missing, an id that is there twice.
+/// Each throws Error(internal) naming file, entry and problem: an unknown member, key, operator or value, a missing
+/// one, or a duplicate id.
 std::vector<RequirementRule> parse_requirements(std::string_view text);
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
 
-/// Those that are built in.
+/// The built-in rules.
 const std::vector<RequirementRule>& requirement_rules();
 const std::vector<KnownBugRule>& known_bug_rules();
 
-/// That of an id; null for an unknown one.
+/// Null for an unknown id.
 const KnownBugRule* find_known_bug(std::string_view id);
 
 }  // namespace attnprobe::rules

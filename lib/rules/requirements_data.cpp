@@ -1,4 +1,4 @@
-// Reading lib/rules/cudnn: what features need, and known bugs.
+// Reads lib/rules/cudnn: requirements of features, and known bugs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
 
 namespace {
 
-// What shows a bug that was measured is the command of its source, unless the entry has another.
+// By default, the command of a measured bug's source shows the bug.
 std::string experiment_in(const std::optional<JsonView>& given, const Source& source) {
   constexpr std::string_view program = "attnprobe ";
   if (given) return given->text();

@@ -1,5 +1,5 @@
-// Reading the files of lib/rules, with every member checked: a slip in the data must not pass in silence. Every function
-// throws Error(internal) naming file, entry and what is wrong. Internal to lib/rules.
+// Reads the files of lib/rules and checks every member: an error in the data must not pass silently. Every function
+// throws Error(internal) naming file, entry and problem. Internal to lib/rules.
 #pragma once
 
 #include <optional>
@@ -17,22 +17,21 @@ namespace attnprobe::rules {
 
 [[noreturn]] void bad_entry(const std::string& where, const std::string& what);
 
-/// The text of a file of lib/rules that is built in: "cudnn/requirements.json".
+/// The text of a built-in file of lib/rules: "cudnn/requirements.json".
 std::string_view embedded_file(std::string_view name);
 
-/// A file's own place: all errors below it are internal and name it.
+/// The root of a file's errors: all errors below it are internal and name the file.
 JsonSource rule_source(const std::string& file);
 
 /// A text that is not blank.
 std::string words_in(const JsonView& view);
-/// Not known where there is none; a version is written "9.14.0" in full.
+/// Unknown if absent; a version is written in full, "9.14.0".
 CudnnVersion version_in(const std::optional<JsonView>& view);
 Source source_in(const JsonView& view);
 Json condition_in(const JsonView& view, const std::vector<ProblemKey>& keys = problem_keys());
 Examples take_examples(JsonObject& entry);
 
-/// The entries of a list, each under the name "<file>, <id>" in messages. Their ids join `ids`, in which none may be
-/// yet.
+/// The entries of a list, each named "<file>, <id>" in messages. Adds their ids to `ids`; duplicates are refused.
 std::vector<JsonObject> entries_in(const JsonView& list, const std::string& file, std::set<std::string>& ids);
 
 }  // namespace attnprobe::rules

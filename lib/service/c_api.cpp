@@ -7,7 +7,7 @@
 #include "service/c_api.h"
 #include "service/rpc.hpp"
 
-// The type that C only knows by its name.
+// An incomplete type to C callers.
 struct attnprobe_session {
   explicit attnprobe_session(std::string program) : rpc(std::move(program)) {}
   attnprobe::service::Rpc rpc;

@@ -5,8 +5,8 @@
 
 namespace attnprobe::service {
 
-/// Schema "attnprobe/limits/1"; without rows where it was stopped. Throws Error(usage) naming the member, its value and what is
-/// allowed, and Error(environment) for what the machine lacks.
+/// Schema "attnprobe/limits/1"; without rows if it was stopped. Throws Error(usage) naming the member, its value and
+/// what is allowed, and Error(environment) for a machine that lacks something.
 Json answer_limits(const JsonView& params, const Means& means);
 
 }  // namespace attnprobe::service

@@ -7,7 +7,7 @@
 namespace attnprobe::service {
 namespace {
 
-// A text is the call as --torch takes it, but no file: a request names what it asks.
+// A string is a call in the syntax of --torch, but never a file name: a request contains its question.
 std::vector<answer::Question> questions_of_call(const JsonView& call, const frameworks::CallReading& reading,
                                                 ProbeRequest& request, std::string& gate) {
   const std::string text = call.json().is_string() ? call.text() : call.json().dump();

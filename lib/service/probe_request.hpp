@@ -10,20 +10,20 @@
 
 namespace attnprobe::service {
 
-/// What is asked, of which GPUs and which cuDNN, and how far.
+/// The configs, GPUs, cuDNN and depth of a request.
 struct ProbeRequest {
   campaign::Plan plan{{{}}};          ///< of one group
-  std::vector<std::string> warnings;  ///< what of a framework's call is not asked
+  std::vector<std::string> warnings;  ///< parts of a framework's call that are not asked about
 };
 
-/// What is asked: exactly one of "config", "torch" and "jax". Gives the framework of a call, else "".
+/// Reads exactly one of "config", "torch" and "jax". Returns the framework of a call, else "".
 std::string read_questions(JsonObject& object, ProbeRequest& request);
 
-/// Throws Error(usage) naming the member, its value and what is allowed, and Error(environment) for a target of this
-/// machine where it has no GPU.
+/// Throws Error(usage) naming the member, its value and what is allowed. Throws Error(environment) for a target of this
+/// machine if it has no GPU.
 ProbeRequest read_probe_request(const JsonView& params, const std::string& program);
 
-/// A report ("attnprobe/report/1"), with "warnings" where there are any.
+/// A report ("attnprobe/report/1"), with "warnings" if there are any.
 Json answer_probe(ProbeRequest request, const Means& means);
 
 }  // namespace attnprobe::service

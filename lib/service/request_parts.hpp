@@ -1,4 +1,4 @@
-// What requests have in common: where is asked, how far, and with which workers. Not installed.
+// Common parts of requests: targets, depth and workers. Not installed.
 #pragma once
 
 #include <limits>
@@ -12,35 +12,36 @@
 
 namespace attnprobe::service {
 
-/// What a request is answered with.
+/// The resources for answering a request.
 struct Means {
   campaign::Session session;
   WorkerSlots* slots = nullptr;
 };
 
-/// Of jobs that have something to do, where that shows later.
+/// The number of useful jobs, if it is not known in advance.
 inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
 
-/// Waits for a slot, and lowers the jobs to the slots that it got: keep them until the request is answered. `useful`: more jobs than that have nothing to do.
+/// Waits for a slot and lowers the jobs to the slots it got. Keep them until the request is answered. `useful`: the
+/// number of jobs that have work.
 [[nodiscard]] WorkerSlots::Held take_slots(campaign::PlanOptions& options, const Means& means, size_t useful);
 
-/// The session, with problems told as warnings.
+/// The session, with problems added to the warnings.
 campaign::Session telling(campaign::Session session, std::vector<std::string>& warnings);
 
 /// A word, a comma list, or an array of words.
 std::vector<std::string> words_of(const JsonView& value);
-/// Of a parameter that may be left out: none.
+/// A parameter that may be absent: none.
 std::vector<std::string> words_of(const std::optional<JsonView>& value);
 
-/// Words of --target, or target documents among them; none: this machine's GPUs, else the representative ones. Throws
-/// Error(environment) for a target of this machine where it has no GPU.
+/// Words of --target and target documents; without any, this machine's GPUs, else the representative ones. Throws
+/// Error(environment) for a target of this machine if it has no GPU.
 std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double timeout_seconds,
                                     const std::string& program);
 
 /// "timeout", "jobs" and "mode".
 void read_how(JsonObject& object, campaign::PlanOptions& options);
 
-/// "framework"; `otherwise` where it is left out, "" for none.
+/// "framework"; `otherwise` if it is absent, "" for none.
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise);
 
 }  // namespace attnprobe::service

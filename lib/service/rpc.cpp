@@ -14,7 +14,7 @@
 namespace attnprobe::service {
 namespace {
 
-// Of the specification, and request_cancelled of the Language Server Protocol, which editors know.
+// Codes of the specification, and request_cancelled of the Language Server Protocol, which editors know.
 enum Code {
   parse_error = -32700,
   invalid_request = -32600,
@@ -42,7 +42,7 @@ const char* kind_of(Code code) {
   return code == internal_error ? "internal" : "usage";
 }
 
-// What others wrote may be no UTF-8, which JSON has to be.
+// Foreign text may not be UTF-8, which JSON requires.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -62,7 +62,7 @@ Json parse(std::string_view request) try {
   throw RpcError(parse_error, e.what());
 }
 
-// What an answer repeats as it was: numbers that a computer's own hold.
+// An id that the answer can repeat unchanged: its number fits a double.
 bool is_id(const Json& id) {
   constexpr double exact = 9007199254740992;  // 2^53
   return id.is_string() || id.is_null() || id.is_number_integer() ||
@@ -71,7 +71,7 @@ bool is_id(const Json& id) {
 
 }  // namespace
 
-// What cancel() and stop_all() find, as long as it is there.
+// What cancel() and stop_all() find while it exists.
 class Rpc::Request {
  public:
   explicit Request(Rpc& of) : rpc_(of) {}
@@ -92,7 +92,7 @@ class Rpc::Request {
   bool has_id = false;
   std::string method;
   Json params;
-  std::string failure;  // the answer to what is no request
+  std::string failure;  // the answer to an invalid request
   std::atomic<bool> stop = false;
 
  private:

@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) over a session: a request's text in, its answer's text out.
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) over a session: text of a request in, text of its answer out.
 #pragma once
 
 #include <atomic>
@@ -13,35 +13,34 @@
 
 namespace attnprobe::service {
 
-/// Requests of one session, several at a time. A request {"jsonrpc": "2.0", "id": …, "method": "cancel", "params": {"id":
-/// …}} stops another one that was read, which then ends with the results that it has, or with error -32800.
+/// Handles the requests of one session, several at a time. A request {"jsonrpc": "2.0", "id": …, "method": "cancel",
+/// "params": {"id": …}} stops another request. That one ends with its results so far, or with error -32800.
 class Rpc {
  public:
   explicit Rpc(std::string program) : session_(std::move(program)) {}
 
-  /// One request, from when it is read until its end.
+  /// One request, from reading to its end.
   class Request;
-  /// What a text asks.
+  /// The requests in a text.
   struct Message {
     std::vector<std::shared_ptr<Request>> requests;
     bool is_batch = false;
   };
 
-  /// Never throws for what is wrong with the text: that is a request whose answer says so.
+  /// Never throws for invalid text: that becomes a request whose answer is the error.
   Message read(std::string_view text);
-  /// Whether the answer is at hand: `cancel`, and what is wrong with a request.
+  /// Whether the answer needs no work: `cancel`, and invalid requests.
   static bool is_answered_at_once(const Request& request);
-  /// On one line; "" for a notification, which has no id. Never throws for what happens while it is answered: that is an
-  /// answer with an error. Throws std::bad_alloc alone.
+  /// One line; "" for a notification, which has no id. Errors become the answer. Throws only std::bad_alloc.
   std::string answer(Request& request);
-  /// The one line for a message, of the answers to its requests; "" where there is none.
+  /// The one line with the answers to a message's requests; "" if there are none.
   static std::string line_of(const Message& message, const std::vector<std::string>& answers);
 
-  /// All of that, one request after the other.
+  /// Does all of that, one request after the other.
   std::string answer(std::string_view text);
-  /// The answer to what cannot be read at all, without an id.
+  /// The answer to text that cannot be parsed, without an id.
   static std::string refusal(const std::string& why);
-  /// Stops everything that was read.
+  /// Stops every request that was read.
   void stop_all();
 
  private:
@@ -54,7 +53,7 @@ class Rpc {
   std::multimap<std::string, std::atomic<bool>*> under_way_;  // by id, as JSON
 };
 
-/// The answer where there is no memory for another one.
+/// The answer if there is no memory for another one.
 inline constexpr const char* no_memory_answer =
     R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"out of memory","data":{"kind":"environment"}}})";
 

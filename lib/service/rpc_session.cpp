@@ -25,7 +25,7 @@ namespace attnprobe::service {
 struct Session::State {
   explicit State(std::string program_) : program(std::move(program_)) {}
 
-  // Opened when it is first needed, since a session may only explain.
+  // Opened on first use, since a session may only explain.
   campaign::WalkCache* cache() {
     std::call_once(cache_once, [this] { cache_ = campaign::usual_cache({}); });
     return cache_.get();
@@ -35,7 +35,7 @@ struct Session::State {
   campaign::LibraryWords words;
   const size_t most_workers = 2 * std::max<size_t>(1, std::thread::hardware_concurrency());
   WorkerSlots slots{most_workers};
-  // It may wait for questions for days, and GPUs are others' too.
+  // Keeps only simulated workers: a session may idle for days, and other programs need the GPUs.
   worker::Pool pool{most_workers, worker::Pool::Keeps::simulated};
 
  private:
@@ -115,7 +115,7 @@ Json Session::call(const std::string& method, const JsonView& params, const std:
   take_none(params);
   if (method == "version") return {{"version", report::tool_version()}, {"schema", "attnprobe/report/1"}};
   if (method == "targets") return targets();
-  return libraries();  // the last of method_names(), which a request was held against
+  return libraries();  // the last of method_names(), against which every request is checked
 }
 
 }  // namespace attnprobe::service

@@ -1,5 +1,5 @@
-// The service: one request in, one answer out, whichever way it came (the C API, `attnprobe serve`, Python). Methods and
-// their parameters: docs/api.md.
+// The service: one request in, one answer out, for the C API, `attnprobe serve` and Python. docs/api.md lists methods
+// and parameters.
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@
 
 namespace attnprobe::service {
 
-/// What the answers of one user share: workers that have loaded cuDNN, and what other versions of cuDNN said. May be used
-/// by several threads.
+/// Shared by all answers for one user: workers that have loaded cuDNN, and earlier answers of other cuDNN versions.
+/// Thread-safe.
 class Session {
  public:
-  /// `program`: attnprobe, as worker::worker_program() takes it; "" is looked for when it is needed.
+  /// `program`: attnprobe, as in worker::worker_program(); "": search for it when needed.
   explicit Session(std::string program);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// The method's result. `params` may be null for none. Throws Error: usage for what a request gets wrong, naming the
-  /// place in it; environment for what the machine lacks. Once `stop` is set no further result is begun.
+  /// Runs the method. `params` may be null for none. Throws Error: usage for an invalid request, naming the place in
+  /// it; environment for a machine that lacks something. Once `stop` is set, no further result is begun.
   Json call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop);
 
  private:

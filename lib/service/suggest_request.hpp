@@ -6,7 +6,7 @@
 namespace attnprobe::service {
 
 /// Schema "attnprobe/suggest/1". Throws Error(usage) naming the member, its value and what is allowed, and
-/// Error(environment) for what the machine lacks.
+/// Error(environment) for a machine that lacks something.
 Json answer_suggest(const JsonView& params, const Means& means);
 
 /// Schema "attnprobe/bugs/1". Throws as answer_suggest().

@@ -1,4 +1,4 @@
-// How many worker processes the requests of a session may have at a time, all together. Not installed.
+// Limits how many worker processes the requests of a session have together. Not installed.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 
 namespace attnprobe::service {
 
-/// May be used by several threads.
+/// Thread-safe.
 class WorkerSlots {
  public:
   explicit WorkerSlots(size_t count) : free_(count) {}
 
-  /// Given back at its end.
+  /// Returns its slots in the destructor.
   class Held {
    public:
     Held(WorkerSlots& slots, size_t count) : slots_(slots), count_(count) {}
@@ -31,8 +31,8 @@ class WorkerSlots {
     size_t count_;
   };
 
-  /// Waits until one is free. Takes up to `wanted`, but leaves half of the free ones to the next request. Takes none once
-  /// `stop` is set.
+  /// Waits until a slot is free. Takes up to `wanted`, but leaves half of the free ones to the next request. Takes none
+  /// once `stop` is set.
   Held take(size_t wanted, const std::atomic<bool>& stop) {
     constexpr std::chrono::milliseconds between_looks{20};
     std::unique_lock lock(mutex_);

@@ -56,13 +56,15 @@ def of_lines(lines):
 
 def cpp(text):
     """("comments" or "strings", line, text) of C and C++."""
-    comments, string, begun, end = [], [], 0, 0
+    comments, string, begun, end, column = [], [], 0, 0, 0
     for found in CPP.finditer(text):
         line = text.count("\n", 0, found.start()) + 1
         if found[0].startswith(("//", "/*")):
             lines = re.sub(r"^/[/*]+[!<]?|\*/$", "", found[0]).split("\n")
-            if text[text.rfind("\n", 0, found.start()) + 1:found.start()].strip():  # behind code: goes on with nothing above
+            before = text[text.rfind("\n", 0, found.start()) + 1:found.start()]
+            if before.strip() or len(before) != column:  # another comment than the one above
                 comments.append((line - 1, ""))
+            column = len(before)
             comments += [(line + number, re.sub(r"^\s*\* ?|^ ", "", one)) for number, one in enumerate(lines)]
             continue
         if found[2] is not None:
@@ -125,4 +127,4 @@ def blocks(name, text):
 
 
 def sentences(block):
-    return [one.strip() for one in re.split(r"(?<=[.!?])[\"”)]*\s+(?=[A-Z0-9`\"(“])|\n", block) if one.strip()]
+    return [one.strip() for one in re.split(r"(?<=[.!?])[\"”)]*\s+(?=[A-Z0-9`\"(“]|(?:cu[A-Z]|cudnn|attnprobe))|\n", block) if one.strip()]

@@ -50,6 +50,7 @@ class Sentences(unittest.TestCase):
         self.assertEqual(hits("a.md", f"First.\n\n{LONG}\n"), [("markdown", 3, "26 words, at most 25")])
         self.assertEqual(findings("a.md", LONG.replace("very ", "", 1)), [])
         self.assertEqual(findings("a.md", "One two.\n" * 20), [])
+        self.assertEqual(findings("a.md", "cuDNN has one line. attnprobe has two. cudnn-frontend has three. " * 5), [])
 
     def test_cells_items_and_headings_are_blocks(self):
         piece = "ten words that are all of a single short piece"
@@ -65,7 +66,7 @@ class Sources(unittest.TestCase):
     def test_comments_behind_code_are_apart(self):
         words = "eleven " * 12
         self.assertEqual(findings("a.hpp", f"struct A {{\n  int a;  // {words}\n  int b;  // {words}\n}};\n"), [])
-        self.assertEqual(hits("a.hpp", f"int a;  // {words}\n        // {words} {words}\n"), [("comments", 1, "36 words, at most 25")])
+        self.assertEqual(hits("a.hpp", f"int a;  // {words}\n        // {words} {words}\n// {words}\n"), [("comments", 1, "36 words, at most 25")])
 
     def test_scripts(self):
         self.assertEqual(hits("scripts/test", "#!/bin/sh\n# Left\n# alone.\n#   code alone\necho alone\n"), [("comments", 2, '"alone" → only')])

@@ -11,7 +11,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// DataType_t's names in cudnn-frontend (cudnn_frontend_utils.h), as far as operation graphs have them.
+// cudnn-frontend's names of DataType_t (cudnn_frontend_utils.h), those that occur in operation graphs.
 constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
     {"HALF", DataType::f16},          {"BFLOAT16", DataType::bf16},
     {"FLOAT", DataType::f32},         {"DOUBLE", DataType::f64},
@@ -22,11 +22,11 @@ constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
     {"FP4_E2M1", DataType::fp4_e2m1}, {"BYTE_BOOLEAN", DataType::byte_boolean},
 };
 
-// Through the shortest decimal: a float widened as it is would read 0.10000000149011612.
+// Converts through the shortest decimal: a plain conversion would give 0.10000000149011612.
 double shortest_decimal(float value) {
   char text[32];
   const auto written = std::to_chars(std::begin(text), std::end(text), value);
-  double result = value;  // infinities and NaN stay as they are
+  double result = value;  // infinities and NaN are unchanged
   std::from_chars(std::begin(text), written.ptr, result);
   return result;
 }
@@ -122,7 +122,7 @@ std::map<std::string, std::string> FrontendDocument::ports(const FrontendPlace& 
 
 namespace {
 
-// {"value": …} of a scalar; a list of what a tensor in memory holds, as cudnn-frontend's reproducer has it.
+// {"value": …} of a scalar, or the list of a tensor's contents in cudnn-frontend's reproducer.
 void read_value(const FrontendPlace& place, FrontendTensor& t) {
   if (!place.json().is_array()) {
     t.value = place.at("value").number();

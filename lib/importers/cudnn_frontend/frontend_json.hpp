@@ -1,5 +1,5 @@
-// Reading cudnn-frontend's JSON: a place in it that knows its pointer, tensors and nodes. Every wrong value is an
-// Error(usage) that names the JSON pointer, the value and what is allowed.
+// Reads cudnn-frontend's JSON: places that know their pointer, tensors and nodes. Every wrong value is an Error(usage)
+// with the JSON pointer, the value and what is allowed.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace attnprobe::importers {
 
-/// A value and its place. cudnn-frontend writes null where a member is not set, so that null is as good as absent.
+/// A value and its place. cudnn-frontend writes null for an unset member, so null counts as absent.
 class FrontendPlace : public JsonView {
  public:
   explicit FrontendPlace(const Json& whole) : JsonView(whole, {"cudnn-frontend's JSON"}) {}
@@ -21,33 +21,33 @@ class FrontendPlace : public JsonView {
   /// "<place>: <value> is not allowed; allowed: …".
   [[noreturn]] void wrong(const std::string& allowed) const;
 
-  /// Whether this is an object with that key, and not null there.
+  /// Whether this is an object that has the key with a value other than null.
   bool has(const std::string& key) const;
-  /// Throws where has(key) is false.
+  /// Throws if has(key) is false.
   FrontendPlace at(const std::string& key) const;
   FrontendPlace at(size_t index) const;
 
-  /// A number, or a float as cudnn-frontend writes it: the eight hexadecimal digits of its bits. The result is the
-  /// shortest decimal that is this float: 3DCCCCCD is 0.1.
+  /// A number, or the eight hexadecimal digits in which cudnn-frontend writes the bits of a float. Returns the shortest
+  /// decimal for that float: 3DCCCCCD is 0.1.
   double number() const;
   std::vector<int64_t> integers(int64_t low) const;
   DataType data_type() const;
 
-  /// Of a key that may be absent or null.
+  /// For a key that may be absent or null.
   std::optional<double> optional_number(const std::string& key) const;
   std::optional<DataType> optional_data_type(const std::string& key) const;
 };
 
-/// A tensor as cudnn-frontend describes it: what is not set may be inferred later.
+/// A tensor as cudnn-frontend describes it. Unset members may be inferred later.
 struct FrontendTensor {
   std::string key, pointer;  ///< in "tensors"; JSON pointer
   std::string name;
-  std::optional<graph::Uid> uid;      ///< where the user or cudnn-frontend assigned one
+  std::optional<graph::Uid> uid;      ///< if the user or cudnn-frontend assigned one
   std::optional<DataType> data_type;  ///< none: the context's
   build::Dims dims, strides;          ///< both may be empty
   bool is_virtual = false, by_value = false;
   std::optional<double> value;
-  std::vector<double> host_values;  ///< of a tensor in memory, where a reproducer's JSON holds them
+  std::vector<double> host_values;  ///< of a tensor in memory, if a reproducer's JSON has them
   graph::Reordering reordering = graph::Reordering::NONE;
   bool ragged = false;
   int64_t ragged_multiplier = 1;
@@ -55,12 +55,12 @@ struct FrontendTensor {
   std::string ragged_name;
 };
 
-/// What holds for a whole graph.
+/// Defaults for the whole graph.
 struct FrontendContext {
   std::optional<DataType> io, intermediate, compute;
 };
 
-/// A graph, its tensors read when they are asked for: those of other nodes than attention may hold anything.
+/// A graph that parses a tensor only when it is used: those of nodes other than attention may hold anything.
 class FrontendDocument {
  public:
   explicit FrontendDocument(const Json& json);
@@ -73,7 +73,7 @@ class FrontendDocument {
   std::map<std::string, std::string> ports(const FrontendPlace& node, const std::string& direction) const;
   FrontendTensor tensor(const std::string& key) const;
   std::vector<std::string> tensor_keys() const;
-  /// The tensor's type, or the context's for it; none where neither is set.
+  /// The tensor's type, or the context's; none if neither is set.
   std::optional<DataType> type_of(const FrontendTensor& tensor) const;
 
  private:

@@ -17,13 +17,14 @@ CudnnVersion backend_version_of(const FrontendPlace& place) {
   return *version;
 }
 
-// What changes nothing that is asked of cuDNN here, but did something where the graph ran.
+// Notes settings that do not change the question to cuDNN, but mattered where the graph ran.
 void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) {
   if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
     result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
 }
 
-// From 1.27 ("json_version": "2.0") tensors are an array and ports name them by uid: as before, an object by key.
+// From 1.27 ("json_version": "2.0"), tensors are an array and ports name them by uid. Restores the earlier form, an
+// object by key.
 Json with_tensors_by_key(const Json& json) {
   if (!json.contains("tensors") || !json["tensors"].is_array()) return json;
   Json by_key = Json::object();
@@ -48,7 +49,7 @@ std::optional<Json> plan_in_serialization(const FrontendPlace& root) {
   return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would make an array
 }
 
-// graph.serialize() writes scalars under their uids; logs have them in the tensors, where they have them at all.
+// graph.serialize() writes scalars under their uids; logs have them in the tensors, or not at all.
 void note_frontend_scalars(const FrontendPlace& root, FrontendGraph& result) {
   if (!root.has("pass_by_values") || !result.graph) return;
   const FrontendPlace values = root.at("pass_by_values");
@@ -58,7 +59,7 @@ void note_frontend_scalars(const FrontendPlace& root, FrontendGraph& result) {
       if (t.by_value && uid == std::to_string(t.uid)) t.value = values.at(uid).at("value").number();
 }
 
-// Damaged bytes may claim any nesting and any number of elements; cuDNN's own graphs have few of both.
+// Damaged bytes may claim any nesting and any size; cuDNN's own graphs have little of both.
 class UbjsonGuard : public nlohmann::json_sax<Json> {
  public:
   explicit UbjsonGuard(size_t bytes) : bytes_(bytes) {}
@@ -87,7 +88,7 @@ class UbjsonGuard : public nlohmann::json_sax<Json> {
   std::string wrong;
 
  private:
-  static constexpr size_t deepest = 64, most_keys = 20'000;  // keys of one object are compared with each other
+  static constexpr size_t deepest = 64, most_keys = 20'000;  // each key is compared with all others of its object
 
   bool enter(size_t elements) {
     constexpr auto unknown = static_cast<size_t>(-1);
@@ -152,7 +153,7 @@ FrontendGraph import_frontend_json(const Json& json) {
 }
 
 bool is_frontend_serialization(std::string_view bytes) {
-  // An object, and the type of its first key's length, or of its size.
+  // An object, and the type of its size or of its first key's length.
   return bytes.size() > 1 && bytes[0] == '{' && std::string_view("iUIlL#$").find(bytes[1]) != std::string_view::npos;
 }
 

@@ -1,17 +1,17 @@
-// Graphs that cudnn-frontend wrote as JSON: the log line beginning with {"context": (CUDNN_FRONTEND_LOG_INFO=1),
-// print(graph), and what graph.serialize() gives. Schema: graph_interface.h (Graph::serialize), graph_properties.h and
-// utils/serialize.h of cudnn-frontend 1.5 to 1.32; json_version is "1.0" up to 1.26 and "2.0" from 1.27 on.
+// Imports graphs that cudnn-frontend wrote as JSON: the log line that begins with {"context":
+// (CUDNN_FRONTEND_LOG_INFO=1), print(graph), and the output of graph.serialize(). Schema: graph_interface.h
+// (Graph::serialize), graph_properties.h and utils/serialize.h of cudnn-frontend 1.5 to 1.32. json_version is "1.0" up
+// to 1.26 and "2.0" from 1.27.
 //
-// cudnn-frontend writes an attention node before it expands it, so one
-// node is a whole AttentionSpec. What its JSON leaves out, by version:
-//   all       score modifier functions, the values of tensors, the GPU, which of composite and unified was
-//   asked
-//             for and which was chosen; alignments
-//   to 1.19   ragged offsets. They are concluded where token counts or the statistics' strides tell
-//   1.20 on   to 1.26 the type of ragged offsets. INT32 unless a stored plan tells
-//   1.14 on   to 1.23 the port of a block mask, which is written as "Q": whichever of the two is lost there is found
-//             again among the tensors that no port names
-// In a serialized graph K (backward: V too) is transposed already, and is turned back.
+// cudnn-frontend writes an attention node before it expands it, so one node is a whole AttentionSpec. The JSON leaves
+// out, by version:
+//   all           score modifier functions, the values of tensors, the GPU, alignments; whether composite or
+//                 unified was requested and chosen
+//   up to 1.19    ragged offsets; inferred if token counts or the statistics' strides allow it
+//   1.20 to 1.26  the type of ragged offsets; INT32 unless a stored plan gives it
+//   1.14 to 1.23  the port of a block mask, which is written as "Q"; of the two, the lost one is found among the
+//                 tensors that no port names
+// In a serialized graph K (backward: also V) is already transposed; the import reverses that.
 #pragma once
 
 #include <optional>
@@ -25,34 +25,34 @@
 
 namespace attnprobe::importers {
 
-/// One graph of cudnn-frontend. Attention has a spec, a graph of primitive operations a graph, anything else
-/// (convolutions, norms) neither.
+/// One graph of cudnn-frontend. Attention gives a spec, primitive operations give a graph, anything else (convolutions,
+/// norms) neither.
 struct FrontendGraph {
-  /// Built with build::build_graph() for `cudnn_version`, the graph that cudnn-frontend hands to cuDNN. Forward passes
-  /// have the pattern that cudnn-frontend chose; set it to Pattern::sdpa to choose again for another cuDNN.
+  /// build::build_graph() with `cudnn_version` gives the graph that cudnn-frontend hands to cuDNN. Forward passes have
+  /// the pattern that cudnn-frontend chose; for another cuDNN, set it to Pattern::sdpa to choose again.
   std::optional<attention::AttentionSpec> spec;
   std::optional<graph::OpGraph> graph;
   CudnnVersion cudnn_version;        ///< that cudnn-frontend ran with
   FrontendVersion frontend_version;  ///< that wrote it
   std::string name;                  ///< of the graph, else of its attention node; may be empty
   std::vector<std::string> tags;     ///< of all nodes: "SDPA", "POINTWISE", …
-  /// What the JSON does not say, what was concluded, and what neither spec nor graph holds: one line each.
+  /// One per line: facts missing from the JSON, inferred values, and features that neither spec nor graph can hold.
   std::vector<std::string> notes;
-  /// A serialized graph's plan: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what cuDNN was
-  /// really handed, score modifiers included (import_backend_json).
+  /// The plan of a serialized graph: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what cuDNN
+  /// really received, including score modifiers (import_backend_json).
   std::optional<Json> stored_plan;
 };
 
 /// Whether this is cudnn-frontend's JSON: an object with "context" and "nodes".
 bool is_frontend_json(const Json& json);
 
-/// Throws Error(usage) naming the JSON pointer, the value and what is allowed. Precondition: none.
+/// Throws Error(usage) naming the JSON pointer, the value and what is allowed. Accepts any JSON.
 FrontendGraph import_frontend_json(const Json& json);
 
-/// Whether these bytes begin as graph.serialize() writes them: a UBJSON object (JSON text does not).
+/// Whether these bytes begin like output of graph.serialize(): a UBJSON object (JSON text does not).
 bool is_frontend_serialization(std::string_view bytes);
 
-/// The JSON of graph.serialize(). Throws Error(usage) saying what is damaged, and where.
+/// The JSON of graph.serialize(). Throws Error(usage) that names and locates the damage.
 Json read_frontend_serialization(std::string_view bytes);
 
 }  // namespace attnprobe::importers

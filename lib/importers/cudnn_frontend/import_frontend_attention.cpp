@@ -1,4 +1,4 @@
-// From one attention node of cudnn-frontend to an AttentionSpec.
+// Converts one attention node of cudnn-frontend to an AttentionSpec.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -87,7 +87,7 @@ std::optional<FrontendTensor> FrontendAttentionReader::port_in(const std::map<st
 FrontendTensor FrontendAttentionReader::needed(const std::string& port) const {
   if (const auto tensor = input(port)) return *tensor;
   if (!node_.has("inputs")) node_.at("inputs");
-  input_places().at(port);  // says that it is missing
+  input_places().at(port);  // throws: it is missing
   throw Error(ErrorKind::internal, "an input that is there was not read: " + port);
 }
 
@@ -97,12 +97,12 @@ FrontendPlace FrontendAttentionReader::tensor_place(const FrontendTensor& t) con
 
 DataType FrontendAttentionReader::type_of(const FrontendTensor& t) const {
   if (const auto type = document_.type_of(t)) return *type;
-  return document_.root().at("context").at("io_data_type").data_type();  // says that it is missing
+  return document_.root().at("context").at("io_data_type").data_type();  // throws: it is missing
 }
 
 bool FrontendAttentionReader::wants_statistics() const {
   if (node_.has("generate_stats")) return node_.at("generate_stats").boolean();
-  if (node_.has("is_inference")) return !node_.at("is_inference").boolean();  // to cudnn-frontend 1.12
+  if (node_.has("is_inference")) return !node_.at("is_inference").boolean();  // up to cudnn-frontend 1.12
   return outputs_.count("Stats") != 0;
 }
 
@@ -154,7 +154,7 @@ void FrontendAttentionReader::find_block_mask() {
   note("the block mask has no port in the JSON; it and Q were told apart by their types");
 }
 
-// What cudnn-frontend writes from 1.25 on.
+// Fields that cudnn-frontend writes from 1.25 on.
 void FrontendAttentionReader::read_newer() {
   const bool q = inputs_.count("CU_SEQ_LEN_Q") != 0, kv = inputs_.count("CU_SEQ_LEN_KV") != 0;
   if (q || kv) spec_.cu_seqlens = !kv ? attention::Sides::q : !q ? attention::Sides::kv : attention::Sides::both;
@@ -164,7 +164,7 @@ void FrontendAttentionReader::read_newer() {
   const FrontendPlace context = document_.root().at("context");
   spec_.dynamic_shapes = context.boolean_or("is_dynamic_shape_enabled", false);
   spec_.override_shapes = context.boolean_or("is_override_shape_enabled", false);
-  // A backward graph is wired as its release wires it.
+  // Backward graphs have the wiring of their release.
   if (is_bprop(spec_) && result_.frontend_version.is_known())
     spec_.frontend = attention::nearest_frontend(result_.frontend_version.release());
   const auto stats = statistics();
@@ -177,8 +177,8 @@ void FrontendAttentionReader::read_newer() {
 }
 
 void FrontendAttentionReader::read_pattern() {
-  if (is_bprop(spec_)) return;  // Pattern::sdpa: with what cudnn-frontend changes of it for a cuDNN and a GPU
-  spec_.pattern = Pattern::sdpa_composite;  // there was nothing else before "implementation"
+  if (is_bprop(spec_)) return;              // Pattern::sdpa: with cudnn-frontend's changes for a cuDNN and a GPU
+  spec_.pattern = Pattern::sdpa_composite;  // the only form before "implementation"
   if (!node_.has("implementation")) return;
   const FrontendPlace place = node_.at("implementation");
   const std::string word = place.text();
@@ -209,7 +209,7 @@ void FrontendAttentionReader::read_scale() {
 void FrontendAttentionReader::read_mask() {
   Mask& mask = spec_.mask;
   mask.padding = node_.boolean_or("padding_mask", false);
-  // Fields of older versions; newer ones have bounds and an alignment for all of it.
+  // Fields of older versions; newer ones have bounds and one alignment for all.
   const bool bottom_right = node_.boolean_or("causal_mask_bottom_right", false);
   if (bottom_right || node_.boolean_or("causal_mask", false)) mask.window_right = 0;
   if (bottom_right) mask.alignment = Alignment::bottom_right;
@@ -282,7 +282,7 @@ void FrontendAttentionReader::read_dropout() {
     dropout.probability = 0.1;
     note("the probability of a dropout mask of the caller's is not in the JSON; 0.1 is taken");
   } else if (!probability || (*probability == 0 && !is_bprop(spec_))) {
-    return;  // cudnn-frontend's forward pass leaves out what drops nothing
+    return;  // cudnn-frontend's forward pass omits dropout that drops nothing
   } else {
     if (!(*probability >= 0 && *probability < 1)) node_.at("dropout_probability").wrong("a number from 0 to below 1");
     if (*probability == 0) note("dropout with probability 0: a config file has no words for it");
@@ -309,7 +309,7 @@ void FrontendAttentionReader::read_fp8() {
   if (tag_.find("MXFP8") != tag_.npos || node_.boolean_or("is_mxfp8", false)) scaling = Fp8Scaling::mxfp8;
   if (scaling != fp8_scaling(spec_)) spec_.fp8 = scaling;
   if (scaling == Fp8Scaling::mxfp8) return;
-  // Where attnprobe's graphs have a host value, as Transformer Engine's do.
+  // attnprobe's graphs have a host value here, like Transformer Engine's.
   const bool current = scaling == Fp8Scaling::current, backward = is_bprop(spec_);
   const bool plain_o = current && !attnprobe::is_fp8(output_type(spec_));
   for (const auto& [port, by_value] :

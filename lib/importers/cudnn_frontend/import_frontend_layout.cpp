@@ -10,7 +10,7 @@ bool same_shape(const StridedTensor& a, const StridedTensor& b) {
          a.shape.head_dim == b.shape.head_dim;
 }
 
-// Axes with `digit` tensors interleaved (0: none), the usual ones first.
+// Axes with `digit` tensors interleaved (0: none), usual ones first.
 std::vector<std::string> axes_names(bool ragged, char digit) {
   std::vector<std::string> names;
   const std::vector<std::string> orders =
@@ -18,7 +18,7 @@ std::vector<std::string> axes_names(bool ragged, char digit) {
              : std::vector<std::string>{"bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd"};
   for (const auto& order : orders) {
     if (digit == 0) names.push_back(order);
-    // In front of all axes a digit changes no stride; behind them all it is the last axis.
+    // A digit before all axes changes no stride; after all axes it is the last axis.
     for (size_t place = order.size() - 1; digit != 0 && place-- > 1;)
       names.push_back(order.substr(0, place) + digit + order.substr(place));
     if (digit != 0) names.push_back(order.substr(0, order.size() - 1) + digit + "d");
@@ -26,7 +26,7 @@ std::vector<std::string> axes_names(bool ragged, char digit) {
   return names;
 }
 
-// The first name that all of `tensors` have.
+// The first name that fits all of `tensors`.
 template <size_t N>
 std::optional<std::string> common_name(const std::array<StridedTensor, N>& tensors, char digit) {
   for (const StridedTensor& t : tensors)
@@ -49,7 +49,7 @@ TensorLayout layout_of(const StridedTensor& tensor) {
 std::array<TensorLayout, 3> layouts_of(const StridedTensor& q, const StridedTensor& k, const StridedTensor& v) {
   std::array<TensorLayout, 3> single{layout_of(q), layout_of(k), layout_of(v)};
   if (!single[0].strides && !single[1].strides && !single[2].strides) {
-    // One name for all, where extents of 1 leave a choice.
+    // One name for all three, if extents of 1 allow several.
     if (const auto name = common_name(std::array{q, k, v}, 0)) single.fill({*name, {}});
     return single;
   }

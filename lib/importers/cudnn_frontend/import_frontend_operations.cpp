@@ -1,5 +1,5 @@
-// From cudnn-frontend's primitive nodes to an OpGraph, with what cudnn-frontend infers before it lowers them
-// (infer_properties_node of each node, graph_helpers.h).
+// Converts cudnn-frontend's primitive nodes to an OpGraph. Infers the same properties as cudnn-frontend before it
+// lowers them (infer_properties_node of each node, graph_helpers.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ build::Dims strides_in_order(const build::Dims& dims, const std::vector<size_t>&
   return strides;
 }
 
-// cudnn-frontend's default for what may be an image: axis 1 is the fastest.
+// cudnn-frontend's default for a possible image: axis 1 is the fastest.
 build::Dims channels_last_strides(const build::Dims& dims) {
   std::vector<size_t> order;
   if (dims.size() > 1) order.push_back(1);
@@ -38,7 +38,7 @@ build::Dims channels_last_strides(const build::Dims& dims) {
   return strides_in_order(dims, order);
 }
 
-// The order of axes that other strides have; axes beyond theirs are the slowest.
+// Strides with the axis order of other strides; additional axes are the slowest.
 build::Dims strides_ordered_as(const build::Dims& dims, const build::Dims& other) {
   std::vector<size_t> order(dims.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -54,7 +54,7 @@ bool is_backward_activation(graph::PointwiseMode mode) {
   return name_of(mode).ends_with("_BWD");
 }
 
-// Inputs beside the first.
+// The number of inputs after the first.
 int more_inputs(graph::PointwiseMode mode) {
   switch (mode) {
     case graph::PointwiseMode::BINARY_SELECT:
@@ -89,7 +89,7 @@ class FrontendOperationsReader {
       : document_(document), result_(result) {}
 
   graph::OpGraph read() {
-    // Uids that were given first: the others are then numbered around them, as cudnn-frontend does.
+    // Given uids come first; the others are numbered around them, as in cudnn-frontend.
     for (const auto& key : document_.tensor_keys())
       if (const auto uid = document_.tensor(key).uid) given_uids_.insert(*uid);
     for (size_t i = 0; i < document_.node_count(); ++i) read_node(document_.node(i));
@@ -121,7 +121,7 @@ class FrontendOperationsReader {
     return next_uid_++;
   }
 
-  /// Where it stands in graph_.tensors. Its type may be open until its node says what it is.
+  /// The index in graph_.tensors. The type may stay open until the tensor's node gives it.
   size_t index_of(const std::string& key) {
     if (const auto found = index_by_key_.find(key); found != index_by_key_.end()) return found->second;
     const FrontendTensor t = document_.tensor(key);
@@ -176,7 +176,7 @@ class FrontendOperationsReader {
   }
   size_t output(const char* name) { return port(outputs_, "outputs", name); }
 
-  // What the user left open of an output.
+  // Fills in what the user left open for an output.
   graph::Uid finish(size_t index, const build::Dims& dims,
                     const std::function<build::Dims(const build::Dims&)>& strides, std::optional<DataType> type = {}) {
     graph::Tensor& t = at(index);
@@ -304,7 +304,7 @@ class FrontendOperationsReader {
     graph_.operations.emplace_back(op);
   }
 
-  // Dims and strides may stand in the node, for an output "Y" without them.
+  // The node may give dims and strides for an output "Y" without them.
   graph::Uid finish_as_node_says(std::optional<DataType> type = {}) {
     const build::Dims dims = node_->has("dim") ? node_->at("dim").integers(1) : build::Dims();
     const build::Dims strides = node_->has("stride") ? node_->at("stride").integers(0) : build::Dims();

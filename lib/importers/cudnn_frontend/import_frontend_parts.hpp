@@ -1,4 +1,4 @@
-// The two kinds of graphs that cudnn-frontend's JSON may hold, once it is known which.
+// The two kinds of graphs in cudnn-frontend's JSON.
 #pragma once
 
 #include "importers/cudnn_frontend/frontend_json.hpp"
@@ -7,12 +7,12 @@
 namespace attnprobe::importers {
 
 bool is_attention_tag(const std::string& tag);
-/// The spec of the node at `index`; what does not fit is noted in `result`,
-/// which has versions, context and stored plan. Throws Error(usage).
+/// The spec of the node at `index`. Notes in `result`, which has versions, context and stored plan, what does not fit.
+/// Throws Error(usage).
 attention::AttentionSpec read_frontend_attention(const FrontendDocument& document, size_t index, FrontendGraph& result);
 
 bool is_primitive_tag(const std::string& tag);
-/// The graph of a document whose nodes are all primitive. Throws Error(usage).
+/// The graph of a document with only primitive nodes. Throws Error(usage).
 graph::OpGraph read_frontend_operations(const FrontendDocument& document, FrontendGraph& result);
 
 }  // namespace attnprobe::importers

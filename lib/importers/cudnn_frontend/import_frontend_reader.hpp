@@ -1,4 +1,4 @@
-// Reads one attention node of cudnn-frontend; import_frontend_shapes.cpp has what it says of Q, K, V and O,
+// Reads one attention node of cudnn-frontend. import_frontend_shapes.cpp handles Q, K, V and O,
 // import_frontend_attention.cpp the rest.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace attnprobe::importers {
 
-/// The first cudnn-frontend that writes ragged offsets: 1.20.
+/// The first cudnn-frontend that writes ragged offsets.
 inline constexpr FrontendVersion first_with_ragged_offsets{1, 20, 0};
-/// Of any extent.
+/// The largest allowed extent.
 inline constexpr int64_t longest_extent = std::numeric_limits<int32_t>::max();
 
-/// Of one node, for one reading.
+/// Reads one node, once.
 class FrontendAttentionReader {
  public:
   FrontendAttentionReader(const FrontendDocument& document, size_t index, FrontendGraph& result);
@@ -29,23 +29,23 @@ class FrontendAttentionReader {
   FrontendPlace tensor_place(const FrontendTensor& t) const;
   DataType type_of(const FrontendTensor& t) const;
   bool wants_statistics() const;
-  // A port without a name is written under the first name of the table, "Q"; the later of the two stays.
+  // A port without a name is written under the first name of the table, "Q"; the later of the two remains.
   void find_block_mask();
-  // Q and K before their rotation, which nodes of their own do.
+  // Q and K before their rotation by separate nodes.
   void read_ropes();
   void read_pattern();
   void read_newer();
 
-  // Of import_frontend_shapes.cpp.
+  // In import_frontend_shapes.cpp.
 
-  // {batch, heads, seqlen, head_dim}; a serialized graph has K and V already transposed.
+  // {batch, heads, seqlen, head_dim}; in a serialized graph K and V are already transposed.
   StridedTensor strided(const FrontendTensor& t) const;
   StridedTensor key_or_value(const FrontendTensor& t) const;
   void read_shapes();
   bool paged_k() const { return spec_.paged && spec_.paged->k; }
   bool paged_v() const { return spec_.paged && spec_.paged->v; }
   void read_paged();
-  // As cudnn-frontend concludes it (infer_s_kv).
+  // Inferred as in cudnn-frontend (infer_s_kv).
   int64_t key_length() const;
   void read_types();
   bool by_token(const std::optional<FrontendTensor>& rows) const;
@@ -53,20 +53,20 @@ class FrontendAttentionReader {
   void conclude_raggedness();
   void read_layouts();
   void read_gradients();
-  // Offsets are in "tensors" only where they are a port too; a stored plan has them all.
+  // Offsets are in "tensors" only if they are also a port; a stored plan has all of them.
   void read_offset_type();
   void set_offset_type(DataType type);
   std::optional<DataType> offset_type_in_plan(std::optional<graph::Uid> uid) const;
 
   void read_scale();
   void read_mask();
-  /// The lengths that the port's tensor holds; empty where the JSON has none, or none that fit.
+  /// The lengths in the port's tensor; empty if the JSON has no usable ones.
   std::vector<int64_t> lengths(const std::string& port, int64_t most);
   void read_score_features();
   void read_bias(const FrontendTensor& t);
   void read_dropout();
   void read_fp8();
-  // Notes a tensor that the config's graph has otherwise.
+  // Notes a tensor that differs from the one in the config's graph.
   void expect_like(const char* port, const FrontendTensor& t, const build::Dims& dims, const build::Dims& strides,
                    DataType type);
   void check_rows();

@@ -1,4 +1,4 @@
-// The operation graph as cuDNN's own JSON: schema version 4, seen from 9.19 to 9.28.
+// Imports the operation graph in cuDNN's own JSON: schema version 4, seen from 9.19 to 9.28.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// cuDNN writes null where a member is not set, so that null is as good as absent.
+// cuDNN writes null for an unset member, so null counts as absent.
 
 std::optional<int64_t> optional_integer(JsonObject& object, const std::string& key) {
   const auto value = object.find_set(key);
@@ -57,7 +57,7 @@ graph::Uid port(JsonObject& object, const std::string& key) {
   return uid_in(object.take(key));
 }
 
-// The key that is there; the newest where none is.
+// The key that the node has, else the newest.
 std::string key_in(JsonObject& node, std::string_view keys) {
   const std::vector<std::string> all = split(keys, '|');
   const auto found =
@@ -84,8 +84,8 @@ class BackendJsonImport {
     for (const JsonView& tensor : object.take("tensors").elements()) read_tensor(tensor);
   }
 
-  // A tensor may stand in several lists: a ragged offset in that of each tensor that it serves, the sub-graph of a
-  // unified SDPA operation in a list of its own.
+  // A tensor may be in several lists. A ragged offset is in the list of each of its tensors; the sub-graph of a unified
+  // SDPA operation has its own list.
   graph::Uid read_tensor(const JsonView& place) {
     JsonObject object(place);
     graph::Tensor t;
@@ -170,15 +170,15 @@ class BackendJsonImport {
     }
   }
 
-  // What no rule covers, after what the table says has been read.
+  // Handles what the table has no rule for, after the table's rules.
   template <class Op>
   void read_by_code(JsonObject&, Op&) {}
 
   void read_by_code(JsonObject& node, graph::Pointwise& op) {
-    // One is what cuDNN takes where nothing is set.
+    // cuDNN uses 1 if nothing is set.
     if (op.alpha1 == 1) op.alpha1.reset();
     if (op.alpha2 == 1) op.alpha2.reset();
-    // Of activations, as cuDNN writes them where nothing is set (9.19).
+    // Parameters of activations, as cuDNN writes them if nothing is set (9.19).
     constexpr std::pair<const char*, double> parameters[] = {
         {"lowerClip", 0},      {"upperClip", std::numeric_limits<double>::max()},
         {"lowerClipSlope", 0}, {"beta", 1},
@@ -198,7 +198,7 @@ class BackendJsonImport {
       lose(fmt::format("the mode {} of the reshape to tensor {}", mode->shown(), op.y));
   }
 
-  // cuDNN writes a constant seed where there is a tensor for it, too.
+  // cuDNN writes a constant seed even if there is a seed tensor.
   void read_by_code(JsonObject&, graph::Rng& op) {
     if (op.seed) op.constant_seed.reset();
   }
@@ -232,7 +232,7 @@ class BackendJsonImport {
     note_rest(object);
   }
 
-  // The softmax inside a unified SDPA operation has tensors that stand in no list (9.21).
+  // The softmax inside a unified SDPA operation has tensors that are in no list (9.21).
   void check_ports(const JsonView& whole) const {
     for (const auto* list : {&result_.graph.operations, &result_.graph.score_operations})
       for (const auto& operation : *list)

@@ -8,7 +8,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// Graphs whose descriptors are remembered, for operations that go into several graphs.
+// Descriptors of this many graphs are kept, for operations that belong to several graphs.
 constexpr size_t remembered_graphs = 4;
 
 constexpr std::string_view operation_prefix = "OPERATION_";
@@ -174,7 +174,7 @@ void LoggedDescriptors::finalize(const log::LogTree& message) {
 void LoggedDescriptors::finalize_tensor(LoggedDescriptorPointer tensor) {
   const auto uid = logged_uid(&tensor->tree);
   if (!uid) return;
-  // Another tensor with a uid of this graph: the graph before it was given up.
+  // A second tensor with a uid of this graph: the earlier graph was abandoned.
   const auto same = [&](const auto& other) { return logged_uid(&other->tree) == uid; };
   const auto found = std::find_if(new_tensors_.begin(), new_tensors_.end(), same);
   if (found != new_tensors_.end() && (*found)->signature != tensor->signature) next_graph();
@@ -198,8 +198,7 @@ void LoggedDescriptors::finalize_operation(std::shared_ptr<LoggedDescriptor> ope
   operations_.push_back(std::move(operation));
 }
 
-// The POINTWISE, RNG, … of an operation: the oldest that looks like what the tree shows and that no other operation
-// has, else the youngest that one has.
+// The POINTWISE, RNG, … of an operation: the oldest unused one that looks like the tree, else the youngest used one.
 void LoggedDescriptors::find_math(LoggedDescriptor& operation) {
   const std::string kind = operation.kind.substr(operation_prefix.size());
   const auto is_it = [&](const log::LogNode& child) { return log::descriptor_kind(child.type) == kind; };

@@ -1,4 +1,4 @@
-// What cuDNN's log says of the descriptors of one thread before an operation graph is finalized.
+// Collects what cuDNN's log says about one thread's descriptors before an operation graph is finalized.
 #pragma once
 
 #include <map>
@@ -19,12 +19,12 @@ inline constexpr const char* graph_kind = "OPERATIONGRAPH";
 /// Where the log shows a port of an operation: in the trees, below `path`, or only when it is set.
 struct LoggedPort {
   std::string kind;       ///< "OPERATION_MATMUL"
-  const char* port;       ///< as for_each_port names it
-  std::string path;       ///< in the tree of the operation; "" where no tree shows it
-  const char* attribute;  ///< "CUDNN_ATTR_OPERATION_MATMUL_ADESC"; "" for those of the softmax inside
+  const char* port;       ///< named as in for_each_port
+  std::string path;       ///< in the tree of the operation; "" if no tree shows it
+  const char* attribute;  ///< "CUDNN_ATTR_OPERATION_MATMUL_ADESC"; "" for ports of the inner softmax
   bool is_output;
 };
-/// Those of the table of operations; a second time where the tree of a softmax inside an SDPA operation shows them.
+/// All ports of the table of operations. A port is listed twice if the tree of an inner softmax shows it.
 const std::vector<LoggedPort>& logged_ports();
 
 /// "OPERATION_MATMUL".
@@ -33,73 +33,71 @@ std::string logged_kind() {
   return std::string("OPERATION_") + graph::OperationTable<Op>::cudnn_name;
 }
 
-/// The uid of a tensor that a tree shows; nothing for a port that is not set (nbDims and uid are -1 there).
+/// The uid of a tensor in a tree; nothing for an unset port (nbDims and uid are -1 there).
 std::optional<graph::Uid> logged_uid(const log::LogNode* tensor);
 
-/// Whether descriptors of this kind go into an operation graph: tensors, operations, what they compute.
+/// Whether descriptors of this kind belong to an operation graph: tensors, operations, what they compute.
 bool is_graph_part(const std::string& kind);
 
 struct LoggedAttribute {
   std::string type;                 ///< "CUDNN_TYPE_INT64"
-  std::vector<std::string> values;  ///< for descriptors their addresses, see LoggedDescriptors::address
+  std::vector<std::string> values;  ///< addresses for descriptors, see LoggedDescriptors::address
   friend bool operator==(const LoggedAttribute&, const LoggedAttribute&) = default;
 };
 
-/// A descriptor that was finalized.
+/// A finalized descriptor.
 struct LoggedDescriptor {
   std::string kind;  ///< "TENSOR", "POINTWISE", "OPERATION_POINTWISE"
   log::LogNode tree;
   std::string signature;                              ///< log_signature(tree)
   std::map<std::string, LoggedAttribute> attributes;  ///< by name, CUDNN_ATTR_TENSOR_DIMENSIONS
   std::shared_ptr<const LoggedDescriptor> math;       ///< the POINTWISE, RNG, … of an operation
-  bool math_is_certain = true;                        ///< there was no other one that looks the same and differs
-  size_t graph = 0;                                   ///< how many operation graphs came before
+  bool math_is_certain = true;                        ///< no other descriptor with the same tree differs
+  size_t graph = 0;                                   ///< the number of operation graphs before it
 };
 using LoggedDescriptorPointer = std::shared_ptr<const LoggedDescriptor>;
 
-/// Follows one thread. SetAttribute shows the receiver's content but not its address, and of a descriptor that is a
-/// value the address but not its content. So a descriptor is what was set between its creation and its finalize, and an
-/// address is known once a tree shows what it was set as.
+/// Follows one thread. SetAttribute shows the content of its receiver, but not the address; for a descriptor value it
+/// shows the address, but not the content. So a descriptor is everything set between its creation and its finalize. An
+/// address is resolved once a tree shows the port that it was set for.
 class LoggedDescriptors {
  public:
   void create(const std::string& kind);
   void set(const log::LogTree& message);
   void finalize(const log::LogTree& message);
   void destroy(const log::LogTree& message);
-  /// An operation graph was finalized: what comes now belongs to the next one.
+  /// An operation graph was finalized: later calls belong to the next one.
   void next_graph();
 
-  /// The operation that a tree of an operation graph shows: the first one of `kind` with that signature that is not in
-  /// `used`, of the latest graph that has one. Without a signature the first of the current graph.
+  /// The operation for a node in a graph's tree: the first unused one of `kind` with that signature, from the latest
+  /// graph that has one. Without a signature, the first of the current graph. `used` lists the used ones.
   LoggedDescriptorPointer operation(const std::string& kind, const std::optional<std::string>& signature,
                                     std::set<const LoggedDescriptor*>& used) const;
-  /// The tensor of that uid that was finalized last; nullptr if none was.
+  /// The last finalized tensor with that uid, or nullptr.
   LoggedDescriptorPointer tensor(graph::Uid uid) const;
-  /// Tensors made for the current graph, in order, those that were destroyed since last.
+  /// Tensors made for the current graph, in order; destroyed ones last.
   std::vector<LoggedDescriptorPointer> new_tensors() const;
 
   struct Address {
     std::optional<graph::Uid> shown;  ///< a tree showed it as this tensor
-    /// The one tensor that was finalized since the use of an address before
-    /// this one; for a ragged offset the last one that was finalized.
+    /// The one tensor finalized since the previous use of an address; for a ragged offset the last one finalized.
     std::optional<graph::Uid> made_for;
-    std::optional<graph::Uid> from_older;  ///< what it was for an older graph
+    std::optional<graph::Uid> from_older;  ///< its tensor in an older graph
     size_t graph = 0;
     bool is_dead = false;  ///< that tensor was destroyed
   };
-  /// A tensor's address as it stands in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor there.
+  /// A tensor's address in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor there.
   const Address* address(const std::string& text) const;
-  /// An address was found to be this tensor's.
+  /// Records that an address is this tensor's.
   void learn(const std::string& text, graph::Uid uid) { addresses_[text].shown = uid; }
 
-  /// What CUDNN_ATTR_OPERATIONGRAPH_OPS was set to: the kinds of the operations, in order.
+  /// The value of CUDNN_ATTR_OPERATIONGRAPH_OPS: the kinds of the operations, in order.
   const std::vector<std::string>& graph_operations() const { return graph_operations_; }
-  /// The operations that were finalized last before that, if they are
-  /// of these kinds in this order: they are the graph's. Else empty.
+  /// The graph's operations: the last ones finalized before, if they are of these kinds in this order. Else empty.
   const std::vector<LoggedDescriptorPointer>& last_operations() const { return last_operations_; }
-  /// What else the current graph was told, by name: CUDNN_ATTR_OPERATIONGRAPH_HANDLE, ….
+  /// Other attributes of the current graph, by name: CUDNN_ATTR_OPERATIONGRAPH_HANDLE, ….
   const std::map<std::string, LoggedAttribute>& graph_attributes() const;
-  /// Messages that set something of the current graph and were cut off before they name it.
+  /// The number of messages about the current graph that are truncated before they name the attribute.
   size_t cut_graph_attributes() const { return cut_graph_attributes_; }
 
  private:
@@ -107,7 +105,7 @@ class LoggedDescriptors {
   void finalize_operation(std::shared_ptr<LoggedDescriptor> operation);
   void set_operations(std::vector<std::string> kinds);
   void find_math(LoggedDescriptor& operation);
-  /// The address as LoggedAttribute::values has it.
+  /// The address in the form of LoggedAttribute::values.
   std::string use_address(const std::string& text, bool is_ragged_offset);
 
   size_t graph_ = 0;
@@ -116,9 +114,9 @@ class LoggedDescriptors {
   std::set<const LoggedDescriptor*> used_math_;
   std::map<graph::Uid, LoggedDescriptorPointer> tensors_;
   std::vector<LoggedDescriptorPointer> new_tensors_, destroyed_tensors_;
-  std::vector<graph::Uid> since_last_use_;  ///< tensors finalized since an address was last used
+  std::vector<graph::Uid> since_last_use_;  ///< finalized since the last use of an address
   std::map<std::string, Address> addresses_;
-  std::map<std::string, size_t> tensors_at_;  ///< how many tensors there were at an address
+  std::map<std::string, size_t> tensors_at_;  ///< the number of tensors so far at an address
   std::vector<std::string> graph_operations_;
   std::vector<LoggedDescriptorPointer> last_operations_;
   size_t cut_graph_attributes_ = 0;

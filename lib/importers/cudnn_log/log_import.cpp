@@ -10,8 +10,8 @@
 namespace attnprobe::importers {
 namespace {
 
-// Attributes that an OpGraph has no place for, and the values with which they change nothing (cudnn_graph.h's
-// defaults). Any other attribute that is not read here is said to be missing.
+// Attributes that an OpGraph cannot hold, and their values without effect (cudnn_graph.h's defaults). Any other unread
+// attribute is reported as missing.
 const std::map<std::string, std::vector<std::string>> harmless_attributes{
     {"CUDNN_ATTR_POINTWISE_NAN_PROPAGATION", {"CUDNN_NOT_PROPAGATE_NAN (0)", "0"}},
     {"CUDNN_ATTR_POINTWISE_SWISH_BETA", {"1"}},
@@ -22,8 +22,8 @@ const std::map<std::string, std::vector<std::string>> harmless_attributes{
     {"CUDNN_ATTR_REDUCTION_IS_DETERMINISTIC", {"false"}},
 };
 
-// Those of the table, and what holds other descriptors. The uids of a sub-graph are read for the forward operation
-// alone: no log has shown the other.
+// The attributes of the table, and those with descriptors as values. A sub-graph's uids are read only for the forward
+// operation: no log has shown the backward one.
 template <class Op>
 std::set<std::string> read_attributes() {
   std::set<std::string> names{graph::OperationTable<Op>::math_attribute.name};
@@ -68,7 +68,7 @@ class LogImport {
   }
 
  private:
-  // The graph's tree shows operations alone.
+  // The graph's tree shows only operations.
   void read_graph_attributes() {
     if (known_ == nullptr) {
       result_.missing.emplace_back(
@@ -85,7 +85,7 @@ class LogImport {
         result_.missing.push_back(fmt::format("{} = {} of the graph: attnprobe has no such attribute", name,
                                               fmt::join(attribute.values, ", ")));
     }
-    // Programs give the graph their handle, and few of them anything else.
+    // Programs set the graph's handle, and rarely anything else.
     if (const size_t cut = known_->cut_graph_attributes(); cut == 1)
       result_.inferred.emplace_back(
           "extents do not change when the graph runs: cuDNN cut off the one message that could say so, which is taken "
@@ -127,7 +127,7 @@ class LogImport {
   bool read_ports(const LoggedOperation& source, Op& op) {
     std::vector<std::string> lost;
     for_each_port(op, [&](const char* name, auto& uid, graph::PortDirection) {
-      if (uid != std::decay_t<decltype(uid)>{}) return;  // read_by_code() has
+      if (uid != std::decay_t<decltype(uid)>{}) return;  // read_by_code() handles it
       const auto found = tensors_.port(source, name);
       if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, graph::Uid>) {
         if (!found) lost.emplace_back(name);
@@ -143,7 +143,7 @@ class LogImport {
     return lost.empty();
   }
 
-  // What the tree leaves out of BINARY_SELECT, where nothing else tells it.
+  // Completes BINARY_SELECT with operands that the tree omits.
   void complete_select(const LoggedOperation& source, graph::Pointwise& op) {
     if (op.mode != graph::PointwiseMode::BINARY_SELECT || !op.x) return;
     if (!op.b) {
@@ -172,7 +172,7 @@ class LogImport {
     fail_logged(*source.tree, fmt::format("a line \"{}\" below it", path));
   }
 
-  // What the table says where to read: types and modes are in the tree, whole numbers with the call that set them.
+  // Reads what the table describes: types and modes are in the tree, whole numbers in the call that set them.
   template <class Op>
   void read_attributes_of(const LoggedOperation& source, Op& op) {
     graph::for_each_row<Op>([&](const auto& row) {
@@ -194,13 +194,13 @@ class LogImport {
     const LoggedAttribute* set = source.attribute(row.attribute.name);
     if (set != nullptr && set->values.size() == 1) value = logged_number<int64_t>(set->values[0]);
   }
-  // A flag that is not set is as good as none.
+  // An unset flag counts as absent.
   template <class Row>
   void read_attribute(const LoggedOperation& source, const Row& row, std::optional<bool>& value) {
     const LoggedAttribute* set = source.attribute(row.attribute.name);
     if (set != nullptr && set->values == std::vector<std::string>{"true"}) value = true;
   }
-  // A factor; 1 is as good as none.
+  // A factor of 1 counts as absent.
   template <class Row>
   void read_attribute(const LoggedOperation& source, const Row& row, std::optional<double>& value) {
     const log::LogNode* shown = source.tree->find(row.log);
@@ -213,7 +213,7 @@ class LogImport {
     throw Error(ErrorKind::internal, "the table of operations says where a log shows what only code can read");
   }
 
-  // What no rule covers.
+  // Handles what no rule covers.
   template <class Op>
   void read_by_code(const LoggedOperation&, Op&) {}
 
@@ -267,7 +267,7 @@ class LogImport {
     }
     if (is_true(source.tree->find("unfuseFma"))) op.unfuse_fma = true;
     if (is_true(source.tree->find("softmaxDesc/statsLog2"))) op.stats_log2 = true;
-    // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 where none was set.
+    // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 if none was set.
     const log::LogNode* shown = source.tree->find("dropoutProbability");
     const bool set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY") != nullptr;
     if (shown != nullptr && (set || shown->value != "0")) op.dropout_probability = probability(shown->value, source);
@@ -277,7 +277,7 @@ class LogImport {
     if (is_true(source.tree->find("statsLog2"))) op.stats_log2 = true;
   }
 
-  // Its tree shows tensors alone.
+  // Its tree shows only tensors.
   void read_by_code(const LoggedOperation& source, graph::Rope& op) {
     const LoggedAttribute* scale = source.attribute("CUDNN_ATTR_OPERATION_ROPE_FWD_OUTPUT_SCALE");
     const LoggedAttribute* dim = source.attribute("CUDNN_ATTR_OPERATION_ROPE_FWD_ROPE_DIM");
@@ -295,7 +295,7 @@ class LogImport {
 
   std::optional<double> probability(const std::string& text, const LoggedOperation& source) {
     const auto value = logged_number<double>(text);
-    if (!value || *value < 0) return std::nullopt;  // -1 where none was set
+    if (!value || *value < 0) return std::nullopt;  // -1 if none was set
     constexpr size_t logged_digits = 6;
     if (text.size() - std::min(text.size(), text.find_first_not_of("0.")) >= logged_digits)
       result_.inferred.push_back(
@@ -303,7 +303,7 @@ class LogImport {
     return value;
   }
 
-  // Ports and attributes that are set and have no place in the OpGraph.
+  // Reports ports and attributes that are set but have no place in the OpGraph.
   template <class Op>
   void report_unread(const LoggedOperation& source) {
     const std::set<std::string> attributes = read_attributes<Op>();

@@ -1,4 +1,4 @@
-// From the messages about an operation graph to the graph.
+// Converts the messages about an operation graph to the graph.
 #pragma once
 
 #include <functional>
@@ -7,27 +7,27 @@
 
 namespace attnprobe::importers {
 
-/// An operation as the log knows it.
+/// An operation in the log.
 struct LoggedOperation {
   std::string kind;                    ///< "OPERATION_MATMUL"
   std::string label;                   ///< for messages: "operation 5 (BINARY_SELECT)"
-  const log::LogNode* tree = nullptr;  ///< its own message's, else the graph's
-  LoggedDescriptorPointer record;      ///< nullptr if the log does not have the calls that made it
+  const log::LogNode* tree = nullptr;  ///< from its own message, else from the graph's
+  LoggedDescriptorPointer record;      ///< nullptr if the log lacks the calls that made it
 
   /// The attribute of the operation, or of what it computes (POINTWISE, RNG, …); nullptr if it was not set.
   const LoggedAttribute* attribute(const std::string& name) const;
 };
 
-/// The operations of one graph: trees in the graph's message, exchanged
-/// for those of the operations' own messages, which are not cut off.
+/// The operations of one graph. Trees from the graph's message are replaced by those of the operations' own messages,
+/// which are not truncated.
 class LoggedOperations {
  public:
   /// `known` may be nullptr.
   LoggedOperations(const LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
 
-  /// In the order in which the graph got them. `cut`: the message ends before the tree does.
+  /// In the graph's own order. `cut`: the message ends before the tree does.
   std::vector<LoggedOperation> of_graph(const log::LogNode& graph, bool cut);
-  /// Of the graph inside a unified SDPA operation.
+  /// The operations of the graph inside a unified SDPA operation.
   std::vector<LoggedOperation> of_score_graph(const log::LogNode& graph);
 
  private:
@@ -41,19 +41,19 @@ class LoggedOperations {
   std::set<const LoggedDescriptor*> used_;
 };
 
-/// The tensors of one graph, found by what trees show and by the addresses that ports were set to.
+/// The tensors of one graph, found by trees and by the addresses that ports were set to.
 class LoggedTensors {
  public:
   /// `known` may be nullptr.
   LoggedTensors(LoggedDescriptors* known, ImportedGraph& result) : known_(known), result_(result) {}
 
-  /// What a tree shows is not a candidate for an address. Call it for all operations before `port`.
+  /// Excludes tensors in trees from the candidates for an address. Call it for all operations before `port`.
   void show(const LoggedOperation& operation);
-  /// The tensor at a port, or nothing if the port is not set or the tensor is lost (then `missing` says so).
+  /// The tensor at a port; nothing if the port is not set or the tensor is lost (then `missing` says so).
   std::optional<graph::Uid> port(const LoggedOperation& operation, const std::string& name);
-  /// A tensor that the log does not have.
+  /// Adds a tensor that the log does not have.
   graph::Uid add(graph::Tensor tensor);
-  /// Ragged offsets; may add tensors. Call it last.
+  /// Resolves ragged offsets; may add tensors. Call it last.
   void finish();
 
  private:
@@ -71,8 +71,8 @@ class LoggedTensors {
   std::map<std::string, graph::Uid> resolved_;
 };
 
-/// The operation graph that a message of cudnnBackendFinalize() shows.
-/// `known`: what its thread did before, or nullptr. Throws Error(usage).
+/// The operation graph in a message of cudnnBackendFinalize(). `known`: the earlier calls of its thread, or nullptr.
+/// Throws Error(usage).
 ImportedGraph import_logged_graph(const log::LogTree& message, LoggedDescriptors* known);
 
 }  // namespace attnprobe::importers

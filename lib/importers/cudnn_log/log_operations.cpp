@@ -8,7 +8,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// Whether every kind is among `all` at least as often as among `some`.
+// Whether every kind occurs in `all` at least as often as in `some`.
 bool includes(std::vector<std::string> all, std::vector<std::string> some) {
   std::sort(all.begin(), all.end());
   std::sort(some.begin(), some.end());
@@ -68,8 +68,8 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
   return list;
 }
 
-// The calls that made the operation. Some look alike in the tree (LOGICAL_AND shows no port), so the place
-// in the graph counts first.
+// The calls that made the operation. Some operations look alike in the tree (LOGICAL_AND shows no port), so the
+// position in the graph counts first.
 LoggedDescriptorPointer LoggedOperations::record(const std::string& kind, const std::optional<std::string>& signature,
                                                  bool ordered, size_t place) {
   const auto& last = known_->last_operations();
@@ -78,7 +78,7 @@ LoggedDescriptorPointer LoggedOperations::record(const std::string& kind, const 
   return known_->operation(kind, signature, used_);
 }
 
-// Into an order in which each operation comes after those whose results it reads.
+// Sorts so that each operation follows those whose results it reads.
 void LoggedOperations::sort(std::vector<LoggedOperation>& list) {
   std::vector<std::set<graph::Uid>> reads(list.size()), writes(list.size());
   std::set<graph::Uid> to_come;
@@ -99,7 +99,7 @@ void LoggedOperations::sort(std::vector<LoggedOperation>& list) {
       done[i] = moved = true;
     }
   }
-  if (sorted.size() != list.size()) return;  // no order does; cuDNN will say so
+  if (sorted.size() != list.size()) return;  // the graph has a cycle; cuDNN will report it
   list = std::move(sorted);
   result_.inferred.emplace_back(
       "the order of the operations: the message has them by kind, so each comes as soon as what it reads");

@@ -5,7 +5,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// The kind of the descriptor that a message is about, from its first line: the body may be long.
+// The kind of a message's descriptor. Reads only the first line, because the body may be long.
 std::string kind_in_message(const LogCall& call) {
   std::vector<std::string> first;
   if (!call.lines.empty()) first.push_back(call.lines.front());
@@ -40,7 +40,7 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
   const bool is_graph = kind == graph_kind;
   if (!is_graph && !is_graph_part(kind)) return std::nullopt;
   if (destroys && kind != "TENSOR") return std::nullopt;
-  // A message that was cut off has no trailer that tells its thread; only graphs' are that long.
+  // A truncated message has no trailer with its thread; only messages of graphs are that long.
   LoggedDescriptors& thread = state_->threads[call.thread.empty() ? state_->last_graph_thread : call.thread];
   if (creates) {
     thread.create(kind);
@@ -64,7 +64,7 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
     ImportedGraph graph = import_logged_graph(message, &thread);
     thread.next_graph();
     return graph;
-  } catch (...) {  // what comes after it belongs to another graph all the same
+  } catch (...) {  // later calls belong to another graph in any case
     thread.next_graph();
     throw;
   }
@@ -78,7 +78,7 @@ bool is_score_graph(const graph::OpGraph& graph) {
   std::set<graph::Uid> written, read;
   for (const graph::Operation& operation : graph.operations) {
     if (std::holds_alternative<graph::SdpaForward>(operation) || std::holds_alternative<graph::SdpaBackward>(operation))
-      return false;  // it reads the scores that its sub-graph writes
+      return false;  // reads the scores that its sub-graph writes
     for (const graph::Port& port : ports(operation)) (port.is_output ? written : read).insert(port.uid);
   }
   return std::any_of(read.begin(), read.end(),

@@ -57,7 +57,7 @@ graph::Tensor LoggedTensors::read(const log::LogNode& tree) const {
   t.alignment = logged_integer(required_line(tree, "alignmentInBytes"));
   t.is_virtual = logged_bool(required_line(tree, "isVirtual"));
   t.by_value = logged_bool(required_line(tree, "isByVal"));
-  // From 9.24; 1 where nothing was set.
+  // From 9.24; 1 if nothing was set.
   if (const log::LogNode* multiplier = tree.find("raggedOffsetMultiplier"))
     if (const int64_t elements = logged_integer(*multiplier); elements != 1) t.ragged_multiplier = elements;
   return t;
@@ -96,12 +96,12 @@ graph::Uid LoggedTensors::add(graph::Tensor t) {
 LoggedTensors::Fits LoggedTensors::fits(const LoggedOperation& operation, const std::string& port) {
   if (port == "seed" || port == "offset")
     return [](const graph::Tensor& t) { return is_integer(t.data_type) && has_one_element(t); };
-  if (operation.kind == "OPERATION_MATMUL") {  // a length of each batch entry
+  if (operation.kind == "OPERATION_MATMUL") {  // a length per batch entry
     const graph::Tensor a = read(required_line(*operation.tree, "aDesc"));
     return [a](const graph::Tensor& t) { return is_integer(t.data_type) && batch_of(t) == batch_of(a); };
   }
   if (operation.kind == "OPERATION_POINTWISE") {
-    // No tree shows the ports of LOGICAL_AND, _OR and _NOT, nor what BINARY_SELECT takes where its mask is 0.
+    // No tree shows the ports of LOGICAL_AND, _OR and _NOT, nor BINARY_SELECT's operand for mask 0.
     const log::LogNode* mode = operation.tree->find("pwDesc/mode");
     const bool logical = mode != nullptr && mode->value.rfind("CUDNN_POINTWISE_LOGICAL_", 0) == 0;
     if (logical) return [](const graph::Tensor& t) { return is_mask(t.data_type) && t.is_virtual; };
@@ -163,7 +163,7 @@ std::optional<graph::Uid> LoggedTensors::resolve(const std::string& text, const 
   if (!uid || (shown_.count(*uid) == 0 && known_->tensor(*uid) == nullptr)) return std::nullopt;
   if (!how.empty()) result_.inferred.push_back(fmt::format("{} is tensor {}: it {}", what, *uid, how));
   resolved_[text] = *uid;
-  known_->learn(text, *uid);  // for the graph that this one is inside of
+  known_->learn(text, *uid);  // for the graph that contains this one
   take(*uid);
   return uid;
 }

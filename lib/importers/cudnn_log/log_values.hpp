@@ -1,4 +1,4 @@
-// Values of cuDNN's log lines: words of cuDNN's enums, numbers, lists.
+// Parses values in cuDNN's log lines: enum names, numbers, lists.
 #pragma once
 
 #include <fmt/format.h>
