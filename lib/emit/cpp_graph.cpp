@@ -19,7 +19,7 @@ namespace {
 using graph::CudnnName;
 using graph::Uid;
 
-// A constant of cuDNN's header under its name.
+// A constant of cuDNN's header with its name.
 struct Constant {
   const char* name;
   int value;
@@ -30,7 +30,7 @@ struct Constant {
 #name, static_cast < int>(name) \
   }
 
-// What cpp_main and the statements use whatever the graph is.
+// Constants that cpp_main and the statements use for any graph.
 constexpr std::array fixed_names{ATTNPROBE_CONSTANT(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
                                  ATTNPROBE_CONSTANT(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
                                  ATTNPROBE_CONSTANT(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR),
@@ -219,7 +219,7 @@ class GraphText {
     add(fmt::format("finalize({});", name));
   }
 
-  // The variable of the tensor's descriptor, made at first use.
+  // The variable of the tensor's descriptor, which is created at first use.
   std::string tensor(Uid uid) {
     if (const auto found = tensors_.find(uid); found != tensors_.end()) return found->second;
     const graph::Tensor& t = graph::tensor(graph_, uid);
@@ -239,7 +239,7 @@ class GraphText {
     return name;
   }
 
-  // What it computes and what it needs first.
+  // Emits the descriptor of what the operation computes, before the operation.
   template <class Op>
   void operation(const std::string& name, const Op& op) {
     using Table = graph::OperationTable<Op>;
@@ -287,7 +287,7 @@ class GraphText {
     } else if constexpr (is == RowIs::f32_value) {
       if (value) add(fmt::format("float32({}, {}, {});", name, use(row.attribute), literal(*value)));
     } else {
-      // A cuDNN that does not know a flag behaves as if it was not set.
+      // A cuDNN that lacks a flag behaves as if it were unset.
       if (std::is_same_v<Value, bool> && row.since.is_known())
         body_ += fmt::format("  if (cudnn.GetVersion() >= {})\n  ", row.since.number());
       set_value(name, row.attribute, value);
@@ -319,7 +319,7 @@ class GraphText {
   const graph::OpGraph& graph_;
   std::string body_;
   std::map<Uid, std::string> tensors_;
-  std::map<std::string, int> names_, values_;  // of cuDNN's header, where the graph uses them
+  std::map<std::string, int> names_, values_;  // of cuDNN's header, as the graph uses them
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// An operation graph as C++ statements that make cuDNN's descriptors of it.
+// Emits an operation graph as C++ statements that create cuDNN's descriptors.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace attnprobe::emit {
 
-/// The constants of cuDNN's header that the statements and cpp_main use, then helpers and `Descriptor make_graph(void* handle)`: what
-/// cudnn::lower() sets, walked through the same table of operations, in the same order. Throws Error(internal) for a
-/// graph that lacks a tensor which an operation names.
+/// The constants of cuDNN's header for the statements and cpp_main, then helpers and `Descriptor make_graph(void*
+/// handle)`. It sets the same attributes as cudnn::lower(), in the same order, from the same table of operations.
+/// Throws Error(internal) for a graph that lacks a tensor of an operation.
 std::string cpp_graph(const graph::OpGraph& graph);
 
 }  // namespace attnprobe::emit

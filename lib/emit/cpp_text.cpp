@@ -6,7 +6,7 @@ namespace attnprobe::emit {
 
 std::string cpp_comment(const std::string& text) {
   std::string line = "// " + printable_line(text);
-  if (line.ends_with('\\')) line += '.';  // a comment goes on behind a backslash
+  if (line.ends_with('\\')) line += '.';  // a backslash would continue the comment on the next line
   return line;
 }
 

@@ -1,4 +1,4 @@
-// Programs that ask the same question without attnprobe, for a bug report.
+// Emits programs that ask the same question without attnprobe, for a bug report.
 #pragma once
 
 #include <string>
@@ -20,21 +20,21 @@ enum class Form {
 /// One question.
 struct Question {
   std::string name;         ///< of the config or the graph; may be ""
-  std::string description;  ///< in a line
-  std::string command;      ///< of attnprobe, that asks the same; may be ""
+  std::string description;  ///< one line
+  std::string command;      ///< the attnprobe command that asks the same; may be ""
   CudnnVersion cudnn_version;
 };
 
-/// Makes the graph's descriptors as attnprobe does, asks heuristic mode A on `target` (a simulated one by its device
-/// properties, which are in the file; else the first GPU) and prints cuDNN's status, engine configs and reasons.
+/// A program that creates the graph's descriptors as attnprobe does, asks heuristic mode A, and prints cuDNN's status,
+/// engine configs and reasons. For a simulated `target` it contains the device properties; else it uses the first GPU.
 std::string cpp_program(const Question& question, const graph::OpGraph& graph, const gpu::Target& target);
 
-/// Asks the same of cudnn-frontend's pygraph.sdpa and sdpa_backward, which build the graph themselves. Throws Error(usage)
-/// naming what of the spec they cannot express; fp8 they can, and this does not.
+/// A program that asks cudnn-frontend's pygraph.sdpa and sdpa_backward, which build the graph themselves. Throws
+/// Error(usage) naming the features of the spec that they cannot express, and for fp8, which is not implemented here.
 std::string python_frontend_program(const Question& question, const attention::AttentionSpec& spec,
                                     const gpu::Target& target);
 
-/// Throws Error(usage) naming what of the spec PyTorch's function cannot express.
+/// Throws Error(usage) naming the features of the spec that PyTorch's function cannot express.
 std::string torch_program(const Question& question, const attention::AttentionSpec& spec);
 
 }  // namespace attnprobe::emit

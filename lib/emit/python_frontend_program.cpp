@@ -108,12 +108,12 @@ class FrontendText {
   }
   void argument(const std::string& text) { arguments_ += (arguments_.empty() ? "" : ",\n    ") + text; }
 
-  // Where each sequence begins.
+  // The start of each sequence.
   void offsets(const std::string& of, const std::string& name) {
     tensor(name, {spec_.batch + 1, 1, 1, 1}, {1, 1, 1, 1}, frontend_type(spec_.ragged_offsets));
     add(fmt::format("{}.set_ragged_offset({})", of, name));
   }
-  // The offsets of another tensor, or own ones where the tokens lie further apart or closer.
+  // The offsets of another tensor, or separate ones if the token spacing differs.
   void offsets_like(const std::string& name, bool ragged, const std::string& of, const Strides& strides,
                     const Strides& like) {
     if (!ragged) return;
@@ -246,7 +246,7 @@ class FrontendText {
   std::string text_, arguments_;
 };
 
-// Answers as attnprobe's: the engines that pass the support check, in the order of mode A.
+// Prints the same answer as attnprobe: the engines that pass the support check, in the order of mode A.
 constexpr const char* frontend_questions = R"text(
 try:
     graph.validate()
@@ -260,7 +260,7 @@ for index in range(graph.get_execution_plan_count()):
     print("supported:", graph.get_plan_name_at_index(index))
 )text";
 
-// A text of JSON is a text of Python.
+// JSON text is also Python text.
 std::string python_text(const std::string& text) {
   return json_text(Json(text));
 }
@@ -280,7 +280,7 @@ std::string python_frontend_program(const Question& question, const AttentionSpe
   text +=
       "import sys\n\nimport cudnn\n\nprint(\"cudnn-frontend\", cudnn.__version__, \"cuDNN\", cudnn.backend_version())\n";
   text += fmt::format("device_properties = {}\n", is_simulated ? python_text(json_text(target.properties)) : "None");
-  // It asks the CUDA runtime for what it is not told.
+  // cudnn-frontend asks the CUDA runtime for missing properties.
   text += fmt::format(
       "if device_properties is None or \"--gpu\" in sys.argv:\n    device = {{\"handle\": cudnn.create_handle()}}\nelse:\n"
       "    device = {{\"device_property\": cudnn.create_device_properties(device_properties), \"sm_version\": {}, "

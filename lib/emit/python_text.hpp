@@ -1,4 +1,4 @@
-// What the emitted Python programs have in common.
+// Common parts of emitted Python programs.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace attnprobe::emit {
 
-/// Throws Error(usage) naming the first field that the spec gives beyond `expressible`: "--emit torch: PyTorch's … cannot
+/// Throws Error(usage) naming the first field of the spec that is not `expressible`: "--emit torch: PyTorch's … cannot
 /// express \"softcap\"; allowed: …".
 void refuse_fields_beyond(const std::string& form, const std::string& whose, const attention::AttentionSpec& spec,
                           const std::vector<std::string>& expressible);
 
-/// "# …" on one line, whatever the text holds.
+/// "# …" on one line for any text.
 std::string python_comment(const std::string& text);
-/// The first lines of a program: the question, what the program does and how it is started.
+/// The first lines of a program: the question, the program's purpose and how to start it.
 std::string python_head(const Question& question, const std::vector<std::string>& what);
 
 /// "(1, 2, 3, 4)".
@@ -28,7 +28,7 @@ std::string python_tuple(const List& values) {
   return "(" + text + ")";
 }
 
-/// A number that reads as the same double.
+/// A number that reads back as the same double.
 std::string python_number(double value);
 
 }  // namespace attnprobe::emit

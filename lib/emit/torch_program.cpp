@@ -1,4 +1,4 @@
-// torch.nn.functional.scaled_dot_product_attention with the cuDNN backend alone.
+// torch.nn.functional.scaled_dot_product_attention with only the cuDNN backend.
 #include <fmt/format.h>
 
 #include "base/error.hpp"

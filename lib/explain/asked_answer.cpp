@@ -1,4 +1,4 @@
-// What the answers of rules and cuDNN come to for a text.
+// Combines the answers of rules and cuDNN to an answer for a text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,7 +12,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// "…, known bug: X" of rules: what it is, and what to do about it.
+// "…, known bug: X" of rules: the bug and its workaround.
 BugInText bug_in_text(const rules::KnownBug& bug, const std::string& why, bool is_strong) {
   BugInText found{bug.id, bug.what, bug.advice, "", "", why, is_strong};
   if (const rules::KnownBugRule* rule = rules::find_known_bug(bug.id)) {
@@ -27,8 +27,8 @@ bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();
 }
 
-// Who is in the way, in the order in which a call meets them. A message from further inside shows that the layers outside of
-// `outermost` let the call through.
+// The refusing layer, in the order in which a call meets them. A message from further inside proves that the layers
+// outside `outermost` accepted the call.
 std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::framework) {
   const answer::Answer& result = asked.result;
   if (outermost < Layer::cudnn_engine) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   return std::nullopt;
 }
 
-// The bug that a question asked for concerns, where nothing refuses: "does that still fit?".
+// The known bug that affects the question, if nothing refuses it: "does that still fit?".
 std::optional<Refusal> warning_of(const Asked& asked) {
   if (asked.result.warnings.empty()) return std::nullopt;
   const rules::KnownBug& bug = asked.result.warnings.front();
@@ -103,7 +103,7 @@ Refusal possible_bug(const BugInText& bug) {
   return refusal;
 }
 
-// Where a faster choice is refused, a slower one comes first.
+// If a faster choice is refused, the program gets a slower one first.
 void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* first = probe::first_working(findings);
   if (first == nullptr) return;
@@ -135,7 +135,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   return refusal;
 }
 
-// A message says that something refused a call; asked about that very call, nothing does.
+// For a message that reports a refusal, although the same call, when asked, is not refused.
 Refusal contradicted(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   const std::string who =
@@ -157,7 +157,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
   return refusal;
 }
 
-// Whether nothing that was asked keeps the call of a message from that layer.
+// Whether no answer keeps the call of a message from that layer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   if (!asked.is_whole || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine) return false;
@@ -171,7 +171,7 @@ bool contradicts(const Asked& asked, const Refusal& message) {
   return is_free && (message.layer == Layer::framework ? has_gate : !result.by_rule);
 }
 
-// What the text establishes by its own words; null: nothing.
+// The refusal that the text's own words establish; null: none.
 const Refusal* message_of(const TextAnswer& answer) {
   const auto found = std::find_if(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
     return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
@@ -179,7 +179,7 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
-// Known bugs that may show so, those of the very call first.
+// Known bugs with these symptoms, those of this very call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
@@ -197,7 +197,7 @@ std::string whom_asked(const Asked& asked) {
   std::string text;
   for (const auto& gate : result.frameworks)
     text += fmt::format("{}'s rules{}; ", gate.title, is_kept_off(gate) ? ": no" : "");
-  // Of the call itself; what stands in the way besides has been said, or is a bug or requirement of cuDNN's.
+  // Only a refusal of the call itself counts; other obstacles were reported, or are bugs or requirements of cuDNN.
   const bool is_taken = result.verdict == answer::Verdict::supported && result.requirements.empty();
   text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
                       result.target.id, result.by_rule ? "" : " (simulated, support check)",
@@ -218,7 +218,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);
-  // The message says it; what would be asked is mostly assumed.
+  // The message is enough; the question would be mostly assumptions.
   if (message != nullptr && sizes < (message->says_why ? 2 : 1)) return;
   const auto asked = ask(question, facts, with);
   if (!asked) return;

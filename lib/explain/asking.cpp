@@ -25,12 +25,12 @@ constexpr const char* without_causal = "without the causal mask";
 campaign::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
   campaign::PlanOptions options;
   options.frameworks = gates;
-  options.walk.plans = probe::Plans::automatic;  // of simulated GPUs none is built
+  options.walk.plans = probe::Plans::automatic;  // simulated GPUs build none
   options.walk.sweep_where_none = false;
   return options;
 }
 
-// A field that a question needs, with the value that it gets where the text tells none, and another one.
+// A field that a question needs, with a default value and an alternative.
 struct Usual {
   const char *field, *words;
   Json value, other;
@@ -60,7 +60,7 @@ const Json* field_of(const Fields& fields, const std::string& name) {
   return found == fields.end() ? nullptr : &found->second;
 }
 
-// With what a config needs besides: K's and V's sizes, the lengths of packed and paged sequences.
+// Adds the other required fields: the sizes of K and V, and lengths of packed and paged sequences.
 Fields completed(Fields fields) {
   const auto copy = [&](const char* to, const char* from) {
     if (field_of(fields, to) == nullptr)
@@ -81,7 +81,7 @@ Fields completed(Fields fields) {
   return fields;
 }
 
-// Those that differ most from the one that is taken where a text names none.
+// The GPUs that differ most from the default one.
 std::vector<gpu::Target> other_gpus() {
   return {gpu::simulated_targets("l40s").front(), gpu::simulated_targets("b200").front()};
 }
@@ -101,7 +101,7 @@ std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
   return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
 }
 
-// The version of the text that is here, else the first.
+// The text's first version that is installed, else its first.
 std::string version_of(const TextFacts& facts) {
   for (const auto& version : facts.versions)
     if (cudnn::find_version(version)) return version;
@@ -110,7 +110,7 @@ std::string version_of(const TextFacts& facts) {
   return "";
 }
 
-// What stands in the way, as far as it is the same for other sizes.
+// The obstacle, in the form that does not depend on sizes.
 std::string obstacle_of(const answer::Answer& result) {
   for (const auto& gate : result.frameworks)
     if (!gate.refusals.empty()) return "framework " + gate.refusals.front().id;
@@ -171,7 +171,7 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
   for (const replay::ReplayedGraph& graph : replay.graphs) {
     if (!graph.logged.imported || graph.logged.refused()) continue;
     const std::string named = facts.target();
-    // Where no GPU is named, those that differ most.
+    // Without a named GPU, the GPUs that differ most.
     std::vector<gpu::Target> targets;
     for (const auto& word :
          named.empty() ? std::vector<std::string>{usual_gpu, "b200"} : std::vector<std::string>{named})
@@ -202,7 +202,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   if (!facts.frontends.empty() && told.framework.empty()) set_field(fields, "frontend", facts.frontends.front());
   auto question = question_of(completed(fields), told);
   if (!question) {
-    std::erase_if(fields, [](const auto& one) { return one.first == "frontend"; });  // a release that is not known
+    std::erase_if(fields, [](const auto& one) { return one.first == "frontend"; });  // an unknown release
     question = question_of(completed(fields), told);
   }
   if (!question) return std::nullopt;
@@ -217,7 +217,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     differs_in.push_back(words);
   };
   for (const Usual* usual : untold) add_variant(usual->field, usual->other, usual->words);
-  // A question about a window is mostly about the mask that goes with it.
+  // A question about a window is mostly about its mask.
   const Json* mask = field_of(fields, "mask");
   if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
     Json other_mask = *mask;

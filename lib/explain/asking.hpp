@@ -1,4 +1,4 @@
-// Putting a text's question to gates, rules and, where one is here, cuDNN: the one place of this module that asks.
+// Asks gates, rules and cuDNN, if it is installed, a text's question; the only part of this module that asks.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,22 @@
 
 namespace attnprobe::explain {
 
-/// What is asked with.
+/// What may be asked.
 struct AskWith {
-  bool cudnn = true;    ///< a cuDNN that is here; else the rules alone
-  std::string program;  ///< attnprobe, of which workers are processes; "": found as worker/client.hpp says
+  bool cudnn = true;    ///< an installed cuDNN; else only the rules
+  std::string program;  ///< path of attnprobe for worker processes; "": searched as in worker/client.hpp
 };
 
-/// The GPU that a text names; where it names none an H100.
+/// The GPU that a text names, else an H100.
 struct ChosenGpu {
   gpu::Target target;
   bool is_named = false;
 };
 ChosenGpu gpu_of(const TextFacts& facts);
 
-/// Each question on each target, in order, of the cuDNN that the text names; where it names none of the one that the gates' releases
-/// bring, else of one that is here. What no cuDNN here can answer is answered by rule. Throws Error(usage) for what neither can be asked.
+/// Asks each question on each target, in order. Uses the cuDNN that the text names, else the one that the gates'
+/// releases pin, else an installed one. If no installed cuDNN can answer, the rules answer. Throws Error(usage) if
+/// neither can be asked.
 std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with);
@@ -33,28 +34,28 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
 /// The answer to a text's question.
 struct Asked {
   answer::Answer result;
-  std::vector<std::string> assumed;  ///< what the text does not tell, in words
-  /// Whether the same stands in the way whatever was assumed.
+  std::vector<std::string> assumed;  ///< facts that the text does not give, in words
+  /// Whether the obstacle is the same for all tried assumptions.
   bool is_established = false;
-  std::string depends_on;  ///< what the answer depends on, which the text does not tell: "the head dimension"; ""
-  bool is_whole = false;   ///< the text tells shape, type and GPU
-  std::vector<rules::KnownBug> bugs;  ///< that may show so: they fit all that is told, and the trouble
-  std::vector<std::string> beside;    ///< what refuses a near question: "without the causal mask: …"
-  std::string by_rules_of;            ///< what of the framework's release is assumed; ""
-  std::string command;                ///< that asks the same again
+  std::string depends_on;             ///< the missing fact that decides the answer: "the head dimension"; ""
+  bool is_whole = false;              ///< the text gives shape, type and GPU
+  std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
+  std::vector<std::string> beside;    ///< refusals of similar questions: "without the causal mask: …"
+  std::string by_rules_of;            ///< assumptions about the framework's release; ""
+  std::string command;                ///< that repeats the question
 };
 
-/// A graph that a program wrote and nobody asked about in the text, on these targets.
+/// Asks about a graph in a text without a question, on these targets.
 std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFacts& facts, const AskWith& with);
 
-/// None where the page asks nothing that a config can say.
+/// None if the page asks nothing that a config can express.
 std::optional<Asked> ask(const ToldQuestion& question, const TextFacts& facts, const AskWith& with);
 
-/// The first question's answer, held against those of the others, which each have another value for what the text does not tell.
-/// `differs_in`: in words, for each answer; "" for the first.
+/// The first question's answer, compared with the others, which have other values for missing facts. `differs_in`: the
+/// difference of each, in words; "" for the first.
 Asked weighed(std::vector<answer::Answer> results, const std::vector<std::string>& differs_in, Trouble trouble);
 
-/// Adds what the answer took for granted of the cuDNN, and what gets around a refusal.
+/// Adds assumptions about the cuDNN, and workarounds for a refusal.
 void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::ChosenGate>& gates, const AskWith& with);
 
 }  // namespace attnprobe::explain

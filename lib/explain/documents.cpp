@@ -26,7 +26,7 @@ void add(ToldQuestion& question, const std::string& field, Json value, int64_t l
 
 // ---- a model's config.json
 
-// The first of these members that is a positive number: models name the same size differently.
+// The first of these members that is a positive number: models use different names for the same size.
 std::optional<int64_t> size_in(const Json& config, std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (const auto found = config.find(name); found != config.end() && found->is_number_integer() && *found > 0)
@@ -78,7 +78,7 @@ Json mask_of(const Json& config, const std::string& model, std::vector<std::stri
 }
 
 std::optional<DocumentQuestion> question_of_model(const Json& whole) {
-  const auto inner = whole.find("text_config");  // of a model that takes images, too
+  const auto inner = whole.find("text_config");  // of a model with image input
   const Json& config = inner != whole.end() && inner->is_object() ? *inner : whole;
   const auto heads = size_in(config, {"num_attention_heads", "n_head", "num_heads"});
   const auto sizes = heads ? head_sizes(config, *heads) : std::nullopt;
@@ -140,7 +140,7 @@ std::string with_plain_quotes(std::string_view call) {
   return plain;
 }
 
-// A member of the call's backend_config; "" where it has none.
+// A member of the call's backend_config; "" if it is missing.
 std::string member(const std::string& call, const std::string& name) {
   std::string value;
   RE2::PartialMatch(call, RE2("\"" + name + "\" ?: ?\"?([\\w.]+)", exact_case()), &value);
@@ -163,12 +163,12 @@ std::string bias_of(const Shape& bias, const std::vector<int64_t>& score) {
                      bias.sizes[2] == score[2] ? "s" : "1", bias.sizes[3] == score[3] ? "s" : "1");
 }
 
-// `call`: the instruction from its target on; `before`: its own line up to there.
+// `call`: the instruction from its target on; `before`: its line up to the target.
 std::optional<DocumentQuestion> question_of_call(const std::string& kind, std::string_view before,
                                                  const std::string& call, int64_t line) {
   const std::vector<int64_t> score = score_sizes(call);
   constexpr size_t rank = 4;
-  // Operands: behind operand_layout_constraints, in StableHLO the types behind the attributes, else inside the brackets.
+  // Operands: after operand_layout_constraints; in StableHLO the types after the attributes; else inside the brackets.
   const size_t constraints = call.find("operand_layout_constraints={"), types = call.find(" : (tensor<");
   std::vector<Shape> operands;
   if (constraints != std::string::npos)

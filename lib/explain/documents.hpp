@@ -1,4 +1,4 @@
-// Documents that ask by themselves: a model's config.json, and the custom calls by which XLA calls cuDNN's attention.
+// Documents that imply a question: a model's config.json, and XLA's custom calls to cuDNN's attention.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace attnprobe::explain {
 
-/// What a document is, and the attention that it describes.
+/// The kind of document, and the attention that it describes.
 struct DocumentQuestion {
   std::string is;  ///< in words: "a model's config.json (LlamaForCausalLM)"
   ToldQuestion question;
 };
 
-/// At most 4; none for other documents. A model is asked about its prefill.
+/// At most 4; none for other documents. For a model it asks about prefill.
 std::vector<DocumentQuestion> questions_of_document(std::string_view text);
 
 }  // namespace attnprobe::explain

@@ -22,14 +22,14 @@ using report::wrapped;
 constexpr size_t most_lines = 15;
 constexpr size_t most_said = 240;
 
-// The cause of the first graph that was refused.
+// The cause of the first refused graph.
 std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
   for (const auto& graph : replay.graphs)
     if (graph.logged.refused()) return replay::explain(graph.logged, graph.recognised).cause;
   return std::nullopt;
 }
 
-// What the text says besides its graphs: cuDNN's log lines count where they are about the machine.
+// The text's answer apart from its graphs: cuDNN's log lines count only if they are about the machine.
 TextAnswer besides_graphs(const Explained& explained) {
   TextAnswer text = explained.answer;
   if (!explained.replay.graphs.empty())
@@ -38,7 +38,7 @@ TextAnswer besides_graphs(const Explained& explained) {
   return text;
 }
 
-// Who leads: the messages, unless a log's graphs were rebuilt or its reasons come from further inside.
+// Whether messages come first. They do not if a log's graphs were rebuilt, or its reasons come from further inside.
 bool messages_lead(const replay::Replay& replay, const TextAnswer& besides) {
   if (besides.refusals.empty()) return false;
   if (besides.refusals.front().kind == MessageKind::reading) return true;
@@ -47,7 +47,7 @@ bool messages_lead(const replay::Replay& replay, const TextAnswer& besides) {
   return !cause || besides.refusals.front().layer < layer_of(cause->category);
 }
 
-// For programs the first refusal is the one that leads: of the graph's own layer, where a graph's reasons do.
+// For programs, the first refusal is the leading one: of the graph's own layer if a graph's reasons lead.
 std::vector<Refusal> ordered_refusals(const Explained& explained) {
   std::vector<Refusal> refusals = explained.answer.refusals;
   const auto cause = first_cause(explained.replay);
@@ -61,7 +61,7 @@ bool is_file(const replay::Replay& replay) {
   return replay.file != "-" && replay.file != typed_text;
 }
 
-// A file is read for its calls again; of what was typed, or piped, the first call is given as JSON.
+// The calls in a file are read again from it; for typed or piped text, the command has the first call as JSON.
 std::string call_command(const Explained& explained) {
   const TextCall& call = explained.calls.front();
   return fmt::format("attnprobe --{} {} --target {}", call.framework,
@@ -69,7 +69,7 @@ std::string call_command(const Explained& explained) {
                      call.target);
 }
 
-// One command that runs as printed; "" where there is none that tells more.
+// One command that runs as printed; "" if none tells more.
 std::string next_command(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   if (!explained.calls.empty()) return call_command(explained);
@@ -150,7 +150,7 @@ void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) 
       lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
 }
 
-// `told`: what has been told of it already.
+// `told`: the refusals that were printed already.
 void add_call(Lines& lines, const TextCall& call, const TextAnswer& told) {
   const bool says_so = !told.refusals.empty() && told.refusals.front().headline == call.says;
   lines.add("call",
@@ -176,7 +176,7 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   return out;
 }
 
-// Where a message only hands on a failure, what a gate says of the very call is nearer.
+// If a message only passes on a failure, a gate's answer to the same call is more specific.
 bool call_leads(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   return !explained.calls.empty() &&

@@ -1,4 +1,4 @@
-// `attnprobe explain`: the answer for people and for programs.
+// `attnprobe explain`: the answer as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace attnprobe::explain {
 
-/// The answer first, then what was read, what was asked, what to change, and one command. At most 15 lines unless `style.details`.
+/// The answer first; then what was read, what was asked, what to change, and one command. At most 15 lines unless
+/// `style.details`.
 std::string explain_text(const Explained& explained, const report::TextStyle& style);
 
 /// Schema "attnprobe/explain/1": {"file", "graphs": [{"number", "description", "line", …}], "exceptions", "advice",

@@ -49,7 +49,7 @@ Explained explain(const std::string& name, const std::string& called, const repl
         problem);
   };
   Explained explained;
-  std::optional<Error> broken;  // a document that is no graph may still be a text with messages
+  std::optional<Error> broken;  // a broken graph document may still be a text with messages
   try {
     explained.replay = replay::read_replay_of(name, give_both);
   } catch (const Error& e) {

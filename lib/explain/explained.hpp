@@ -1,4 +1,4 @@
-// What a text tells: the graphs of a cuDNN log, the messages by which a program refused, and the answer to its question.
+// Explains a text: the graphs of a cuDNN log, the messages of a refusing program, and the answer to its question.
 #pragma once
 
 #include <string>
@@ -15,23 +15,23 @@ struct Explained {
   TextAnswer answer;
   std::vector<TextCall> calls;
 
-  /// Whether it says who refused, and why, or what became of a graph.
+  /// Whether it tells who refused and why, or the outcome of a graph.
   bool is_established() const;
 };
 
-/// How a text that was typed, and is in no file, is called.
+/// The name of a text that was typed and is in no file.
 inline constexpr const char* typed_text = "the text";
 
-/// `name`: how messages call the text, "train.log", "-" for standard input; `called`: how the one does that says that it is about no
-/// attention. Calls in its source are looked for in its first 4 MB. Throws Error(usage) where nothing at all was read of it, and what
-/// reading it throws.
+/// `name`: the text's name in messages, "train.log", "-" for standard input. `called`: its name in the message that it
+/// is not about attention. Searches the first 4 MB for calls in source. Throws Error(usage) if nothing could be read,
+/// and the errors of reading it.
 Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
                   const AskWith& with = {});
 
-/// A reason of cuDNN's, a rule, a known bug or a message by its id, in words; "" for what is none.
+/// Describes a cuDNN reason, a rule, a known bug or a message, by its id; "" for an unknown id.
 std::string explain_id(const std::string& id);
 
-/// Whether graphs of a log of cuDNN's were rebuilt: they say more of its reasons than the reasons alone.
+/// Whether graphs of a cuDNN log were rebuilt: they tell more than the log's reasons.
 bool shows_graphs(const replay::Replay& replay);
 
 }  // namespace attnprobe::explain

@@ -30,11 +30,11 @@ int64_t number_of(const std::string& digits) {
   return parse_number<int64_t>(digits).value_or(0);
 }
 
-// A text whose facts are added: what works beside what does not is kept for later.
+// A text whose facts are being added. Facts about what works are added last.
 struct PlacedFacts {
   TextFacts& facts;
   std::string_view text;  // as prose
-  std::string_view page;  // as it stands
+  std::string_view page;  // unchanged
   int64_t first_line;
   std::vector<std::string> gpus = {}, versions = {};
 
@@ -49,14 +49,14 @@ void add_gpus(PlacedFacts& place) {
       "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
       "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
       any_case());
-  // Short names are words of other things, too: they count behind the maker's name or an article.
+  // Short names have other meanings too, so they count only after the maker's name or an article.
   static const RE2 short_names(
       "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
   static constexpr std::pair<std::string_view, const char*> one_of_family[] = {
       {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
-  // GPUs that the catalogue does not have.
+  // GPUs that are not in the catalogue.
   static const Worded<int> series[] = {
       {61, "\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b"},
       {60, "\\b((?:Tesla )?P100|GP100)\\b"},
@@ -102,7 +102,7 @@ void add_sms(PlacedFacts& place) {
   each_match(of_engines, place.text, [&](const std::string* words, size_t) {
     add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) / 10));
   });
-  // Of messages that say what the GPU at hand has, not what a rule asks for.
+  // From messages about the present GPU, not about a rule's requirement.
   static const RE2 of_gpus(
       "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
       "compute[_ ]capability\\W{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
@@ -130,7 +130,7 @@ void add_versions(PlacedFacts& place) {
         return;
       place.add(is_contrast(place.text, at) ? place.versions : place.facts.versions, words[1], at);
     });
-  // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0"
+  // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0".
   static const RE2 others(
       "\\bcudnn [\\d.]{3,8}(?:,| and| to| ->| or|/) ?(?:cudnn )?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
   each_match(others, place.text,
@@ -163,7 +163,7 @@ size_t matmuls_of(const std::string& graph) {
   return count_of(graph, "Matmul");
 }
 
-// cuDNN's kernels carry what they compute in their names.
+// The names of cuDNN's kernels say what they compute.
 bool is_kernel_of_attention(const std::string& kernel) {
   return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
          kernel.find("mha") != std::string::npos;
@@ -175,7 +175,7 @@ struct NamedOperation {
   RE2 words;
 };
 
-// What the text is about. The same statuses and messages come from convolutions and matmuls.
+// The subject of the text. Convolutions and matmuls have the same statuses and messages.
 void add_subject(PlacedFacts& place) {
   static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
   each_match(kernels, place.text,
@@ -281,7 +281,7 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts) {
           add_fact(versions, short_one->text());
       }
     } catch (const Error&) {
-      continue;  // a release that no gate was read of
+      continue;  // a release without a known gate
     }
   return versions;
 }

@@ -1,4 +1,4 @@
-// What a text tells of GPUs, releases, graphs and who raised an error, each with its line.
+// Facts in a text about GPUs, releases, graphs and the origin of an error, each with its line.
 #pragma once
 
 #include <cstdint>
@@ -11,70 +11,71 @@
 
 namespace attnprobe::explain {
 
-/// What went wrong, by what was said.
+/// The symptom, from the text's words.
 enum class Trouble { none, question, refused, slow, crash, hang, wrong, varies, memory, compile_time };
 
-/// Who raised the error that the text ends in.
+/// The module that raised the final error of the text.
 struct Raised {
-  const Program* program = nullptr;  ///< null: not known
+  const Program* program = nullptr;  ///< null: unknown
   std::string name;                  ///< its name, or the folder of its modules
   std::string how;                   ///< "the deepest frame", "its logger", "the exception's class"
   std::string message;               ///< the line of the exception
   std::string path;                  ///< of the deepest frame; ""
   int64_t line = 0;                  ///< of the message
-  bool is_outside = false;           ///< cuDNN is not involved in what that module does
+  bool is_outside = false;           ///< that module does not use cuDNN for this
 };
 
-/// At most 16 of each; in the order of the text, what works beside what does not comes last.
+/// At most 16 of each, in text order; facts about what works come last.
 struct TextFacts {
-  std::vector<int> sms;  ///< 89: compute capabilities of engine configs and of messages that name the GPU's own
+  std::vector<int> sms;  ///< 89: compute capabilities from engine configs and from messages about the present GPU
   std::vector<std::string> gpus;              ///< ids of the catalogue, by the names in the text
   std::vector<std::string> other_gpus;        ///< of other makers: "Radeon RX 6800 XT"
-  std::vector<int64_t> engines;               ///< engines of cuDNN's that are named ("engineId":1)
+  std::vector<int64_t> engines;               ///< cuDNN's engines ("engineId":1)
   std::vector<std::string> graphs;            ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
-  std::vector<std::string> kernels;           ///< of cuDNN's, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
+  std::vector<std::string> kernels;           ///< of cuDNN, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
   std::vector<std::string> versions;          ///< of cuDNN, "9.1.0"
   std::vector<std::string> frontends;         ///< releases of cudnn-frontend, "1.28"
-  std::vector<std::string> frameworks;        ///< with their releases, as --framework takes them: "torch==2.11"
-  std::vector<std::string> other_operations;  ///< than attention, in words: "a convolution"
-  std::map<std::string, int64_t> lines;       ///< where each of these stands first
-  bool speaks_of_attention = false;           ///< some word of attention stands in the text
+  std::vector<std::string> frameworks;        ///< with their releases, in the form of --framework: "torch==2.11"
+  std::vector<std::string> other_operations;  ///< other than attention, in words: "a convolution"
+  std::map<std::string, int64_t> lines;       ///< the line of each one's first mention
+  bool speaks_of_attention = false;           ///< the text has a word about attention
   bool speaks_of_cudnn = false;
-  bool asks = false;        ///< a question stands in it
+  bool asks = false;        ///< the text has a question
   bool has_frames = false;  ///< lines of a Python traceback
-  bool has_error = false;   ///< a line such as that at a traceback's end, "ValueError: …"
+  bool has_error = false;   ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;
   Raised raised;
 
-  /// Whether the text is about another operation: it names one, and attention nowhere.
+  /// Whether the text is about another operation: it names one, and never attention.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
 
-  /// The compute capabilities of the GPUs that it names; none: it names none.
+  /// The compute capabilities of the GPUs that it names; empty if it names none.
   std::vector<int> all_sms() const;
 
-  /// What to give --target: the first GPU that it names; "" where it names none.
+  /// The --target value: the first GPU that it names; "" if it names none.
   std::string target() const;
 };
 
-/// Adds what `text` tells; `first_line` is that of its beginning.
+/// Adds the facts of `text`; `first_line` is the number of its first line.
 void add_facts(TextFacts& facts, std::string_view text, int64_t first_line);
 
-/// What only a page as a whole tells: who raised its error, and what the trouble is.
+/// Adds facts that need the whole page: who raised its error, and the symptom.
 void add_facts_of_page(TextFacts& facts, std::string_view page);
 
-/// In words, for people: "cuDNN 9.19", "GPU h100 (line 3)".
+/// In words: "cuDNN 9.19", "GPU h100 (line 3)".
 std::vector<std::string> told_in_words(const TextFacts& facts);
 
-/// Why a message's own words exclude the GPU that the text names: "XQA runs on sm_90, sm_100 and sm_120; thor is sm_110"; "" where they do not.
+/// Why a message's own words exclude the GPU that the text names, or "". For example "XQA runs on sm_90, sm_100 and
+/// sm_120; thor is sm_110".
 std::string gpu_conflict(std::string_view message, const TextFacts& facts);
 
-/// The cuDNN that the named frameworks bring, "9.19.0" of "torch==2.11"; empty where that is not known.
+/// The cuDNN that the named frameworks pin, "9.19.0" for "torch==2.11"; empty if unknown.
 std::vector<std::string> cudnns_brought(const TextFacts& facts);
 
-/// What a graph of that name is, in plain words: "forward attention …"; "" for a name that says nothing.
+/// A plain description of a graph by its name: "forward attention …"; "" for a name that tells nothing.
 std::string graph_in_words(const std::string& name);
 
-/// What a kernel of cuDNN's is, by its name: "cuDNN's attention, backward, for sm_90".
+/// A plain description of a cuDNN kernel by its name: "cuDNN's attention, backward, for sm_90".
 std::string kernel_in_words(const std::string& name);
 
 }  // namespace attnprobe::explain

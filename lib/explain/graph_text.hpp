@@ -1,4 +1,4 @@
-// What a log says of one graph, for people.
+// Prints a log's facts about one graph.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace attnprobe::explain {
 
-/// "3. DESCRIPTION", what became of it, and why; with `style.details` the reasons of engine configs of a graph that works, too.
+/// "3. DESCRIPTION", the outcome and the reason. With `style.details`, also the reasons for rejected engine configs of
+/// a working graph.
 std::string graph_text(const replay::ReplayedGraph& graph, const report::TextStyle& style);
 
 }  // namespace attnprobe::explain

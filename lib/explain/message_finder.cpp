@@ -16,27 +16,28 @@
 namespace attnprobe::explain {
 namespace {
 
-// Text is searched in blocks of lines, joined by blanks; what begins in the last bytes of one is left to the next.
+// Text is searched in blocks of lines, joined by blanks. A match that begins in the last bytes of a block is left to
+// the next one.
 constexpr size_t block_bytes = size_t{16} << 10;
-constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest hit
+constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest match
 constexpr size_t window_bytes = size_t{2} << 10;
 constexpr size_t longest_piece = size_t{32} << 10;  // of a line
 constexpr size_t longest_said = 600, longest_shown = 400;
-// In a text longer than this, a pattern with a gap ("cudnn.{0,80}error") is not let run over the ends of lines: two
-// programs' lines would meet in it.
+// In a longer text, a pattern with a gap ("cudnn.{0,80}error") may not cross line ends: it would combine lines of two
+// programs.
 constexpr int64_t most_pasted_lines = 400;
 constexpr size_t most_glued_bytes = size_t{64} << 10;
-// Facts are read of the blocks where something was found, and of the beginning.
+// Facts are read from blocks with a match, and from the beginning.
 constexpr size_t most_bytes_for_facts = size_t{256} << 10;
 
-// "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", behind whatever a launcher puts there.
+// "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", after any launcher's prefix.
 bool is_line_of_log(std::string_view line) {
   static const RE2 marker("(?:^|[ :\\]\\t])[iweIWE]! ", exact_case());
   if (line.find("; Reason: ") != std::string_view::npos) return true;
   return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
 }
 
-// The reason that a line holds, as cuDNN's log or a program that hands it on writes it.
+// The reason in a line, as written by cuDNN's log or by a program that passes it on.
 log::Reason reason_in(std::string_view line, size_t at) {
   log::Reason reason;
   constexpr std::string_view mark = "CUDNN_STATUS_";
@@ -57,7 +58,7 @@ log::Reason reason_in(std::string_view line, size_t at) {
   return reason;
 }
 
-// A few words might be anybody's: then the line has to show that they are cuDNN's.
+// A few words could come from any program, so the line must show that they are cuDNN's.
 bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
   constexpr size_t telling = 28;
   return words_of_reason(reason).size() >= telling || line.find("CUDNN_STATUS_") != std::string_view::npos ||
@@ -96,7 +97,7 @@ class MessageFinder::State {
 
   TextFindings finish() {
     if (!pending_.empty()) take_line(true);
-    if (text_.ends_with(' ')) text_.pop_back();  // patterns ask for the end of the text
+    if (text_.ends_with(' ')) text_.pop_back();  // patterns match the end of the text
     search(text_.size());
     if (messages_.empty() && reasons_.empty()) search_glued();
     TextFindings findings;
@@ -122,7 +123,7 @@ class MessageFinder::State {
     int64_t number = 0;
     bool in_log = false;
   };
-  // A form of a sentence: within lines, and over their ends.
+  // A form of a sentence: within lines, and across their ends.
   using Form = std::pair<const Message*, size_t>;
   struct Found {
     Place within, across;
@@ -145,7 +146,7 @@ class MessageFinder::State {
     pending_.clear();
     if (text_.size() < block_bytes) return;
     size_t kept = text_.size() - overlap_bytes;
-    // A whole line more than needed is kept, so that a line is searched as one.
+    // Keeps one additional whole line, so that a line is searched as one.
     if (const size_t start = line_at(kept)->offset; start > 0) kept = start;
     search(kept);
     drop(kept);
@@ -157,7 +158,7 @@ class MessageFinder::State {
     text_.erase(0, bytes);
   }
 
-  // Terminals break a line in the middle of a word, too.
+  // Terminals also break lines in the middle of a word.
   void search_glued() {
     if (glued_starts_.size() < 2 || glued_.size() > most_glued_bytes) return;
     text_ = std::move(glued_);
@@ -165,8 +166,8 @@ class MessageFinder::State {
     search(text_.size());
   }
 
-  // What begins before `end`, window by window: the fewer lines a window has, the fewer patterns find all the words
-  // that they need in it.
+  // Searches for matches that begin before `end`, in windows: the fewer lines a window has, the fewer patterns have all
+  // their words in it.
   void search(size_t end) {
     bool any = false;
     for (size_t begin = 0; begin < end; begin += window_bytes)
@@ -186,7 +187,7 @@ class MessageFinder::State {
     return (gaps && search_gaps(begin, end)) || any;
   }
 
-  // In a long text a gap stays within a line, and few lines have all the words that such a pattern needs.
+  // In a long text a gap stays within a line, and few lines have all words of such a pattern.
   bool search_gaps(size_t begin, size_t end) {
     bool any = false;
     for (auto start = line_at(begin); start != starts_.end() && start->offset < end; ++start) {
@@ -211,7 +212,7 @@ class MessageFinder::State {
     return any;
   }
 
-  // The line in which an offset lies.
+  // The line of an offset.
   std::vector<LineStart>::const_iterator line_at(size_t offset) const {
     return std::prev(std::upper_bound(starts_.begin(), starts_.end(), offset,
                                       [](size_t at, const LineStart& start) { return at < start.offset; }));
@@ -235,7 +236,7 @@ class MessageFinder::State {
     return true;
   }
 
-  // A long line is shown from a little before the hit.
+  // Shows a long line from shortly before the match.
   static std::string shown_around(std::string_view line, size_t at) {
     if (line.size() <= longest_shown) return std::string(line);
     const size_t begin = at > longest_shown / 2 ? at - longest_shown / 4 : 0;
@@ -264,7 +265,7 @@ class MessageFinder::State {
       if (number_ <= most_pasted_lines && found->second.across.times > 0) count_place(place, found->second.across);
       if (place.times == 0) continue;
       if (!hit) hit = MessageHit{&message, i, {}};
-      // Several forms in one place are one hit: the most of them, not their sum.
+      // Several forms in one place are one match: their maximum counts, not their sum.
       const int64_t times = std::max(hit->place.times, place.times);
       if (place.said.size() > hit->place.said.size()) hit->match = i;
       count_place(hit->place, place);
@@ -273,12 +274,12 @@ class MessageFinder::State {
     return hit;
   }
 
-  std::string pending_;                  // a line whose end has not come
-  std::string text_;                     // plain lines, a blank behind each
+  std::string pending_;                  // an incomplete line
+  std::string text_;                     // plain lines, each followed by a blank
   std::vector<LineStart> starts_;        // of the lines in it
-  std::string glued_;                    // the lines of a short text without anything between
+  std::string glued_;                    // the lines of a short text, joined without separator
   std::vector<LineStart> glued_starts_;  // of them
-  std::string pasted_;                   // the lines of a short text, blank ones too
+  std::string pasted_;                   // the lines of a short text, including blank ones
   int64_t number_ = 0;
   size_t searched_ = 0;
   std::map<Form, Found> messages_;

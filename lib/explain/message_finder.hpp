@@ -1,4 +1,4 @@
-// Who refused, from whatever text people have: an exception, a warning, a CI log of 100 MB. Needs no cuDNN.
+// Detects in any text who refused: in an exception, a warning, a CI log of 100 MB. Needs no cuDNN.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,40 @@
 
 namespace attnprobe::explain {
 
-/// Where in a text something was found.
+/// The place of a match in a text.
 struct Place {
-  std::string said;        ///< what was hit, the longest of all times
-  std::string line;        ///< the plain line (plain_line()) in which it begins, cut where it is long
-  int64_t first_line = 0;  ///< of the text, from 1: the first time
-  int64_t times = 0;       ///< how often
-  bool in_log = true;      ///< in lines of cuDNN's log alone: cuDNN says there what programs get over, too
+  std::string said;        ///< the longest matched text of all occurrences
+  std::string line;        ///< the plain line (plain_line()) in which it begins, shortened if long
+  int64_t first_line = 0;  ///< of the first occurrence, from 1
+  int64_t times = 0;       ///< number of occurrences
+  bool in_log = true;      ///< only in lines of cuDNN's log, which also has errors that programs recover from
   friend bool operator==(const Place&, const Place&) = default;
 };
 
 /// A sentence of the catalogue.
 struct MessageHit {
   const Message* message = nullptr;
-  size_t match = 0;  ///< which of its forms of words was the longest hit
+  size_t match = 0;  ///< which of its forms matched longest
   Place place;
 };
 
-/// One of cuDNN's own reasons, with or without the heading that its log gives it.
+/// One of cuDNN's own reasons, with or without the heading of its log.
 struct ReasonHit {
   const answer::KnownReason* reason = nullptr;
-  std::string status;  ///< in the same line; "" where there is none
+  std::string status;  ///< in the same line; "" if there is none
   Place place;
 };
 
 struct TextFindings {
   std::vector<MessageHit> messages;  ///< each once, in the order of messages()
-  std::vector<ReasonHit> reasons;    ///< each once, those that came furthest first
-  TextFacts facts;                   ///< of the text around them
+  std::vector<ReasonHit> reasons;    ///< each once, those that got furthest first
+  TextFacts facts;                   ///< from the surrounding text
   int64_t lines = 0;
-  std::string pasted;  ///< the plain lines with their ends, of a text as people paste it; "" of a longer one
+  std::string pasted;  ///< the plain lines of a text of pasting size, with line ends; "" for a longer one
 };
 
-/// Takes a text as it comes, in pieces of any size; its memory does not grow with the text. A sentence is found within
-/// a line and over the ends of lines, as terminals and mail programs wrap them.
+/// Takes a text in pieces of any size; memory does not grow with the text. Finds sentences within lines and across line
+/// ends, because terminals and mail programs wrap them.
 class MessageFinder {
  public:
   MessageFinder();

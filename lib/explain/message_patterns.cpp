@@ -14,13 +14,13 @@
 namespace attnprobe::explain {
 namespace {
 
-constexpr size_t fewest_letters = 3;  // shorter words are in every text
-constexpr int few_searches = 8;       // windows of a text: a pasted one has no more
-constexpr size_t most_choices = 3;    // of a pattern: the set of all words is compiled at each start
+constexpr size_t fewest_letters = 3;  // every text has shorter words
+constexpr int few_searches = 8;       // windows of a text; a pasted text has no more
+constexpr size_t most_choices = 3;    // per pattern: the set of all words is compiled at each start
 
 RE2::Options pattern_options() {
   RE2::Options options = any_case();
-  options.set_max_mem(int64_t{2} << 20);  // of each pattern that a text comes near to; 8 MB of each would add up
+  options.set_max_mem(int64_t{2} << 20);  // for each pattern that a text nearly matches; 8 MB each would add up
   return options;
 }
 
@@ -34,7 +34,7 @@ RE2::Options words_options() {
   throw Error(ErrorKind::internal, fmt::format("sentences: {} is not a regular expression for RE2", what));
 }
 
-// The text is plain_line()'s, and so must be what is looked for.
+// The searched text comes from plain_line(), so patterns are converted the same way.
 std::string plain_pattern(const std::string& match) {
   std::string plain;
   for (const char c : match)
@@ -47,7 +47,7 @@ bool is_gapped(const std::string& match) {
          match.find(".*") != std::string::npos || match.find(".+") != std::string::npos;
 }
 
-// Behind the class that begins at `at`.
+// The offset after the class that begins at `at`.
 size_t after_class(std::string_view pattern, size_t at) {
   ++at;
   if (at < pattern.size() && pattern[at] == '^') ++at;
@@ -230,7 +230,7 @@ std::vector<int> MessagePatterns::words_in(std::string_view text) const {
   RE2::Set::ErrorInfo error{RE2::Set::kNoError};
   if (!set_->Match(piece(text), &numbers, &error) && error.kind != RE2::Set::kNoError) {
     numbers.resize(words_.size());
-    std::iota(numbers.begin(), numbers.end(), 0);  // it ran out of memory: all may be there
+    std::iota(numbers.begin(), numbers.end(), 0);  // it ran out of memory, so any may match
   }
   return numbers;
 }

@@ -1,5 +1,6 @@
-// What is looked for in a text: each form of words of each sentence, and the words of each of cuDNN's reasons. A pattern is compiled
-// when a text has the words that every hit of it has: of some thousand, most never are. Internal to lib/diagnose.
+// The patterns to search for: each form of each sentence, and the words of each cuDNN reason. A pattern is compiled
+// only when a text has the words that all its matches have; most of about a thousand never are. Internal to
+// lib/diagnose.
 #pragma once
 
 #include <re2/re2.h>
@@ -19,12 +20,12 @@
 
 namespace attnprobe::explain {
 
-/// Words, in no regular expression, of which each hit of the pattern has one: the runs of plain characters outside of classes and what
-/// may be left out, and for a group of alternatives a run of each. The most telling first. The pattern is one that check_sentences.py
-/// calls portable.
+/// Lists of plain words; each match of the pattern has at least one word of each list. They are the runs of plain
+/// characters outside classes and optional parts, and for a group of alternatives one run each. Most specific first.
+/// The pattern must be portable as check_sentences.py defines it.
 std::vector<std::vector<std::string>> words_of_each_hit(std::string_view pattern);
 
-/// What is looked for: a form of a sentence, or a reason.
+/// What to search for: a form of a sentence, or a reason.
 struct Wanted {
   const Message* message = nullptr;
   size_t match = 0;
@@ -34,10 +35,10 @@ struct Wanted {
 
 class MessagePatterns {
  public:
-  /// Throws Error(internal) where a pattern is not a regular expression: of those with words, at their first use.
+  /// Throws Error(internal) for an invalid regular expression; for those with words, at first use.
   MessagePatterns();
 
-  /// Those that may be in the text, by number.
+  /// The numbers of the patterns that may match the text.
   std::vector<int> possible(std::string_view text) const;
 
   const RE2& pattern(int id) const;
@@ -48,7 +49,7 @@ class MessagePatterns {
   struct Entry {
     std::string pattern;
     Wanted wanted;
-    unsigned needed = 0;  // a bit for each choice of words of which a text has to have one
+    unsigned needed = 0;  // one bit per list of words of which a text needs one
     mutable std::once_flag once;
     mutable std::unique_ptr<RE2> compiled;
   };
@@ -57,20 +58,20 @@ class MessagePatterns {
   std::vector<int> words_in(std::string_view text) const;
 
   std::deque<Entry> entries_;
-  // Which entries have these words, and as which choice, by their number in words_.
+  // The entries with each word, and its list in them, by the word's number in words_.
   std::vector<std::vector<std::pair<int, unsigned>>> of_words_;
   std::vector<int> without_words_;
   std::vector<std::string> words_;  // in small letters
-  // Compiling the set of them costs more than to look for each in a short text.
+  // For a short text, compiling the set of all words costs more than separate searches.
   mutable std::atomic<int> searches_{0};
   mutable std::once_flag set_once_;
   mutable std::unique_ptr<RE2::Set> set_;
 };
 
-/// All that is built in. Safe to use from several threads.
+/// All built-in patterns. Thread-safe.
 const MessagePatterns& message_patterns();
 
-/// The words by which a reason is found in a text; "" for those that only a status or a heading would tell.
+/// The words that identify a reason in a text; "" for a reason that only a status or a heading identifies.
 std::string words_of_reason(const answer::KnownReason& reason);
 
 }  // namespace attnprobe::explain

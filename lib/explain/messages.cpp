@@ -17,7 +17,7 @@ extern const EmbeddedFiles embedded_catalog;
 namespace attnprobe::explain {
 namespace {
 
-constexpr size_t fewest_letters_of_gate = 16;  // of a gate's message that tells the gate
+constexpr size_t fewest_letters_of_gate = 16;  // of a gate's message, to identify the gate
 
 std::string releases(const std::string& since, const std::string& until) {
   if (since.empty() && until.empty()) return "";
@@ -31,7 +31,7 @@ void read_forms(const JsonView& list, Message& message) {
     const auto text = form.find("text"), pattern = form.find("pattern");
     if (text.has_value() == pattern.has_value()) place.fail("allowed: one of \"text\" and \"pattern\"");
     std::string words = text ? text->text() : pattern->text();
-    std::erase(words, '`');  // plain_line() takes them out of texts, too
+    std::erase(words, '`');  // plain_line() removes them from texts too
     message.match.push_back(text ? RE2::QuoteMeta(words) : words);
     const auto since = form.find("since"), until = form.find("until"), seen = form.find("seen");
     message.versions.push_back(seen ? seen->text() : releases(since ? since->text() : "", until ? until->text() : ""));
@@ -101,7 +101,7 @@ void read_file(const EmbeddedFile& file, Catalog& catalog) {
   document.finish();
 }
 
-// "…got {dtype}, …" as a pattern with a group for each value.
+// "…got {dtype}, …" as a pattern with a group per value.
 std::string pattern_of(std::string_view message) {
   std::string pattern;
   for (size_t at = 0; at < message.size();) {
@@ -145,7 +145,7 @@ Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule
   return message;
 }
 
-// Words that a gate says for several reasons name none of them.
+// Words that a gate uses for several reasons identify none of them.
 Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::GateRule*>& rules) {
   Message message = message_of(gate, *rules.front());
   const bool is_one_reason =
@@ -164,7 +164,7 @@ void add_gates(std::vector<Message>& all) {
     std::map<std::string_view, std::vector<const rules::GateRule*>> by_words;
     for (const rules::GateRule& rule : gate.rules)
       if (trimmed(rule.message).size() >= fewest_letters_of_gate) by_words[trimmed(rule.message)].push_back(&rule);
-    for (const rules::GateRule& rule : gate.rules)  // in the rules' order, which decides between hits that are alike
+    for (const rules::GateRule& rule : gate.rules)  // the order of rules decides between equal matches
       if (const auto group = by_words.find(trimmed(rule.message));
           group != by_words.end() && group->second.front() == &rule)
         all.push_back(message_of(gate, group->second));

@@ -1,6 +1,6 @@
-// The messages by which cuDNN, cudnn-frontend, CUDA's libraries and programs that can bring attention to cuDNN say that it
-// was refused or failed. Data is in catalog/, a file a project, built into the library (catalog/README.md has the format);
-// the messages of the frameworks' gates are read from lib/rules/frameworks.
+// The messages by which cuDNN, cudnn-frontend, CUDA's libraries and programs above them report a refusal or failure of
+// attention. The data is in catalog/, one file per project, built into the library (catalog/README.md describes the
+// format). The messages of the frameworks' gates come from lib/rules/frameworks.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace attnprobe::explain {
 
-/// Who says it, the innermost first: of several in one text the innermost tells most.
+/// Who reports it, innermost first: of several messages in one text, the innermost tells most.
 enum class Layer {
-  environment,       ///< a driver, a library or a GPU that does not fit: no matter of the attention
-  execution,         ///< a call failed after the plan was there
-  plan_compilation,  ///< the support check passed, and no plan came of it
+  environment,       ///< an unsuitable driver, library or GPU, independent of the attention
+  execution,         ///< a call failed although there was a plan
+  plan_compilation,  ///< the support check passed, but no plan was built
   cudnn_engine,      ///< cuDNN's support check refused engine configs
   cudnn_heuristics,  ///< cuDNN proposed nothing
   cudnn_frontend,    ///< cudnn-frontend refused before it asked cuDNN
@@ -24,51 +24,51 @@ enum class Layer {
 ATTNPROBE_ENUM(Layer, environment, execution, plan_compilation, cudnn_engine, cudnn_heuristics, cudnn_frontend,
                framework)
 
-/// How much a message says by itself.
+/// How specific a message is.
 enum class MessageKind {
-  refusal,  ///< what refused or failed
-  general,  ///< that something further inside did, and not what
-  note,     ///< what happened; it refuses nothing
-  reading,  ///< no message: what facts of the text, or an answer of rules and cuDNN, come to
+  refusal,  ///< names the refusal or failure
+  general,  ///< says that something further inside failed, but not what
+  note,     ///< an event that refuses nothing
+  reading,  ///< not a message: a conclusion from facts of the text, or from an answer of rules and cuDNN
 };
 ATTNPROBE_ENUM(MessageKind, refusal, general, note, reading)
 
-/// One meaning, and every form of words of it.
+/// One meaning with all its forms.
 struct Message {
   std::string id;
   Layer layer = Layer::framework;
   std::string who;                    ///< "PyTorch SDPA", "cudnn-frontend", "loader"
-  std::string headline;               ///< where that of the layer does not fit; "" else
-  std::vector<std::string> match;     ///< RE2's syntax; searched anywhere, whatever the case
+  std::string headline;               ///< if that of the layer does not fit; else ""
+  std::vector<std::string> match;     ///< RE2's syntax; case-insensitive, matches anywhere
   std::string means;                  ///< in plain words
-  std::vector<std::string> causes;    ///< the likeliest first
+  std::vector<std::string> causes;    ///< most likely first
   std::string next;                   ///< what to do
-  std::vector<std::string> versions;  ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" is not known
-  std::string source;                 ///< how it is known
+  std::vector<std::string> versions;  ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" if unknown
+  std::string source;                 ///< the evidence
   MessageKind kind = MessageKind::refusal;
-  bool says_why = true;  ///< else its causes are possible ones, and what is asked about the call tells which
-  std::string example, counter_example;   ///< a line that has it, and a similar one that does not
-  const rules::GateRule* rule = nullptr;  ///< of a gate, from which all the rest is read
+  bool says_why = true;                   ///< else its causes are only possible ones, and asking about the call decides
+  std::string example, counter_example;   ///< a matching line, and a similar one that does not match
+  const rules::GateRule* rule = nullptr;  ///< of a gate, which gives all other members
 };
 
-/// A known trouble that facts of a text fit, without a message: told apart by several words that all have to be there.
+/// A known problem that matches facts of a text, without a message: several words must all be present.
 struct Report {
-  Message message;  ///< without forms of words
+  Message message;  ///< without forms
   std::vector<std::string> all;
   std::string unless;  ///< "": nothing
 };
 
-/// A program by the folders of its modules and the names of its loggers.
+/// A program, identified by the folders of its modules and the names of its loggers.
 struct Program {
   std::string name;
   std::vector<std::string>
       modules;  ///< folders of its files, "flash_attn", or names before a dot in an exception's class
   std::vector<std::string>
-      to_cudnn;         ///< parts of the paths below them that bring attention to cuDNN; none: no part does
-  std::string instead;  ///< how to go around it; "" where nothing general is known
+      to_cudnn;         ///< parts of the paths below them that pass attention to cuDNN; empty: no part does
+  std::string instead;  ///< a workaround; "" if there is no general one
 };
 
-/// Each throws Error(internal) where the data that is built in is broken.
+/// Each throws Error(internal) if the built-in data is broken.
 const std::vector<Message>& messages();
 const std::vector<Report>& reports();
 const std::vector<Program>& programs();

@@ -1,4 +1,4 @@
-// Facts that only a page as a whole tells.
+// Facts that need the whole page.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -13,7 +13,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// The program of a module's path or dotted name; null: none that is known.
+// The program of a module's path or dotted name; null if unknown.
 const Program* program_of(std::string_view path) {
   const Program* found = nullptr;
   size_t longest = 0;

@@ -12,7 +12,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// What stands for another character, or for none.
+// Replacements for characters; some are removed.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 23> spellings{{
     {"&lt;", "<"},         {"&gt;", ">"},         {"&quot;", "\""},       {"&#34;", "\""},        {"&#39;", "'"},
     {"&#x27;", "'"},       {"&apos;", "'"},       {"&nbsp;", " "},        {"&#10;", " "},         {"&#xA;", " "},
@@ -25,7 +25,7 @@ bool begins_spelling(char c) {
   return c == '&' || c == '<' || c == '\\' || c == '\xe2' || c == '\xc2';
 }
 
-// "\\n" of a JSON log; in "C:\\nvidia" it is none.
+// "\\n" of a JSON log; "C:\\nvidia" has none.
 bool is_written_line_end(std::string_view text) {
   return text.starts_with("\\n") && (text.size() == 2 || text[2] < 'a' || text[2] > 'z');
 }
@@ -78,7 +78,7 @@ std::string without_decoration(std::string_view line) {
 const RE2& prefix() {
   static const RE2 pattern(
       "((?:"
-      "> ?|\\| ?"                                                            // quoting
+      "> ?|\\| ?"                                                            // quotes
       "|\\[?(?:rank|Rank|RANK) ?\\d+\\]?:? "                                 // torchrun
       "|\\[(?:default)?\\d+\\]:"                                             // torch elastic, mpirun, srun -l
       "|\\(?[A-Za-z_][\\w.]* (?:rank=\\d+ )?pid=\\d+(?:, ip=[\\d.]+)?\\)? "  // vLLM, Ray

@@ -1,4 +1,4 @@
-// Lines as people paste them: what terminals, launchers, quoting and web pages put around the words is taken off.
+// Cleans pasted lines: removes what terminals, launchers, quoting and web pages add around the words.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace attnprobe::explain {
 
-/// The words of a line: without colour codes, marks of quoting ("> ", "| "), the frames of rich's tracebacks, a
-/// launcher's prefix ("[rank0]:", "(EngineCore_DP0 pid=76)", a container's name, timestamps) and backticks; HTML
-/// entities, escaped quotes and typographic quotes are the characters that they stand for, and white space is one blank.
-/// A prefix that is taken for one by mistake costs little: sentences are searched anywhere in a line.
+/// The words of a line. Removes colour codes, quote marks ("> ", "| "), frames of rich's tracebacks, launcher prefixes
+/// ("[rank0]:", "(EngineCore_DP0 pid=76)", a container's name, timestamps) and backticks. Decodes HTML entities,
+/// escaped quotes and typographic quotes, and reduces white space to one blank. Removing a false prefix does little
+/// harm, because sentences match anywhere in a line.
 std::string plain_line(std::string_view line);
 
 }  // namespace attnprobe::explain

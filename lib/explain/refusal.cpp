@@ -28,7 +28,8 @@ std::string headline_of(const Message& message) {
   return headline_of(message.layer, message.who);
 }
 
-// What a program's own refusal says of cuDNN: programs that choose among attentions may have meant any.
+// How sure it is that a program's own refusal is about cuDNN: a program that chooses among attentions may mean another
+// one.
 std::string part_of_cudnn(const std::string& who) {
   static const RE2 asks("PyTorch|JAX|XLA|Transformer Engine|Keras|cuDNN|CUDA\\.jl|dot_product_attention", any_case());
   static const RE2 chooses("diffusers|FlashInfer|ONNX Runtime|MLX|Megatron|MaxText|vLLM|SGLang", any_case());
@@ -38,7 +39,7 @@ std::string part_of_cudnn(const std::string& who) {
                                                          : " refused; cuDNN was not involved";
 }
 
-// "a mask of type {mask_dtype} with Q in {dtype}" with the values that the message's own words have.
+// "a mask of type {mask_dtype} with Q in {dtype}", with the values from the message itself.
 std::string with_values(std::string what, const Message& message, const std::string& said) {
   constexpr int most = 8;
   const RE2 pattern(message.match.front(), any_case());
@@ -57,7 +58,7 @@ std::string with_values(std::string what, const Message& message, const std::str
     const std::string value = read && at < groups ? values[static_cast<size_t>(at)] : "";
     const std::string open = "{" + key + "}";
     for (size_t begin; (begin = what.find(open)) != std::string::npos;) {
-      // Without its value a key's brackets and blank go, too.
+      // Without a value, also removes the key's brackets and blank.
       const bool bracket =
           value.empty() && begin > 0 && what[begin - 1] == '(' && what.substr(begin + open.size(), 1) == ")";
       what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0),
@@ -168,7 +169,7 @@ Refusal reading(const std::string& id, Layer layer, const std::string& who, std:
 
 namespace {
 
-// Of the catalogue's reports, compiled once: every text is held against them.
+// The patterns of the catalogue's reports, compiled once, because every text is matched against them.
 const RE2& compiled(const std::string& words) {
   static std::mutex one_at_a_time;
   static std::map<std::string, RE2> patterns;

@@ -1,4 +1,4 @@
-// One problem that a text shows: who refused, why most likely, and the one thing to do next.
+// One problem in a text: who refused, the most likely reason, and the one thing to do next.
 #pragma once
 
 #include <string>
@@ -9,46 +9,46 @@
 
 namespace attnprobe::explain {
 
-/// One problem that a text shows.
+/// One problem in a text.
 struct Refusal {
-  std::string id;  ///< of the sentence, or of the reason
+  std::string id;  ///< of the sentence or the reason
   Layer layer = Layer::framework;
-  std::string who;       ///< whose words they are
+  std::string who;       ///< the author of the message
   std::string headline;  ///< "PyTorch's gate refused, before cuDNN was asked"
-  std::string said;      ///< the words that tell it, as they stand in the text
+  std::string said;      ///< the matched words, as in the text
   std::string line;      ///< around them
   int64_t first_line = 0;
   int64_t times = 0;
   std::string means;                ///< in plain words
-  std::vector<std::string> causes;  ///< the likeliest first
-  std::string help;                 ///< what usually gets around it; "" where only `next` helps
+  std::vector<std::string> causes;  ///< most likely first
+  std::string help;                 ///< the usual workaround; "" if only `next` applies
   std::string next;                 ///< the one thing to do
-  std::string versions;             ///< releases that have the sentence, in words; "" where they are not known
-  std::string source;               ///< how it is known
+  std::string versions;             ///< releases with this sentence, in words; "" if unknown
+  std::string source;               ///< the evidence
   MessageKind kind = MessageKind::refusal;
-  bool in_log = false;   ///< it stands in lines of cuDNN's log alone
-  bool says_why = true;  ///< else `causes` are possible ones, and an answer to the call tells which; not in the JSON
+  bool in_log = false;   ///< only in lines of cuDNN's log
+  bool says_why = true;  ///< else `causes` are only possible, and an answer to the call decides; not in the JSON
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
                source, kind, in_log)
 
-/// The layer of a reason of cuDNN's.
+/// The layer of a cuDNN reason.
 Layer layer_of(answer::Category category);
 
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// A message of the catalogue, or a reason of cuDNN's, with its place in the text.
+/// A message of the catalogue, or a cuDNN reason, with its place in the text.
 Refusal refusal_of(const MessageHit& hit);
 Refusal refusal_of(const ReasonHit& hit);
 
-/// A known trouble that the page's words fit, with the line of the first of them.
+/// A known problem that the page's words match, with the line of the first word.
 Refusal refusal_of(const Report& report, std::string_view page);
 
-/// What no message says: facts of the text, or the answer to its question.
+/// A conclusion that no message states: from facts of the text, or from the answer to its question.
 Refusal reading(const std::string& id, Layer layer, const std::string& who, std::string headline);
 
-/// Whether all of its words stand in the page.
+/// Whether the page has all of its words.
 bool fits(const Report& report, std::string_view page);
 
 }  // namespace attnprobe::explain

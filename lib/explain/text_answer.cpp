@@ -13,7 +13,8 @@
 namespace attnprobe::explain {
 namespace {
 
-// cuDNN's statuses and cudnn-frontend's messages are the same for every operation; what they mean for attention does not hold then.
+// cuDNN's statuses and cudnn-frontend's messages are the same for every operation, so their meaning for attention may
+// not apply.
 bool may_be_another_operations(const Refusal& refusal) {
   return refusal.layer == Layer::execution || refusal.layer == Layer::plan_compilation ||
          refusal.layer == Layer::cudnn_engine || refusal.layer == Layer::cudnn_heuristics ||
@@ -39,14 +40,14 @@ bool is_warned(const Refusal& refusal) {
   return has_words(refusal.line, warning);
 }
 
-// What ended the program comes before what was said of it, and that before what was warned of on the way.
+// The error that ended the program comes first, then remarks about it, then earlier warnings.
 int distance_from_error(const Refusal& refusal) {
   static const RE2 exception("^(?:\\S{0,24} ){0,2}(?:[\\w.]+\\.)?[A-Z]\\w*(?:Error|Exception): ", exact_case());
   if (has_words(refusal.line, exception) || has_words(refusal.said, exception)) return 0;
   return is_warned(refusal) ? 2 : 1;
 }
 
-// Reasons say more than the messages of their layer; they come in their own order.
+// Reasons are more specific than messages of their layer; they keep their own order.
 struct Rank {
   bool says_little = false;
   Layer layer = Layer::framework;
@@ -56,7 +57,7 @@ struct Rank {
   auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): of the 0 that clang compares with
 };
 
-// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" says where it failed by the status that it hands on.
+// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only passes on a status that tells where it failed.
 void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
   for (auto& [rank, refusal] : ranked) {
     if (!rank.is_general) continue;
@@ -66,7 +67,7 @@ void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked
   }
 }
 
-// A few words of a message may be anybody's: then the text has to be about attention, cuDNN or CUDA's libraries.
+// A short message could come from any program, so the text must be about attention, cuDNN or CUDA's libraries.
 bool is_founded(const Refusal& refusal, const TextFacts& facts) {
   static const RE2 telling(
       "attention|attn|sdpa|flash|cudnn|nvrtc|cuda|libcu|driver|GPU|nccl|engine config|execution plan|Matmul_|\\bquery|head",
@@ -76,7 +77,7 @@ bool is_founded(const Refusal& refusal, const TextFacts& facts) {
          has_words(refusal.line, telling);
 }
 
-// cuDNN does not run on GPUs of other makers, whatever stands in for CUDA.
+// cuDNN does not run on other makers' GPUs, even if something emulates CUDA.
 std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vector<Refusal>& refusals) {
   if (facts.other_gpus.empty() || !facts.gpus.empty() || !facts.sms.empty()) return std::nullopt;
   const bool is_about_it =
@@ -96,7 +97,7 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   return refusal;
 }
 
-// An error that a module raised which has no cuDNN in it: the module's own words are all there is.
+// For an error raised in a module without cuDNN, only the module's own message is known.
 std::optional<Refusal> raised_outside(const TextFacts& facts) {
   const Raised& raised = facts.raised;
   if (raised.program == nullptr || !raised.is_outside) return std::nullopt;
@@ -112,7 +113,7 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
   return refusal;
 }
 
-// "No available kernel": why, kernel by kernel, stands in the warnings beside it.
+// "No available kernel": the warnings next to it give the reason for each kernel.
 void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
   if (refusals.empty() || refusals.front().id != "torch-no-available-kernel") return;
   std::vector<std::string> reasons;

@@ -1,4 +1,4 @@
-// What a text comes to: who refused and why, established apart from possible.
+// The answer for a text: who refused and why, with established and possible causes kept apart.
 #pragma once
 
 #include <string>
@@ -11,53 +11,53 @@
 
 namespace attnprobe::explain {
 
-/// A known bug that fits all that a text tells. That it is this one is not proved: its experiment shows it.
+/// A known bug that fits all facts of a text. This does not prove that it is the cause; its experiment can.
 struct BugInText {
   std::string id;  ///< rules::KnownBug::id
   std::string what, advice;
-  std::string versions;    ///< of cuDNN that have it, in words
-  std::string experiment;  ///< options of attnprobe that show it; "" where there is none
-  std::string why;         ///< what of the text it fits
-  bool is_strong = false;  ///< it concerns the very attention that the text tells of
+  std::string versions;    ///< affected cuDNN versions, in words
+  std::string experiment;  ///< options of attnprobe that show it; "" if there are none
+  std::string why;         ///< the facts of the text that it fits
+  bool is_strong = false;  ///< it affects exactly the attention that the text describes
 };
 ATTNPROBE_JSON(BugInText, id, what, advice, versions, experiment, why, is_strong)
 
-/// What the writer of a text says; kept for programs that read the JSON.
+/// The text author's own explanation; kept for programs that read the JSON.
 struct OwnWords {
   std::vector<std::string> why, works;
 };
 ATTNPROBE_JSON(OwnWords, why, works)
 
 struct TextAnswer {
-  std::vector<Refusal> refusals;     ///< the innermost layer first, there the most telling
-  std::vector<std::string> callers;  ///< the programs that handed the call on: "Transformer Engine"
-  std::vector<BugInText> bugs;       ///< known ones that may show so
-  OwnWords own_words;                ///< empty
-  std::vector<std::string> told;     ///< what else the text tells, in words: the GPU, the graph, the shape
-  std::string asked;                 ///< what was asked, and of whom: "PyTorch 2.9.1's rules; cuDNN 9.19.0: no"; ""
-  std::string command;               ///< that asks the text's question again; ""
-  std::string missing;               ///< the one fact that would decide; "" where something is established
+  std::vector<Refusal> refusals;     ///< innermost layer first, most specific first within a layer
+  std::vector<std::string> callers;  ///< the programs that passed the call on: "Transformer Engine"
+  std::vector<BugInText> bugs;       ///< known bugs with these symptoms
+  OwnWords own_words;                ///< always empty
+  std::vector<std::string> told;     ///< other facts of the text, in words: the GPU, the graph, the shape
+  std::string asked;                 ///< the question and who answered: "PyTorch 2.9.1's rules; cuDNN 9.19.0: no"; ""
+  std::string command;               ///< that repeats the text's question; ""
+  std::string missing;               ///< the one fact that would decide; "" if something is established
 };
 ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, own_words, told, asked, command, missing)
 
-/// What messages, reasons and facts of the text come to; nothing is asked. `skip_log`: what stands in lines of cuDNN's log alone is left
-/// out: the log's graphs were rebuilt, and programs get over much that cuDNN logs.
+/// The answer from messages, reasons and facts of the text; asks nothing. `skip_log`: ignores lines that are only in
+/// cuDNN's log. Its graphs were rebuilt, and programs recover from much that cuDNN logs.
 TextAnswer answer_of(const TextFindings& findings, bool skip_log);
 
-/// Puts the text's question, where it has one, and its answer into `answer`.
+/// Asks the text's question, if it has one, and adds the answer to `answer`.
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with);
 
-/// The same of the questions of a document that asks by itself: the first that is refused, else the first.
+/// The same for the questions of a document: adds the first that is refused, else the first.
 void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,
                         const AskWith& with);
 
-/// The same of an answer to a question that is told on that line: a call of its source.
+/// The same for the answer to a question on that line: a call in its source.
 void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line);
 
-/// Who was asked, and what was assumed, in words.
+/// Who was asked, and the assumptions, in words.
 std::string whom_asked(const Asked& asked);
 
-/// Puts what cuDNN says of a graph that the text holds and nobody asked about into `answer`.
+/// Adds cuDNN's answer for a graph in a text without a question.
 void add_asked_graph(TextAnswer& answer, const replay::Replay& replay, const TextFacts& facts, const AskWith& with);
 
 /// Whether something is established.

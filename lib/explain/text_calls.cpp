@@ -21,7 +21,7 @@ using frameworks::FrameworkCall;
 
 constexpr size_t most_answers = 4;
 
-// The gate of the release that the calls or the text name; of the newest where that one was not read.
+// The gate of the release that the calls or the text name; of the newest if that release is unknown.
 rules::ChosenGate gate_for(const std::string& framework, const std::string& with_release) {
   try {
     return rules::choose_gates({with_release}, "the text").front();
@@ -74,7 +74,7 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
           answers.push_back(std::move(answer));
         }
       }
-    } catch (const Error&) {  // a call that the framework itself refuses, or that is not whole
+    } catch (const Error&) {  // the framework itself refuses the call, or the call is incomplete
     }
   return answers;
 }

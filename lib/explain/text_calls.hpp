@@ -1,4 +1,4 @@
-// The calls that the source in a text makes, answered: for a report of a problem that has its program with it.
+// Answers the calls in a text's source, for a bug report that includes its program.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,8 @@ struct AnsweredCall {
   Asked asked;
 };
 
-/// Each graph of each call, by the gate of the framework's release that the text names (else the newest that was read) and by cuDNN, for the
-/// GPU and the cuDNN that it names (else an H100, and the cuDNN that the release brings); at most 4.
+/// Each graph of each call, at most 4. The gate is that of the framework release in the text, else of the newest known.
+/// cuDNN answers for the GPU and cuDNN in the text, else for an H100 and the cuDNN that the release pins.
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with);
 
 }  // namespace attnprobe::explain

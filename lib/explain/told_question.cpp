@@ -17,7 +17,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// Of facts that are all set, whatever became of the others.
+// Whether any of the set facts is true.
 bool any_set(std::initializer_list<bool> set) {
   return std::find(set.begin(), set.end(), true) != set.end();
 }
@@ -43,12 +43,12 @@ std::vector<int64_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
-// Fields are read one after the other, and what one has read no other reads again.
+// Reads fields one after the other; text that one field has used is not read again.
 class Reader {
  public:
   explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
 
-  // Calls take(groups) for each match that is not said of what works; true: it was read.
+  // Calls take(groups) for each match that is not about something that works. If it returns true, the match is used up.
   template <class Take>
   void each(const RE2& pattern, Take&& take) {
     std::vector<std::pair<size_t, size_t>> read;
@@ -61,14 +61,14 @@ class Reader {
     for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
   }
 
-  // The first that is told counts.
+  // The first value counts.
   bool set(const std::string& field, Json value) {
     if (question.tells(field)) return false;
     question.fields.push_back({field, std::move(value), line_at(page_, at_), words_});
     return true;
   }
 
-  // A field that is one number of the pattern.
+  // A field that is the pattern's only number.
   void number(const std::string& field, const RE2& pattern, int64_t most = most_size) {
     each(pattern, [&](const std::string* words) {
       const auto size = size_of(words[1]);
@@ -76,7 +76,7 @@ class Reader {
     });
   }
 
-  // A word that is not denied: "no causal mask", "without dropout".
+  // Whether the pattern matches without a negation such as "no causal mask" or "without dropout".
   bool says(const RE2& pattern) {
     static const RE2 denial(
         "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[ -](?:an? |the |any )?(?:\\w+[ -])?)$", any_case());
@@ -97,7 +97,7 @@ class Reader {
  private:
   std::string_view page_;
   std::string text_;
-  size_t at_ = 0;  // of the match that was read last
+  size_t at_ = 0;  // of the last match
   std::string words_;
 };
 
@@ -105,8 +105,8 @@ RE2 any(const char* pattern) {
   return RE2(pattern, any_case());
 }
 
-// "q.shape=(2, 16, 4096, 320)", "query [2, 16, 4096, 320]", "k: torch.Size([…])", "v: bf16[2,4096,16,128]"; a shape that
-// nobody's name stands before is the query's.
+// "q.shape=(2, 16, 4096, 320)", "query [2, 16, 4096, 320]", "k: torch.Size([…])", "v: bf16[2,4096,16,128]". A shape
+// without a name is the query's.
 void read_tuples(Reader& reader, bool heads_third) {
   static const std::string type = "(?:(?:bfloat|float|bf|f|fp)\\d{1,2}(?:_\\w{4,6})?)?",
                            numbers = "[\\[(]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])]",
@@ -205,7 +205,7 @@ void read_sizes(Reader& reader) {
       "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
   static const RE2 heads = any(
       "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
-  // "seqlen=4096 heads=16": not 4096 heads.
+  // "seqlen=4096 heads=16" does not mean 4096 heads.
   static const RE2 heads_is = any(
       "\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b");
   static const RE2 sequences_of = any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b");
@@ -300,7 +300,7 @@ void read_features(Reader& reader) {
     });
 }
 
-// Whose call it is: the framework with a release first, of several the one nearest to cuDNN.
+// Chooses the framework of the call: one with a release first; of several, the one nearest to cuDNN.
 void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
   static const Worded<const char*> names[] = {
       {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
@@ -368,7 +368,7 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
   choose_framework(reader.question, page, facts);
   const bool heads_third =
       reader.question.framework.starts_with("jax") || reader.question.framework.starts_with("transformer-engine");
-  read_types(reader);  // before the tuples, in which types stand: "q: bf16[2,4096,16,128]"
+  read_types(reader);  // before the tuples, which contain types: "q: bf16[2,4096,16,128]"
   read_tuples(reader, heads_third);
   read_mask(reader);
   read_sizes(reader);

@@ -1,4 +1,4 @@
-// The attention that a page tells of, as a question for cuDNN: fields of a config, each with its line.
+// Reads the attention on a page as a question for cuDNN: fields of a config, each with its line.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ struct ToldField {
   std::string field;  ///< of a config: "head_dim"
   Json value;
   int64_t line = 0;
-  std::string words;  ///< that tell it
+  std::string words;  ///< the words that give it
 };
 
 struct ToldQuestion {
   std::vector<ToldField> fields;
-  Json call = Json::object();        ///< keys of the framework's gate that the config does not have
-  std::string framework;             ///< for --framework: "torch==2.11"; "" where none is named
-  std::string framework_note;        ///< what of its release is assumed; ""
-  std::vector<std::string> assumed;  ///< what of the fields is, in words
+  Json call = Json::object();        ///< keys of the framework's gate that a config does not have
+  std::string framework;             ///< for --framework: "torch==2.11"; "" if none is named
+  std::string framework_note;        ///< assumptions about its release; ""
+  std::vector<std::string> assumed;  ///< assumed fields, in words
 
   bool tells(std::string_view field) const;
-  /// Whether it tells of the same attention, wherever.
+  /// Whether both describe the same attention, on any lines.
   bool same_as(const ToldQuestion& other) const;
-  /// "bf16, causal, head_dim 128 (lines 3 and 4)": what was read, for people.
+  /// A summary of what was read: "bf16, causal, head_dim 128 (lines 3 and 4)".
   std::string read_as() const;
 };
 
-/// What the page tells; no field where it tells nothing of an attention's shape or features.
+/// The question on a page; without fields if the page says nothing about an attention's shape or features.
 ToldQuestion read_question(std::string_view page, const TextFacts& facts);
 
 }  // namespace attnprobe::explain

@@ -1,4 +1,4 @@
-// How texts of others are searched: as bytes, since logs are not promised to be UTF-8.
+// Searches foreign text as bytes, since logs may not be UTF-8.
 #pragma once
 
 #include <re2/re2.h>
@@ -23,12 +23,12 @@ inline RE2::Options any_case() {
   return options;
 }
 
-/// As RE2 takes texts: in newer releases that is Abseil's type, which is not std::string_view everywhere (Debian 13).
+/// RE2's text type: in newer releases Abseil's, which is not std::string_view on every system (Debian 13).
 inline re2::StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// What words stand for.
+/// The meaning of words.
 template <class T>
 struct Worded {
   Worded(T what, const char* pattern) : key(what), words(pattern, any_case()) {}
@@ -36,12 +36,12 @@ struct Worded {
   RE2 words;
 };
 
-/// Whether they stand anywhere in the text.
+/// Whether the words occur anywhere in the text.
 inline bool has_words(std::string_view text, const RE2& words) {
   return RE2::PartialMatch(piece(text), words);
 }
 
-/// Calls take(groups, offset) for every match; groups[0] is the whole of it.
+/// Calls take(groups, offset) for every match; groups[0] is the whole match.
 template <class Take>
 void each_match(const RE2& pattern, std::string_view text, Take&& take) {
   constexpr int most = 5;
@@ -58,21 +58,21 @@ void each_match(const RE2& pattern, std::string_view text, Take&& take) {
   }
 }
 
-/// The line that an offset is on, from 1.
+/// The line number of an offset, from 1.
 inline int64_t line_at(std::string_view text, size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
 }
 
-/// The sentence around an offset: up to a full stop, a question mark or a line's end.
+/// The sentence around an offset: up to a full stop, a question mark or a line end.
 std::string_view sentence_at(std::string_view text, size_t at);
 
-/// Whether what stands there is said of something that works, beside what does not: "the H100 beside it runs it".
+/// Whether the words at `at` describe something that works, in contrast to the failure: "but the H100 runs it".
 bool is_contrast(std::string_view text, size_t at);
 
-/// Whether what stands there is demanded, and not what there is: "requires A100 or H100 GPUs".
+/// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
 
-/// A page as prose: ends of lines within a sentence become blanks. As long as the text, so that offsets are the same.
+/// A page as prose: line ends within a sentence become blanks. It has the same length, so that offsets stay valid.
 std::string as_prose(std::string_view text);
 
 }  // namespace attnprobe::explain

@@ -12,12 +12,12 @@ namespace {
 
 using rules::KeyKind;
 
-// What the hunt varies by itself, and what no kernel looks at.
+// Keys that the hunt varies separately, or that no kernel depends on.
 bool is_varied_elsewhere(const std::string& key) {
   return key == "cudnn" || key == "sm" || key == "frontend_release";
 }
 
-// Kernels work in tiles of these.
+// Common tile sizes of kernels.
 constexpr int64_t divisors[] = {8, 16, 32, 64, 128, 256};
 bool is_tiled(const std::string& key) {
   return key.starts_with("seqlen") || key.starts_with("head_dim") || key == "page_tokens";
@@ -63,7 +63,7 @@ class Literals {
       add(key, {{"in", Json(std::vector<Json>(values.begin(), values.end()))}});
   }
 
-  // Bounds lie at the failing value; the search asks for the values between it and the next right one.
+  // Starts with bounds at the failing value; the search asks for values between it and the next right one.
   void add_numbers(const std::string& key) {
     Range range;
     for (const Json* problem : failing_) {
@@ -87,7 +87,7 @@ class Literals {
   std::vector<Literal> literals_;
 };
 
-// Which right examples each literal is false for.
+// The right examples for which each literal is false.
 using Excluded = std::vector<std::set<size_t>>;
 
 Excluded excluded_by(const std::vector<Literal>& literals, const std::vector<const Json*>& right) {
@@ -102,8 +102,8 @@ size_t count_of(const std::set<size_t>& of, const std::set<size_t>& open) {
   return static_cast<size_t>(std::count_if(of.begin(), of.end(), [&](size_t r) { return open.contains(r); }));
 }
 
-// Literals that together exclude every right example; greedy. The right example that fewest literals exclude says most
-// about what is needed, so it is served first.
+// Literals that together exclude every right example, found greedily. The right example that the fewest literals
+// exclude is the most restrictive, so it is handled first.
 std::optional<std::vector<size_t>> cover(const Excluded& excluded, size_t right) {
   std::vector<size_t> excluders(right, 0);
   for (const auto& of_one : excluded)
@@ -125,8 +125,8 @@ std::optional<std::vector<size_t>> cover(const Excluded& excluded, size_t right)
   return chosen;
 }
 
-// Puts the loosest literal that does in the place of each, of the same key or a plain value of another: it claims more,
-// which fresh configs can disprove.
+// Replaces each literal by the loosest one that also works, of the same key or with a plain value of another key. It
+// claims more, so fresh configs can disprove it.
 void loosen(std::vector<size_t>& chosen, const std::vector<Literal>& literals, const Excluded& excluded, size_t right) {
   const auto may_replace = [&](size_t l, size_t old) {
     return literals[l].key == literals[old].key || !literals[l].wanted.is_object();

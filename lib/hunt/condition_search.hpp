@@ -1,4 +1,4 @@
-// The condition that tells failing problems from right ones, found from examples.
+// Finds a condition that separates failing problems from right ones, from examples.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace attnprobe::hunt {
 
-/// A flat problem (rules/flat_problem.hpp) and what became of it.
+/// A flat problem (rules/flat_problem.hpp) and its outcome.
 struct Example {
   Json problem;
   bool fails = false;
@@ -24,11 +24,11 @@ struct Literal {
 
 bool holds(const Literal& literal, const Json& problem);
 
-/// Parts that hold of every failing example and of which at least one is false for each right example; as few as a greedy
-/// search finds. None where no conjunction of parts tells the examples apart. Precondition: some example fails.
+/// Literals that hold for every failing example, while for each right example at least one is false; as few as a greedy
+/// search finds. None if no conjunction separates the examples. Precondition: some example fails.
 std::optional<std::vector<Literal>> find_condition(const std::vector<Example>& examples);
 
-/// The parts as one condition (rules/condition.hpp).
+/// The literals as one condition (rules/condition.hpp).
 Json condition_of(const std::vector<Literal>& literals);
 
 }  // namespace attnprobe::hunt

@@ -33,7 +33,7 @@ class Fence {
   Region run(const std::vector<Trial>& known) {
     prefer_normal_data();
     add_example(region_.smallest);
-    // Other data may hide the failure, so that a right result with it says nothing.
+    // Other data may hide the failure, so a right result with other data proves nothing.
     for (const auto& trial : known)
       if (!fails(trial) && trial.data == data_) add_example(trial);
     reduce_all();
@@ -46,7 +46,7 @@ class Fence {
   }
 
  private:
-  // The same kind of failure, which no entry explains; anything else is another bug.
+  // Whether a trial has the same kind of failure without an entry that explains it; anything else is another bug.
   bool fails_alike(const Trial& trial) const { return fails(trial) && trial.seen == kind_ && is_unwarned(trial); }
 
   void add_example(const Trial& trial) {
@@ -84,7 +84,7 @@ class Fence {
       data_ = special;
   }
 
-  // Wave by wave: every simpler config at once, then as many of the steps that keep the failure as go together.
+  // In waves: tries every simpler config at once, then combines as many failure-preserving steps as possible.
   void reduce_all() {
     for (bool goes_on = true; goes_on;) {
       const Json before = region_.smallest.config;
@@ -126,7 +126,7 @@ class Fence {
     return false;
   }
 
-  // Whether a conjunction tells the examples apart. A change begins the confirmation anew.
+  // Whether a conjunction separates the examples. A change restarts the confirmation.
   bool search() {
     auto found = find_condition(examples_);
     if (!found) {
@@ -152,7 +152,7 @@ class Fence {
 
   const Trial& some_failing(uint64_t seed) const { return region_.failing[seed % region_.failing.size()]; }
 
-  // A random config with what the condition wants of it; none where that contradicts itself.
+  // A random config that meets the condition; none if that contradicts itself.
   std::optional<Probe> inside(uint64_t seed) const {
     auto probes = draw_probes(seed, 1);
     if (probes.empty()) return std::nullopt;

@@ -20,7 +20,7 @@ namespace {
 
 using rules::Seen;
 
-// Sets a flag when the time is up, or when the asker's flag is set.
+// Sets a flag when the time is up or the caller's flag is set.
 class Deadline {
  public:
   Deadline(double seconds, const std::atomic<bool>* asker)
@@ -70,7 +70,7 @@ class Hunter {
     return run_trials(probes, target_, library.path, options_.campaign, session, on_trial);
   }
 
-  // Starting workers and compiling leave the GPU idle, so several cuDNNs, and several regions, are asked at a time.
+  // Starting workers and compiling leave the GPU idle, so several cuDNNs and several regions run at a time.
   static void side_by_side(size_t count, const std::function<void(size_t)>& work) {
     constexpr size_t most = 3;
     std::atomic<size_t> next{0};
@@ -111,7 +111,7 @@ class Hunter {
     const Trial* trial;
   };
 
-  // One region lasts over many versions, so the next suspect is looked at only when the regions before it are known.
+  // A region spans many versions, so the next suspect waits until the earlier regions are known.
   bool is_explained(const Trial& trial) const {
     return std::any_of(hunt_.classes.begin(), hunt_.classes.end(),
                        [&](const Class& known) { return is_inside(known.region, trial, hunt_.sm); });

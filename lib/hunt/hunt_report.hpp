@@ -1,4 +1,4 @@
-// What a hunt found: candidates for the known bugs as JSON, and a page to read.
+// The findings of a hunt: candidates for the known bugs as JSON, and a Markdown page.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace attnprobe::hunt {
 
-/// Of a class: what an entry of known_bugs.json needs (when, experiment), and the evidence.
+/// For a class: the data of a known_bugs.json entry (when, experiment), and the evidence.
 Json candidate_json(const Class& found, int sm);
 
 Json to_json(const Hunt& hunt);
 
-/// Markdown: a row a cuDNN, a row a class, and what no condition explains.
+/// Markdown: one row per cuDNN, one row per class, and the failures that no condition explains.
 std::string page_of(const Hunt& hunt);
 
 }  // namespace attnprobe::hunt

@@ -19,7 +19,7 @@ namespace {
 using rules::Seen;
 using run::DataRegime;
 
-// batch x heads x queries x keys: the reference then takes a fraction of a second.
+// batch x heads x queries x keys: the reference then needs a fraction of a second.
 constexpr int64_t most_scores = int64_t{1} << 25;
 
 int64_t scores_of(const attention::AttentionSpec& spec) {
@@ -30,7 +30,7 @@ bool is_about_batch(const Json& config) {
   return (config.contains("layout") && config["layout"].is_object()) || config.contains("max_total_seqlen_q");
 }
 
-// Scores beyond f32 come of these modifiers where the data is large.
+// With large data, these modifiers give scores beyond f32.
 bool overflows(const attention::AttentionSpec& spec) {
   using Kind = attention::ScoreModifierKind;
   return spec.score_mod && (spec.score_mod->kind == Kind::exp || spec.score_mod->kind == Kind::pow);
@@ -68,7 +68,7 @@ void take_plan(Trial& trial, const probe::EngineConfigFindings& config) {
     if (!output.right) trial.outputs.push_back(output.tensor);
 }
 
-// The plan that ran is the one that a program gets; without one, the last that failed to compile.
+// A program gets the plan that ran; if none ran, the last one that failed to compile.
 void take_plans(Trial& trial, const probe::WalkFindings& findings) {
   bool is_first = true;
   for (const auto& config : findings.engine_configs) {
@@ -102,8 +102,8 @@ Trial trial_of(const Probe& probe, const answer::Answer& result) {
   return trial;
 }
 
-// Probes with the same data, asked in a campaign of their own. Within one, plans take turns on the GPU, which small
-// problems leave idle most of the time, so that several run side by side.
+// Probes with the same data, asked in a separate campaign. Within a campaign, plans take turns on the GPU and small
+// problems leave it mostly idle, so several campaigns run in parallel.
 struct Lane {
   DataRegime data = DataRegime::normal;
   std::vector<size_t> places;

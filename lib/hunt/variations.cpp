@@ -10,7 +10,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-// Values that a field is tried with, simplest first; null: the field is left out.
+// Trial values of a field, simplest first; null: the field is left out.
 struct Values {
   const char* field;
   const char* values;
@@ -66,7 +66,7 @@ std::vector<Sizes> sizes() {
           {{"head_dim_v"}, dim}};
 }
 
-// The fields that decide a key of the flat problem.
+// The config fields behind a key of the flat problem.
 Fields fields_of_key(const std::string& key) {
   const auto is = [&](std::initializer_list<const char*> names) {
     return std::find(names.begin(), names.end(), key) != names.end();

@@ -17,7 +17,7 @@ bool has_note(const EngineConfigFindings& config, const std::string& note) {
   return in(config.numerical_notes) || in(config.behavior_notes);
 }
 
-// "" where it is deterministic.
+// Why results may vary; "" if the config is deterministic.
 std::string variation(const EngineConfigFindings& config, const Varies& varies) {
   if (config.run && config.run->deterministic)
     return *config.run->deterministic ? "" : "its results differed from run to run";
@@ -25,7 +25,7 @@ std::string variation(const EngineConfigFindings& config, const Varies& varies) 
   return varies ? varies(config) : "";
 }
 
-// "" where it keeps to them.
+// The broken constraint; "" if there is none.
 std::string breach(const EngineConfigFindings& config, const Constraints& constraints, const Varies& varies) {
   if (const auto most = constraints.max_workspace_bytes) {
     if (!config.workspace_bytes) return "its workspace is not known";

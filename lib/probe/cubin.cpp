@@ -9,7 +9,7 @@
 namespace attnprobe::probe {
 namespace {
 
-// Reads that stay within the file; what lies outside is not there.
+// Reads within the bounds of the file; anything outside is absent.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -25,7 +25,7 @@ class Bytes {
     if (offset > bytes_.size() || bytes_.size() - offset < size) return {};
     return bytes_.substr(offset, size);
   }
-  // Up to its zero.
+  // The text up to its terminating zero.
   std::string_view text(uint64_t offset) const {
     if (offset >= bytes_.size()) return {};
     const std::string_view rest = bytes_.substr(offset);
@@ -64,8 +64,8 @@ const Section* section_called(const std::vector<Section>& sections, std::string_
   return nullptr;
 }
 
-// Entries of .nv.info are a format, an attribute and 16 bits, which are a value or, in the format of sized values, the
-// number of bytes that follow.
+// An entry of .nv.info has a format, an attribute and 16 bits. These are a value or, for the format of sized values,
+// the number of bytes that follow.
 constexpr uint8_t sized_value = 4;
 enum : uint8_t { max_threads = 0x05, required_threads = 0x10, frame_size = 0x11, register_count = 0x2f };
 
@@ -109,7 +109,7 @@ std::map<std::string, PlanKernel> kernels_of_cubin(std::string_view cubin) {
         kernel.max_threads = threads;
       });
     }
-  // What .nv.info says is of functions by their place in the table of symbols.
+  // .nv.info names functions by their index in the symbol table.
   const auto* symbols = section_called(sections, ".symtab");
   const auto* all = section_called(sections, info);
   if (symbols == nullptr || all == nullptr || symbols->header.sh_link >= sections.size()) return kernels;

@@ -1,4 +1,4 @@
-// What the machine code of a kernel says about itself: an ELF file of NVIDIA's, read without a GPU. Internal to lib/probe.
+// Reads the resource use of kernels from their machine code, an NVIDIA ELF file, without a GPU. Internal to lib/probe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace attnprobe::probe {
 
-/// The kernels of a cubin by name. Registers and stack are in its section .nv.info (EIATTR_REGCOUNT, EIATTR_FRAME_SIZE),
-/// threads in .nv.info.NAME (EIATTR_MAX_THREADS, EIATTR_REQNTID), static shared memory is the size of .nv.shared.NAME: as
-/// `cuobjdump -res-usage` and `readelf -S` show. What is not there, or is no such file, is left out; never throws for it.
+/// The kernels of a cubin by name. Registers and stack come from its section .nv.info (EIATTR_REGCOUNT,
+/// EIATTR_FRAME_SIZE), threads from .nv.info.NAME (EIATTR_MAX_THREADS, EIATTR_REQNTID). Static shared memory is the
+/// size of .nv.shared.NAME. `cuobjdump -res-usage` and `readelf -S` show the same. Missing values are left out, and so
+/// is a file of another kind; never throws for them.
 std::map<std::string, PlanKernel> kernels_of_cubin(std::string_view cubin);
 
 }  // namespace attnprobe::probe

@@ -1,5 +1,5 @@
-// Whether runs of an engine config give the same bits, without running it. cuDNN's numerical notes do not tell: NONDETERMINISTIC is
-// absent of every backward engine, the sums of which vary.
+// Whether runs of an engine config give the same bits, judged without running it. cuDNN's numerical notes do not tell:
+// no backward engine has NONDETERMINISTIC, but their sums vary.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace attnprobe::probe {
 
-/// Why runs of a config may differ in their bits; "" where its graph asks for a fixed order of sums (the deterministic form of a
-/// backward pass, or the gradient of a bias), and for forward passes that were not measured to vary. `config`: the engine config;
-/// nullptr: whichever.
+/// Why runs of a config may differ in their bits, or "". It is "" if the graph asks for a fixed order of sums: the
+/// deterministic form of a backward pass, or the gradient of a bias. It is also "" for forward passes that were not
+/// measured to vary. `config`: the engine config; nullptr: any.
 std::string varying_sums(const attention::AttentionSpec& spec, const build::BuildContext& context,
                          const EngineConfigFindings* config);
 
-/// What asks for a fixed order of sums, where the spec could ask for it and does not; else "".
+/// How to get a fixed order of sums, if the spec could ask for it and does not; else "".
 std::string advice_on_order(const attention::AttentionSpec& spec);
 
 }  // namespace attnprobe::probe

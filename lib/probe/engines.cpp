@@ -11,7 +11,7 @@ namespace {
 using cudnn::Descriptor;
 using cudnn::LogCapture;
 
-// Beyond any knob of cuDNN 9.28's attention engines; a guard against one that counts bytes.
+// More than any knob of cuDNN 9.28's attention engines has; guards against a knob that counts bytes.
 constexpr int64_t most_values_of_a_knob = 4096;
 
 struct Knob {
@@ -24,7 +24,7 @@ struct Knob {
   int64_t value(int64_t index) const { return range.min + index * std::max<int64_t>(range.stride, 1); }
 };
 
-// Not finalized yet: whether that succeeds is the answer.
+// Returns it unfinalized: whether finalizing succeeds is the answer.
 Descriptor engine_of(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t index) {
   Descriptor engine(device.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), operation_graph);
@@ -33,7 +33,7 @@ Descriptor engine_of(const cudnn::DeviceContext& device, const Descriptor& opera
   return engine;
 }
 
-// Not finalized yet either.
+// Also unfinalized.
 Descriptor config_of(const cudnn::Library& library, const Descriptor& engine, const Knobs& knobs) {
   std::vector<Descriptor> choices;
   for (const auto& [name, value] : knobs) {
@@ -78,7 +78,7 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   if (!passes && !list_rejected) return;
   const size_t index = find_or_add(state, engine_findings.engine, named);
   EngineConfigFindings& found = state.findings.engine_configs[index];
-  if (found.check.supported) return;  // a heuristic offered it and it is described already
+  if (found.check.supported) return;  // a heuristic offered it, so it is described already
   found.check = {passes, state.library().status_name(status)};
   found.reasons = log::parse_reasons(log);
   if (passes) {

@@ -20,7 +20,7 @@ bool is_wrong(const RunFindings& run) {
 
 PlanOutcome outcome_of(const PlanFindings& plan) {
   if (plan.status == "CUDNN_STATUS_SUCCESS") return PlanOutcome::built;
-  // What the null driver calls its errors (gpu/null_driver.c), in a reason of cuDNN.
+  // The null driver's name in its errors (gpu/null_driver.c), as cuDNN's reasons quote it.
   constexpr std::string_view null_driver = "attnprobe null driver";
   for (const auto& reason : plan.reasons)
     if (reason.reason.find(null_driver) != std::string::npos) return PlanOutcome::needs_driver;
@@ -40,7 +40,7 @@ bool is_left_open(const EngineConfigFindings& config) {
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   if (!config.check.supported || config.left_out) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
-  // No program gets what no heuristic proposes: a check alone is no support then.
+  // No program gets a config that no heuristic proposes, so the check by itself does not make it supported.
   const bool rests_on_check = !findings.plans_built || is_left_open(config);
   return is_built(config) || (rests_on_check && !config.modes.empty());
 }
@@ -57,15 +57,15 @@ bool has_working_config(const WalkFindings& findings) {
 }
 
 std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {
-  // What fails to compile for one knob value mostly fails for its neighbours, a second each.
+  // If one knob value fails to compile, its neighbours usually fail too, at a second each.
   constexpr int most_of_an_engine = 4;
   const auto& configs = findings.engine_configs;
   const bool every = plans == Plans::build || plans == Plans::run;
-  std::map<int64_t, int> tried;  // of what no heuristic proposes
+  std::map<int64_t, int> tried;  // of configs that no heuristic proposes
   std::optional<size_t> next;
   for (size_t i = 0; i < configs.size(); ++i) {
     const EngineConfigFindings& config = configs[i];
-    // Where one needs the driver or NVRTC, the others would, too.
+    // If one needs the driver or NVRTC, the others would too.
     if (!every && (is_built(config) || is_left_open(config))) return std::nullopt;
     if (config.plan && config.modes.empty()) ++tried[config.engine];
     if (next || config.plan || !config.check.supported || config.left_out) continue;

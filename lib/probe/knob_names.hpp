@@ -1,4 +1,4 @@
-// The knobs of engine configs by name.
+// The names of the knobs of engine configs.
 #pragma once
 
 #include <cudnn_graph.h>
@@ -8,11 +8,11 @@
 
 namespace attnprobe::probe {
 
-/// "KERNEL_CFG" of CUDNN_KNOB_TYPE_KERNEL_CFG; the number itself for one that the headers don't know.
+/// "KERNEL_CFG" for CUDNN_KNOB_TYPE_KERNEL_CFG; the number for a knob that the headers lack.
 std::string knob_name(cudnnBackendKnobType_t knob);
-/// The way back. Throws Error(internal) for a name that is none.
+/// The inverse. Throws Error(internal) for an unknown name.
 cudnnBackendKnobType_t knob_type(const std::string& name);
-/// Of those that are known, by number.
+/// All known names, by number.
 std::vector<std::string> all_knob_names();
 
 }  // namespace attnprobe::probe

@@ -1,4 +1,4 @@
-// cuDNN's notes on engines by their numbers; cudnn_graph.h of 9.28 has these. Internal to lib/probe.
+// cuDNN's notes on engines, by number, from cudnn_graph.h of 9.28. Internal to lib/probe.
 #pragma once
 
 namespace attnprobe::probe {

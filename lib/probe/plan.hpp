@@ -1,4 +1,4 @@
-// One engine config made into a plan that can be executed.
+// Builds an executable plan from an engine config.
 #pragma once
 
 #include "cudnn/device_context.hpp"
@@ -7,12 +7,12 @@
 namespace attnprobe::probe {
 
 struct BuiltPlan {
-  PlanFindings findings;  ///< status of the first of engine, engine config and plan that did not finalize
-  std::optional<cudnn::Descriptor> plan;  ///< where all did
+  PlanFindings findings;  ///< the status of the first of engine, engine config and plan that did not finalize
+  std::optional<cudnn::Descriptor> plan;  ///< set if all finalized
   int64_t workspace_bytes = 0;
 };
 
-/// Throws Error(cudnn) only for what is not a verdict on the plan.
+/// Throws Error(cudnn) only for failures that are not a verdict on the plan.
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph, int64_t engine,
                      const Knobs& knobs);
 

@@ -1,4 +1,4 @@
-// The kernels that a compiled plan consists of. Internal to lib/probe.
+// The kernels of a compiled plan. Internal to lib/probe.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace attnprobe::probe {
 
-/// Of a plan as cuDNN gives it (CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION): /engine/payload/kernels, each with its
-/// kernelName and its machine code, cubin, in base64 (measured, 9.8 to 9.28). Without code only the name is known; a
-/// text that is something else has none.
+/// Reads the kernels from cuDNN's JSON of a plan (CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION):
+/// /engine/payload/kernels, each with kernelName and its machine code, cubin, in base64 (measured, 9.8 to 9.28).
+/// Without code only the name is known. Returns none for any other text.
 std::vector<PlanKernel> plan_kernels(const std::string& plan_json);
 
 }  // namespace attnprobe::probe

@@ -13,7 +13,7 @@ using cudnn::LogCapture;
 
 namespace {
 
-// Of a plan that cuDNN gives as JSON; older versions and some engines do not.
+// Only if cuDNN gives the plan as JSON; older versions and some engines do not.
 std::vector<PlanKernel> kernels_of(const Descriptor& plan) try {
   return plan_kernels(plan.get_text(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_JSON_REPRESENTATION)));
 } catch (const Error& e) {
@@ -21,13 +21,13 @@ std::vector<PlanKernel> kernels_of(const Descriptor& plan) try {
   return {};
 }
 
-// Finalizes the plan of an engine config; `into` says how that went.
+// Finalizes the plan of an engine config; `into` receives the outcome.
 Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& config, PlanFindings& into,
                          std::string* kept_log) {
   const cudnn::Library& library = device.library();
   Descriptor plan(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), config);
-  // Always the device the config was made for: a second plan without it fails to compile (measured, 9.19).
+  // Always set the config's device: a second plan without it fails to compile (measured, 9.19).
   device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
   if (device.handle() != nullptr) plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), device.handle());
   if (!library.no_compiler().empty()) {

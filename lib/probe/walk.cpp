@@ -12,12 +12,12 @@
 namespace attnprobe::probe {
 namespace {
 
-// Knob combinations of one engine. 9.19's attention engines have at
-// most 111, 9.28's tens of thousands, at about a millisecond each.
-constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all there are
-constexpr int64_t most_tried_combinations = 1'000;    // of itself, where no heuristic found anything
+// Limits on knob combinations per engine. 9.19's attention engines have at most 111, 9.28's tens of thousands, at about
+// a millisecond each.
+constexpr int64_t most_swept_combinations = 200'000;  // --engines knobs: all of them
+constexpr int64_t most_tried_combinations = 1'000;    // automatic, if no heuristic found anything
 
-// By number; cudnn_graph.h of 9.28 has these.
+// By number, from cudnn_graph.h of 9.28.
 constexpr const char* knob_names[] = {"SPLIT_K",
                                       "SWIZZLE",
                                       "TILE_SIZE",
@@ -74,7 +74,7 @@ std::string behavior_note_name(cudnnBackendBehaviorNote_t note) {
   return index < std::size(behavior_note_names) ? behavior_note_names[index] : fmt::format("BEHAVIOR_NOTE_{}", index);
 }
 
-// The walk goes on without an attribute that older versions lack.
+// Skips an attribute that older versions lack.
 template <class F>
 void if_known(F&& read) {
   try {
@@ -88,7 +88,7 @@ void fail(WalkState& state, const std::string& stage, const Error& e) {
   state.findings.failure = Failure{stage, e.what(), e.cudnn().value_or(CudnnFailure{})};
 }
 
-// Runs a step; what cuDNN throws becomes the walk's failure. Returns whether the walk can go on.
+// Runs a step. A cuDNN error becomes the walk's failure. Returns whether the walk can go on.
 template <class F>
 bool step(WalkState& state, const std::string& stage, const Progress& progress, F&& body) {
   progress(stage, state.findings);
@@ -101,7 +101,7 @@ bool step(WalkState& state, const std::string& stage, const Progress& progress, 
   }
 }
 
-// One mode that breaks is a finding; the others are still asked.
+// A failing mode is a finding; the other modes are still asked.
 template <class F>
 void ask_mode(WalkState& state, const std::string& mode, const Progress& progress, F&& ask) {
   progress("mode " + mode, state.findings);
@@ -123,17 +123,17 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   const bool every_knob = options.engines == Engines::knobs;
   auto ask_all = [&](bool knobs) {
     const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
-    state.keep_configs = true;  // what is found may have to be compiled
+    state.keep_configs = true;  // configs that are found may have to be compiled
     return step(state, "engines", progress, [&] { ask_engines(state, how, progress); });
   };
   auto build = [&] {
     return step(state, "plans", progress, [&] {
-      // Without plans those of what no heuristic proposes are built: a check alone is no support there.
+      // Without plans, only configs that no heuristic proposes are built: their check by itself proves no support.
       if (options.plans != Plans::none || !has_working_config(state.findings))
         build_plans(state, options.plans, progress);
     });
   };
-  // Where nothing works, all engines are asked: after the check, and again where no plan could be built.
+  // If nothing works, all engines are asked: after the check, and again if no plan could be built.
   auto sweep = [&] { return options.sweep_where_none && !has_working_config(state.findings); };
   bool asked_knobs = false;
   if (options.engines != Engines::heuristic) {
@@ -182,7 +182,7 @@ cudnnBackendKnobType_t knob_type(const std::string& name) {
 
 void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
   if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
-  // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
+  // INT32, unlike the workspace (measured, 9.19). cuDNN returns 0 if it does not know yet.
   if_known([&] {
     const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
     if (bytes > 0) into.shared_memory_bytes = bytes;

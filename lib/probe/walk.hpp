@@ -1,4 +1,4 @@
-// The walk: one graph, one cuDNN, one GPU; every engine config that the heuristics or the engines themselves offer.
+// The walk: one graph, one cuDNN, one GPU; every engine config from the heuristics or from the engines themselves.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace attnprobe::probe {
 
-/// Called before each step that may take the process down, with what is known so far.
+/// Called before each step that may crash the process, with the findings so far.
 using Progress = std::function<void(const Stage& stage, const WalkFindings& so_far)>;
 
-/// Never throws for what cuDNN says: that is in the findings.
+/// Never throws for cuDNN's errors: they are in the findings.
 WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& graph, const WalkOptions& options,
                   const Progress& progress);
 

@@ -1,4 +1,4 @@
-// Whether two walks of one graph say the same.
+// Whether two walks of a graph give the same findings.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace attnprobe::probe {
 /// "engine 2 KERNEL_CFG=7".
 std::string config_name(int64_t engine, const Knobs& knobs);
 
-/// Why the engine config was rejected, as far as cuDNN said: the innermost line, else the status alone.
+/// The innermost line of the reasons for rejecting the engine config, or only the status if cuDNN gave none.
 Reason innermost_reason(const EngineConfigFindings& config);
 
-/// In what `now` differs from `before`, one line each, over the modes that both asked: candidates, viable ones, engines
-/// and knobs, their ranks, verdicts and innermost reasons; whether the graph itself was refused. Empty if in nothing.
+/// The differences between `now` and `before`, one per line, over the modes that both asked. Compares candidates,
+/// viable ones, engines and knobs, ranks, verdicts, innermost reasons, and whether the graph itself was refused.
 std::vector<std::string> walk_differences(const WalkFindings& before, const WalkFindings& now);
 
 }  // namespace attnprobe::probe

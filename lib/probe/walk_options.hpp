@@ -1,4 +1,4 @@
-// How far a walk goes: plain data, with no need of cuDNN's headers.
+// Options of a walk: plain data, without cuDNN's headers.
 #pragma once
 
 #include <map>
@@ -10,19 +10,19 @@
 namespace attnprobe::probe {
 
 enum class Engines {
-  heuristic,  ///< what the heuristic modes propose; all engines and knobs only where none of it is viable
-  all,        ///< also every engine by global index, with knobs as cuDNN chooses
+  heuristic,  ///< the heuristic modes' proposals; all engines and knobs only if none is viable
+  all,        ///< also every engine by global index, with cuDNN's own knob choice
   knobs,      ///< also every engine with every combination of legal knob values
 };
 ATTNPROBE_ENUM(Engines, heuristic, all, knobs)
 
 enum class Plans {
   none,
-  first,      ///< built in turn until one compiles, as cudnn-frontend does
-  build,      ///< finalized: the kernel compiled, and loaded where there is a GPU
-  run,        ///< executed, verified, timed; by the campaign, a walk itself only builds
-  run_first,  ///< built in turn until one compiles, and that one run: what a program gets
-  automatic,  ///< of the campaign: run on a GPU of this machine, none on a simulated one
+  first,      ///< built in turn until one compiles, like cudnn-frontend
+  build,      ///< finalized: the kernel is compiled, and loaded if there is a GPU
+  run,        ///< executed, verified, timed by the campaign; a walk itself only builds
+  run_first,  ///< built in turn until one compiles, and that one run, like a program
+  automatic,  ///< decided by the campaign: run on a GPU of this machine, none on a simulated one
 };
 
 }  // namespace attnprobe::probe
@@ -50,7 +50,7 @@ inline bool executes(Plans plans) {
 
 ATTNPROBE_JSON_ENUM(Plans)
 
-/// An engine config to check whatever the heuristics propose, and who says so: it is reported as a mode of that name.
+/// An engine config to check regardless of the heuristics, reported as a mode with the given name.
 struct NamedConfig {
   std::string mode;
   int64_t engine = 0;
@@ -62,10 +62,10 @@ struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};  ///< cuDNN's heuristic modes, by its names
   Engines engines = Engines::heuristic;
   Plans plans = Plans::none;
-  bool sweep_where_none = true;    ///< try every engine and knob where no heuristic has a viable config;
-                                   ///< a campaign then also tries changes of the problem that may help
-  bool until_works = false;        ///< without plans: no further mode is asked once one has a viable config, since that
-                                   ///< settles yes or no and the first choice
+  bool sweep_where_none = true;    ///< try every engine and knob if no heuristic has a viable config; a campaign then
+                                   ///< also tries changes of the problem
+  bool until_works = false;        ///< without plans: stop at the first mode with a viable config, which settles the
+                                   ///< answer and the first choice
   bool keep_log = false;           ///< raw callback text in the findings
   std::vector<NamedConfig> named;  ///< asked before the modes
 };

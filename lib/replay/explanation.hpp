@@ -1,4 +1,4 @@
-// Why a graph of a log was refused, from the log alone: needs no cuDNN.
+// Explains from the log why a graph was refused; needs no cuDNN.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace attnprobe::replay {
 /// One reason and the engine configs that gave it.
 struct ReasonGroup {
   std::string status;  ///< cuDNN's, of the innermost line
-  std::string reason;  ///< cuDNN's innermost line, verbatim; "" where cuDNN logged none
+  std::string reason;  ///< cuDNN's innermost line, verbatim; "" if cuDNN logged none
   answer::Category category =
       answer::Category::unknown;  ///< of the catalogue; "unknown" for a text and a status that it lacks
   bool is_known = false;
   std::string meaning;               ///< in plain words; "" if the catalogue does not know the text
-  std::string help;                  ///< what usually gets around it
-  int progress = 0;                  ///< how far the engines had come
+  std::string help;                  ///< the usual workaround
+  int progress = 0;                  ///< how far the engines got
   std::vector<std::string> engines;  ///< "engine 2 KERNEL_CFG=7"
 };
 ATTNPROBE_JSON(ReasonGroup, status, reason, category, is_known, meaning, help, progress, engines)
@@ -30,16 +30,16 @@ ATTNPROBE_JSON(ReasonGroup, status, reason, category, is_known, meaning, help, p
 struct Explanation {
   bool refused = false;                    ///< the log shows that the program got no working engine config
   bool works = false;                      ///< it shows that it got one; neither: the log does not say
-  std::optional<answer::RootCause> cause;  ///< where it was refused
-  std::vector<ReasonGroup> reasons;        ///< of all engine configs that were rejected, those that came furthest first
+  std::optional<answer::RootCause> cause;  ///< set if the graph was refused
+  std::vector<ReasonGroup> reasons;        ///< of all rejected engine configs, those that got furthest first
   std::vector<std::string> viable;         ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
-  /// Where the graph is one that attnprobe's configs build, and the log says cuDNN and GPU.
+  /// If attnprobe's configs can build the graph, and the log names cuDNN and GPU.
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> known_bugs;
   std::optional<rules::FrontendAnswer> frontend;
 };
 
-/// The rule of cudnn-frontend whose message that line of a program's output holds, the longest if several:
+/// The rule of cudnn-frontend with a message in that line of a program's output; the longest if several match.
 /// cudnn-frontend refused by itself, and cuDNN was not asked.
 std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line);
 

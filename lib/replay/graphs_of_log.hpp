@@ -1,4 +1,4 @@
-// The operation graphs that a log shows, each once. Not installed.
+// The distinct operation graphs of a log. Not installed.
 #pragma once
 
 #include <map>
@@ -15,28 +15,26 @@
 namespace attnprobe::replay {
 
 struct GraphOfLog {
-  std::optional<size_t>
-      place;  ///< in LogHistory::graphs; none where it cannot be read, and for a part of another graph
-  std::optional<bool>
-      is_part;  ///< whether it is the graph of the scores inside a unified SDPA operation; none: not looked at
+  std::optional<size_t> place;  ///< in LogHistory::graphs; none if it cannot be read, or is part of another graph
+  std::optional<bool> is_part;  ///< whether it is the score graph inside a unified SDPA operation; none: not checked
 };
 
-/// Adds to a history what entries show, and notes there what cannot be read.
+/// Adds the graphs of entries to a history, and notes unreadable ones.
 class GraphsOfLog {
  public:
   explicit GraphsOfLog(LogHistory& history) : history_(history) {}
 
-  /// The GPU of the graphs that follow, where the entry names one.
+  /// Sets the GPU of the following graphs, if the entry names one.
   void note_device(const log::LogEntry& entry);
 
-  /// From the JSON of an operation graph. The same text stands in a log hundreds of times and is read once.
+  /// From the JSON of an operation graph. A log repeats the same text hundreds of times; it is parsed once.
   GraphOfLog of_json(std::string_view text, const log::LogEntry& entry);
 
   /// From the calls that made it, else from the indented tree of its finalize.
   GraphOfLog of_tree(std::optional<importers::ImportedGraph> from_calls, const std::vector<std::string>& tree,
                      const log::LogEntry& entry);
 
-  /// One of which nothing is known but that it was there.
+  /// Adds a graph about which nothing is known except its existence.
   size_t unknown(const log::LogEntry& entry);
 
  private:

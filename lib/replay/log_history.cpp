@@ -35,7 +35,7 @@ std::optional<OldAttentionCall> old_attention_call(const LogEntry& entry) {
       if (const auto value = value_of(line, key)) return integer_of(*value);
     return std::optional<int64_t>();
   };
-  // A projection of size 0 is none.
+  // A projection of size 0 is absent.
   const auto projected = [&](const char* projection, const char* size) {
     const auto value = size_of(projection);
     return value == 0 ? size_of(size) : value;
@@ -49,7 +49,7 @@ bool is_part_of_graph(const std::string& descriptor) {
   return descriptor == "TENSOR" || descriptor.starts_with("OPERATION_");
 }
 
-// Before it cuDNN logs no graph as JSON and no statuses: the calls and the indented tree have to do (docs/logs.md).
+// Older cuDNNs log neither graphs as JSON nor statuses, only calls and the indented tree (docs/logs.md).
 constexpr CudnnVersion first_with_graph_json{9, 2, 0};
 
 }  // namespace
@@ -74,23 +74,23 @@ class LogReader::State {
   }
 
  private:
-  // What a thread is in the middle of.
+  // The state of a thread.
   struct Thread {
-    std::optional<size_t> graph;  // in the history
+    std::optional<size_t> graph;  // index in the history
     bool graph_seen = false;      // as JSON, since its finalize began
-    bool is_part = false;         // it is the graph of the scores inside a unified SDPA operation
+    bool is_part = false;         // it is the score graph inside a unified SDPA operation
     std::optional<importers::ImportedGraph> from_calls;
     std::string finalizing;  // the descriptor
     std::vector<std::string> tree;
-    std::optional<log::EngineConfigLog> config;  // being finalized, or the plan's
-    std::vector<log::Reason> reasons;            // of what is being finalized
+    std::optional<log::EngineConfigLog> config;  // the one being finalized, or the plan's
+    std::vector<log::Reason> reasons;            // for the object being finalized
     std::string mode = "?";
     bool fetching = false;
     int64_t requested = 0;
     std::vector<EngineConfigLog> candidates, rejected;
   };
 
-  // An entry that cannot be read, for whatever reason, costs itself: what follows it is read.
+  // An unreadable entry loses only itself: the following entries are read.
   void take(const LogEntry& entry) {
     guarded(entry.first_line, [&] { read(entry); });
     entry_ = nullptr;
@@ -107,7 +107,7 @@ class LogReader::State {
 
   void read(const LogEntry& entry) {
     ++history_.severities[entry.severity];
-    // An entry without its end does not say whose it is: that of the last one's writer, most likely.
+    // An incomplete entry does not name its thread; most likely it is the last entry's.
     if (entry.whole)
       writer_ = {entry.process, entry.thread};
     else
@@ -166,7 +166,7 @@ class LogReader::State {
         if (const auto mode = integer_of(*value)) thread.mode = log::heuristic_mode_name(*mode);
   }
 
-  // The graph in a JSON line becomes the thread's graph; gives the engine config, where the line has one.
+  // Makes the graph in a JSON line the thread's graph. Returns the engine config, if the line has one.
   std::optional<EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
     constexpr std::string_view engine_key = ",\"engine\":";
     const std::string_view text = json_of(entry);
@@ -180,14 +180,14 @@ class LogReader::State {
     return config;
   }
 
-  // Whether it is a graph of its own.
+  // Returns whether it is a separate graph.
   static bool take_graph(Thread& thread, const GraphOfLog& read) {
     if (read.is_part) thread.is_part = *read.is_part;
     if (read.place) thread.graph = read.place;
     return read.place.has_value();
   }
 
-  // The thread's graph; one of which nothing is known where the log shows none.
+  // The thread's graph, or an unknown one if the log shows none.
   LoggedGraph& current(Thread& thread, const LogEntry& entry) {
     if (!thread.graph) thread.graph = graphs_.unknown(entry);
     return history_.graphs[*thread.graph];
@@ -219,7 +219,7 @@ class LogReader::State {
     const std::string what = std::exchange(thread.finalizing, "");
     const bool worked = status == success;
     if (what == "OPERATIONGRAPH") {
-      // Where no JSON shows the graph.
+      // If no JSON shows the graph.
       if (!thread.graph_seen)
         take_graph(thread, graphs_.of_tree(std::exchange(thread.from_calls, std::nullopt), thread.tree, entry));
       if (std::exchange(thread.is_part, false)) return;
@@ -263,7 +263,7 @@ class LogReader::State {
       if (!log::has_config(thread.rejected, config)) thread.rejected.push_back(std::move(config));
     }
     if (thread.rejected.empty() || thread.fetching) return;
-    // A log of warnings alone shows no call, but this is what it ended with.
+    // A log with only warnings shows no call, but it ended with this one.
     current(thread, entry);
     thread.fetching = true;
     finish_query(thread, "CUDNN_STATUS_NOT_SUPPORTED");
@@ -275,7 +275,7 @@ class LogReader::State {
     probe::ModeFindings mode;
     mode.mode = thread.mode;
     mode.status = status;
-    // Before 9.19 the log does not list the candidates, only what the program asked for and what was rejected.
+    // Before 9.19 the log does not list the candidates, only the number requested and the rejected ones.
     const auto listed = static_cast<int64_t>(thread.candidates.size());
     const auto rejected = static_cast<int64_t>(thread.rejected.size());
     mode.candidates = std::max({listed, thread.requested, rejected});
@@ -307,14 +307,14 @@ class LogReader::State {
     if (thread.graph) note_execution(history_.graphs[*thread.graph], logged);
   }
 
-  // cuDNN before the JSON lines shows the plan's tree alone.
+  // A cuDNN without JSON lines shows only the plan's tree.
   void executed_without_json(Thread& thread, const LogEntry& entry) {
     constexpr CudnnVersion first_with_json{9, 19, 0};
     if (entry.version >= first_with_json || status_of(entry)) return;
     if (const auto config = engine_of_tree(entry)) count_execution(thread, *config);
   }
 
-  // ---- warnings, errors and text of others
+  // ---- warnings, errors and foreign text
 
   void take_complaint(Thread& thread, const LogEntry& entry) {
     if (entry.function.find("engine_config_support_checks") != std::string::npos) {
@@ -324,7 +324,7 @@ class LogReader::State {
     const auto reasons = log::parse_reasons(joined(entry.lines));
     thread.reasons.insert(thread.reasons.end(), reasons.begin(), reasons.end());
     if (history_.has_info() || reasons.empty()) return;
-    // Without level 3 nothing else will tell of it.
+    // Without level 3, no other entry will mention it.
     LoggedGraph& graph = current(thread, entry);
     if (!graph.findings.failure && graph.findings.modes.empty()) {
       thread.finalizing = "";

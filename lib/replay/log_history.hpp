@@ -1,5 +1,5 @@
-// What a program's cuDNN log tells: which graphs it made, and for each
-// what cuDNN said, in the form in which a walk says it. Needs no cuDNN.
+// Reads a program's cuDNN log: the graphs it made, and cuDNN's answer for each in the form of a walk's findings. Needs
+// no cuDNN.
 #pragma once
 
 #include <map>
@@ -24,20 +24,20 @@ struct LoggedExecution {
 };
 ATTNPROBE_JSON(LoggedExecution, engine, knobs, times)
 
-/// One operation graph of a log. The same graph made again is the same entry.
+/// One operation graph of a log. A graph that is made again is the same entry.
 struct LoggedGraph {
-  std::optional<importers::ImportedGraph> imported;  ///< none where the log does not hold it
+  std::optional<importers::ImportedGraph> imported;  ///< none if the log does not have it
   std::string hash;                                  ///< of the imported graph
-  bool from_tree = false;                            ///< rebuilt from the indented tree, for want of JSON
-  std::string problem;                               ///< why there is no graph, where there is none
-  std::string kind;            ///< cuDNN's own word for the graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" where it has none
-  CudnnVersion cudnn_version;  ///< 91900
-  std::string device;          ///< "NVIDIA H200"; "" where the log does not say
-  int sm = 0;                  ///< 90
-  std::string file;            ///< where several logs were read: the one that shows it first
-  int64_t first_line = 0;      ///< of the file, from 1
-  int64_t finalized = 0;       ///< how often it was made
-  probe::WalkFindings findings;  ///< modes that were asked, engine configs that were tried, plans that were built
+  bool from_tree = false;                            ///< rebuilt from the indented tree, because there is no JSON
+  std::string problem;                               ///< why there is no graph, if there is none
+  std::string kind;              ///< cuDNN's kind of graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" if none
+  CudnnVersion cudnn_version;    ///< 91900
+  std::string device;            ///< "NVIDIA H200"; "" if the log does not say
+  int sm = 0;                    ///< 90
+  std::string file;              ///< if several logs were read: the one that shows it first
+  int64_t first_line = 0;        ///< in the file, from 1
+  int64_t finalized = 0;         ///< how often it was made
+  probe::WalkFindings findings;  ///< requested modes, tried engine configs, built plans
   std::vector<LoggedExecution> executed;
 
   /// Whether the program got a working engine config: a viable candidate, a plan or an execution.
@@ -49,38 +49,37 @@ struct LoggedGraph {
 /// A graph that cudnn-frontend wrote.
 struct FrontendText {
   std::string json;
-  int64_t line = 0;       ///< of the file, from 1; 0: the whole file is its JSON
-  std::string file = {};  ///< where several logs were read: the one that shows it first
+  int64_t line = 0;       ///< in the file, from 1; 0: the whole file is its JSON
+  std::string file = {};  ///< if several logs were read: the one that shows it first
 };
 
-/// A call of cuDNN's interface for multi-head attention before graphs (cudnnSetAttnDescriptor and its kin).
+/// A call of cuDNN's old interface for multi-head attention, from before graphs (cudnnSetAttnDescriptor and related).
 struct OldAttentionCall {
   std::string function;  ///< "cudnnSetAttnDescriptor()"
   int64_t line = 0;
-  /// Sizes of Q and K behind their projections, where the call has them.
+  /// Sizes of Q and K after their projections, if the call has them.
   std::optional<int64_t> projected_q, projected_k;
 };
 
 struct LogHistory {
   std::vector<LoggedGraph> graphs;     ///< in order of appearance
   std::vector<FrontendText> frontend;  ///< distinct graphs of cudnn-frontend
-  std::set<CudnnVersion> versions;     ///< of cuDNN, as its entries say
-  std::map<char, int64_t> severities;  ///< entries by I, W and E
+  std::set<CudnnVersion> versions;     ///< of cuDNN, from its entries
+  std::map<char, int64_t> severities;  ///< number of entries by I, W and E
   int64_t lines = 0;
   int64_t broken_entries = 0;                     ///< entries without an end
-  bool ends_in_entry = false;                     ///< the file ends in the middle of one
-  int64_t parts = 0;                              ///< tensors and operations that were made, of whatever graph
-  std::optional<OldAttentionCall> old_attention;  ///< the first
-  std::vector<std::string> problems;              ///< "line 12: …": what could not be read
-  std::vector<std::string> exceptions;            ///< lines in which a program above cuDNN says that it has no engine
+  bool ends_in_entry = false;                     ///< the file ends in the middle of an entry
+  int64_t parts = 0;                              ///< tensors and operations made, for any graph
+  std::optional<OldAttentionCall> old_attention;  ///< the first one
+  std::vector<std::string> problems;              ///< "line 12: …": unreadable parts
+  std::vector<std::string> exceptions;            ///< lines in which a program reports that it has no engine
 
-  /// Whether there is any entry at all, and whether there are those of level 3, which alone show graphs.
+  /// Whether there are any entries, and whether there are level-3 entries, the only ones that show graphs.
   bool has_entries() const { return !severities.empty(); }
   bool has_info() const { return severities.count('I') != 0; }
 };
 
-/// Takes a log as it comes, in pieces of any size. The memory it needs
-/// grows with the number of different graphs, not with the file.
+/// Takes a log in pieces of any size. Memory grows with the number of different graphs, not with the file.
 class LogReader {
  public:
   LogReader();
@@ -91,7 +90,7 @@ class LogReader {
   LogReader& operator=(const LogReader&) = delete;
 
   void feed(std::string_view bytes);
-  /// What was read so far, for a log that is still being written. Valid until feed() or finish() is called.
+  /// The history so far, for a log that is still being written. Valid until feed() or finish() is called.
   const LogHistory& so_far() const;
   LogHistory finish();
 

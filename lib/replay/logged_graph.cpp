@@ -9,7 +9,7 @@ namespace attnprobe::replay {
 bool LoggedGraph::works() const {
   if (!executed.empty()) return true;
   const auto& configs = findings.engine_configs;
-  // A check that passes is not enough where no plan could be built.
+  // A passing check is not enough if no plan could be built.
   if (std::any_of(configs.begin(), configs.end(), [](const auto& config) { return config.plan.has_value(); }))
     return std::any_of(configs.begin(), configs.end(), [](const auto& config) { return is_built(config); });
   return std::any_of(findings.modes.begin(), findings.modes.end(), [](const auto& mode) { return mode.viable > 0; });
@@ -53,7 +53,7 @@ void note_check(LoggedGraph& graph, const log::EngineConfigLog& logged, const st
 void note_plan(LoggedGraph& graph, const log::EngineConfigLog& logged, const std::string& status,
                const std::vector<log::Reason>& reasons) {
   probe::EngineConfigFindings& config = engine_config(graph, logged);
-  // Whoever comes to a plan has an engine config that passed.
+  // A config that reached its plan has passed the check.
   config.check = {true, std::string(success)};
   probe::PlanFindings plan;
   plan.status = status;

@@ -1,4 +1,4 @@
-// Logs of several processes as one history.
+// Merges logs of several processes into one history.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace attnprobe::replay {
 
-/// Every distinct graph once, by hash, cuDNN and GPU, with what each log tells of it.
+/// Every distinct graph once, by hash, cuDNN and GPU, with the facts from each log.
 class MergedHistory {
  public:
-  /// `source` is a number for the log, `name` what messages call it: "process 12", "cudnn-12.log". Graphs beyond
+  /// `source` is the log's number, `name` its name in messages: "process 12", "cudnn-12.log". Graphs beyond
   /// `most_graphs` are counted and dropped.
   void add(LogHistory&& history, int64_t source, const std::string& name);
 
@@ -22,7 +22,7 @@ class MergedHistory {
   std::vector<std::vector<int64_t>> sources;  ///< of history.graphs
   int64_t dropped = 0;
 
-  /// A program that pads nothing has a graph for each length; ten thousand take some 300 MB.
+  /// A program that never pads has one graph per length; ten thousand need about 300 MB.
   static constexpr size_t most_graphs = 10'000;
 
  private:
@@ -30,7 +30,7 @@ class MergedHistory {
   std::set<std::string> frontend_;
 };
 
-/// Adds to a graph what another log tells of the same one.
+/// Adds the facts of the same graph from another log.
 void merge(LoggedGraph& into, const LoggedGraph& from);
 
 }  // namespace attnprobe::replay

@@ -18,10 +18,10 @@
 namespace attnprobe::replay {
 namespace {
 
-// A file that is one JSON document is kept whole up to here.
+// The limit for keeping a file that is one JSON document in memory.
 constexpr size_t most_document_bytes = size_t{64} << 20;
 
-// The start of a file tells a JSON document, or a serialized graph of cudnn-frontend, from a log.
+// The start of a file distinguishes a JSON document, or a serialized graph of cudnn-frontend, from a log.
 class Document {
  public:
   void feed(std::string_view bytes) {
@@ -36,7 +36,7 @@ class Document {
       text_.clear();
   }
 
-  // Null if it is not one. Throws for a serialized graph that is damaged.
+  // Null if it is not one. Throws for a damaged serialized graph.
   Json json() const {
     if (!may_be_ || text_.empty()) return nullptr;
     if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);
@@ -50,7 +50,7 @@ class Document {
   std::string text_;
 };
 
-// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph; false if the document is none of these.
+// A stored plan, one of cuDNN's JSON lines, or attnprobe's own graph; false for any other document.
 bool take_document(const Json& json, LogHistory& history) {
   if (json.is_array()) {
     bool any = false;
@@ -66,7 +66,7 @@ bool take_document(const Json& json, LogHistory& history) {
   }
   if (json.contains("tensors") && json.contains("operations")) {
     Json graph = json;
-    for (const char* key : {"name", "hash"}) graph.erase(key);  // what --dump-graph adds
+    for (const char* key : {"name", "hash"}) graph.erase(key);  // added by --dump-graph
     history.graphs.push_back(graph_without_log({graph::from_json(graph), {}, {}}, 0));
     return true;
   }

@@ -1,4 +1,4 @@
-// What files show, before any of it is recognised. Not installed.
+// Reads files without recognising their graphs. Not installed.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace attnprobe::replay {
 
-/// A graph that no entry of a log belongs to.
+/// A graph that is in no log entry.
 LoggedGraph graph_without_log(importers::ImportedGraph imported, CudnnVersion cudnn_version);
 
-/// Of a text that is a log or one JSON document, which is seen. `problem` as read_input() has it. Throws Error(usage)
-/// for a document that is broken.
+/// Reads a log or a JSON document; the content tells which. `problem` as in read_input(). Throws Error(usage) for a
+/// broken document.
 LogHistory read_history(const std::string& name, const GiveText& give, std::string* problem);
 
-/// The files that are named, and the logs of the folders that are, in the order of their names. Throws Error(usage) for
-/// a name that is not there and for a folder without logs.
+/// The named files, and the logs in named folders, by name. Throws Error(usage) for a missing file and for a folder
+/// without logs.
 std::vector<std::string> logs_in(const std::vector<std::string>& files);
 
-/// Of several files. One that cannot be read is a problem of the history; throws Error(usage) where that is all of them.
+/// Merges several files. An unreadable one is a problem of the history; throws Error(usage) if all are unreadable.
 LogHistory read_merged(const std::vector<std::string>& files);
 
 }  // namespace attnprobe::replay

@@ -19,8 +19,8 @@
 namespace attnprobe::replay {
 namespace {
 
-// A graph as cudnn-frontend wrote it: attention before it is expanded, which is a config at once. What graph
-// cudnn-frontend makes of it depends on the GPU.
+// A graph as cudnn-frontend wrote it: unexpanded attention, which is already a config. The GPU decides which graph
+// cudnn-frontend makes from it.
 ReplayedGraph from_frontend(const std::string& text) {
   ReplayedGraph graph;
   graph.is_frontend = true;
@@ -29,7 +29,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   const build::BuildContext context{found.cudnn_version, 0};
   graph.notes = found.notes;
   if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
-    // What cuDNN was handed, score modifiers and all.
+    // The graph that cuDNN really received, including score modifiers.
     graph.is_frontend = false;
     graph.logged =
         graph_without_log(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
@@ -53,7 +53,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   return graph;
 }
 
-// A graph that is damaged, in whatever way, costs itself: the others of its log are read.
+// A damaged graph loses only itself: the log's other graphs are read.
 ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   std::string problem;
   try {
@@ -70,7 +70,7 @@ ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   return graph;
 }
 
-// What the log shows of it stands, whatever it is.
+// The log's own facts stay, whatever the graph is recognised as.
 recognise::Recognised recognised_in_log(const replay::LoggedGraph& logged) try {
   return recognise::recognise_graph(logged.imported->graph, {logged.cudnn_version, logged.sm});
 } catch (const std::bad_alloc&) {
@@ -97,7 +97,7 @@ void recognise_all(Replay& replay) {
     replay.graphs.push_back(std::move(graph));
   }
   replay.history.graphs.clear();
-  // Where a log has both, cuDNN's own entries say what cudnn-frontend's graphs became.
+  // If a log has both, cuDNN's own entries show what cudnn-frontend's graphs became.
   const bool has_graphs = !replay.graphs.empty();
   for (const auto& text : replay.history.frontend) {
     ReplayedGraph graph = readable_from_frontend(text);
@@ -112,7 +112,7 @@ void recognise_all(Replay& replay) {
   }
 }
 
-// The catalogue's GPU on which the graph was seen: by name, else a representative one of its architecture.
+// The catalogue's GPU for the log: by name, else the representative one of its architecture.
 const gpu::Target* gpu_of(const replay::LoggedGraph& logged) {
   gpu::Target seen;
   seen.kind = gpu::Kind::device;
@@ -242,7 +242,7 @@ answer::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
   given.command += fmt::format(" --graph {}", graph.number);
   auto& spec = question.config.spec;
   spec.name = fmt::format("graph {}", graph.number);
-  // What the log shows is expected of the log's own GPU.
+  // The log's outcome is only expected on the log's own GPU.
   if (graph.logged.refused())
     if (const gpu::Target* gpu = gpu_of(graph.logged))
       spec.expect.by_target[gpu->id] = attention::ExpectedVerdict::unsupported;

@@ -23,7 +23,7 @@ using graph::Uid;
 constexpr int64_t few_keys = 512, gap_tokens = 8;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
-// The log-sum-exp of such scores is below -88, where f32's exponential ends, for rows of any length.
+// For rows of any length, the log-sum-exp of such scores is below -88, where f32's exponential underflows.
 constexpr double far_score = -160, deviation_of_far = 0.125;
 
 bool is_one_of(Role role, std::initializer_list<Role> roles) {
@@ -72,8 +72,8 @@ class Planner {
     return nullptr;
   }
 
-  // Elements of one tensor that lie together where its strides leave room for one or two more of its kind ("bs2hd",
-  // "bsh3d"); 0 where they don't. `parts`: how many there is room for.
+  // The elements of one tensor that are contiguous, if its strides leave gaps for one or two more like it ("bs2hd",
+  // "bsh3d"); else 0. `parts`: the number of tensors that fit.
   static int64_t interleaved(const Tensor& t, int64_t& parts) {
     if (t.dims.size() != 4) return 0;
     auto dims = t.dims, strides = t.strides;
@@ -90,8 +90,8 @@ class Planner {
     return 0;
   }
 
-  // Frameworks give interleaved tensors as pointers into one buffer, and cuDNN's legacy engine counts on it: it takes
-  // the first pointer for all three (measured, 9.19).
+  // Frameworks pass interleaved tensors as pointers into one buffer. cuDNN's legacy engine relies on it: it uses the
+  // first pointer for all three (measured, 9.19).
   void share(std::initializer_list<Role> q, std::initializer_list<Role> k, std::initializer_list<Role> v) {
     std::vector<const Tensor*> group{find(q), find(k), find(v)};
     if (group[1] == nullptr || group[2] == nullptr) return;
@@ -105,13 +105,13 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
-  // Paged K has no length of its own: the scores that a mask or bias is made for say it, else every block may be full.
+  // Paged K has no length of its own. A mask or a bias gives it; without one, every block may be full.
   int64_t keys_of(const graph::SdpaForward& f) const {
     if (!f.page_table_k) return at(f.k).dims[2];
     return f.score_input ? at(*f.score_input).dims[3] : at(*f.page_table_k).dims[2] * at(f.k).dims[2];
   }
 
-  // Batch and lengths of Q and K: of the first matrix product, or of the unified operation.
+  // Batch and lengths of Q and K, from the first matrix product or the unified operation.
   void find_shape() {
     for (const auto& operation : graph_.operations) {
       if (const auto* f = std::get_if<graph::SdpaForward>(&operation)) {
@@ -133,7 +133,7 @@ class Planner {
           set_shape(at(matmul->a).dims, at(matmul->b).dims.back());
           break;
         }
-    // Only a backward graph is given the output that it is the gradient of.
+    // Only a backward graph has an output's gradient as input.
     backward_ = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
                             [&](const Tensor& t) { return t.role == Role::d_o && !t.is_virtual; });
   }
@@ -152,7 +152,7 @@ class Planner {
       std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
       return all;
     }
-    // The first sequence is whole, so that every row and column is used by one.
+    // The first sequence has full length, so that every row and column is used.
     if (vary)
       for (size_t i = 1; i < all.size(); ++i)
         all[i] = static_cast<int32_t>(1 + random_() % static_cast<uint64_t>(most));
@@ -198,8 +198,8 @@ class Planner {
     data_.tensors.push_back(std::move(d));
   }
 
-  // Elements from the first to the last. Scratch is as large as cudnn-frontend makes it: for every token of the longest
-  // batch, four bytes an element whatever the type.
+  // Elements from the first to the last. Scratch is as large as in cudnn-frontend: for every token of the longest
+  // batch, with four bytes per element for any type.
   int64_t extent(const Tensor& t) const {
     if (t.ragged_offset && is_scratch(t.role)) {
       const int64_t tokens = batch_ * ((is_kv(t.role) ? seqlen_kv_ : seqlen_q_) + gap());
@@ -225,7 +225,7 @@ class Planner {
   static int64_t token_stride(const Tensor& t) { return t.strides[token_axis(t)]; }
   static bool is_by_head(const Tensor& t) { return t.dims[1] > 1 && t.strides[1] > token_stride(t); }
 
-  // `tokens`: elements from the first token of a head to behind its last one.
+  // `tokens`: elements from the first token of a head to after its last one.
   static int64_t ragged_extent(const Tensor& t, int64_t tokens) {
     if (!is_by_head(t)) return tokens;
     if (tokens > t.strides[1])
@@ -238,12 +238,12 @@ class Planner {
 
   void integers(TensorData& d, const std::vector<int32_t>& values) { d.integers.assign(values.begin(), values.end()); }
 
-  // Tokens before each sequence, times the elements from one token to the next, in what the tensor counts them by.
+  // The tokens before each sequence, times the elements per token, in the unit of the tensor's offsets.
   void offsets_of(Uid uid, TensorData& d) {
     for (const auto& t : graph_.tensors) {
       if (t.ragged_offset != uid) continue;
       if (is_page_table(t.role)) {
-        // Packed: the pages of one sequence behind those of the one before.
+        // Packed: each sequence's pages follow those of the previous one.
         d.integers.assign(1, 0);
         const int64_t pages = t.dims[2];
         const int64_t block = (seqlen_kv_ + pages - 1) / pages;
@@ -264,10 +264,10 @@ class Planner {
     }
   }
 
-  // Unused tokens behind each ragged sequence.
+  // Unused tokens after each ragged sequence.
   int64_t gap() const { return options_.data == DataRegime::gaps ? gap_tokens : 0; }
 
-  // One that wraps leads the reference astray, too.
+  // An overflow would mislead the reference too.
   void check_offsets(Uid uid, int64_t last) const {
     for (const auto& t : graph_.tensors)
       if (t.uid == uid && t.data_type == DataType::i32 && last > std::numeric_limits<int32_t>::max())
@@ -276,11 +276,11 @@ class Planner {
   }
 
   void page_table(const Tensor& t, TensorData& d) {
-    // Blocks in any order, as a server that has run for a while has them.
+    // Blocks in random order, as in a server that has run for a while.
     const Tensor* container = find({t.role == Role::page_table_k ? Role::k_container : Role::v_container});
     std::vector<int64_t> blocks(static_cast<size_t>(container == nullptr ? d.elements : container->dims[0]));
     std::iota(blocks.begin(), blocks.end(), 0);
-    // The same order for K and V is what caches have, and any other is as good.
+    // The same order for K and V, as in real caches; another order would serve as well.
     std::mt19937_64 order(options_.seed);
     std::shuffle(blocks.begin(), blocks.end(), order);
     for (int64_t i = 0; i < d.elements; ++i) d.integers.push_back(blocks[static_cast<size_t>(i) % blocks.size()]);
@@ -339,7 +339,7 @@ class Planner {
     values(role, d);
   }
 
-  // As a memory of those strides has them; what lies between is 0.
+  // Laid out by the tensor's strides, with 0 in gaps.
   static void angles(const Tensor& t, TensorData& d) {
     const int64_t tokens = t.dims[0], dim = t.dims[3];
     const std::vector<double> packed = rope_angles(tokens, dim);
@@ -349,7 +349,7 @@ class Planner {
         d.reals[static_cast<size_t>(s * t.strides[0] + i * t.strides[3])] = packed[static_cast<size_t>(s * dim + i)];
   }
 
-  // Q, K, V, dO and what else there is.
+  // Q, K, V, dO and all others.
   void values(Role role, TensorData& d) {
     d.fill.kind = kernels::fill_normal;
     d.fill.b = 1;
@@ -367,7 +367,7 @@ class Planner {
     }
   }
 
-  // Of scores, as far as it is known.
+  // The scale of the scores, if known.
   double scale() const {
     const Tensor* t = find({Role::scale});
     return t != nullptr && t->value ? *t->value : 1 / std::sqrt(static_cast<double>(head_dim()));

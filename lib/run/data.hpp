@@ -1,5 +1,5 @@
-// What the tensors of a graph hold before a run: lengths, offsets, page tables, random values of realistic scale.
-// Decided from the graph alone, by the roles of its tensors; plain data, no device.
+// Plans the contents of a graph's tensors before a run: lengths, offsets, page tables, random values of realistic
+// scale. Uses only the graph and the roles of its tensors; plain data, no device.
 #pragma once
 
 #include <map>
@@ -21,39 +21,38 @@ struct Lengths {
 enum class Use {
   input,    ///< given before the run
   output,   ///< compared after it
-  scratch,  ///< memory that the graph wants from the caller for itself; its content says nothing
+  scratch,  ///< memory that the caller provides for the graph; its content is meaningless
 };
 
-/// Interleaved tensors ("bs3hd") lie in one memory: this one begins so many elements into the first one's.
+/// Interleaved tensors ("bs3hd") share one memory. This one begins `offset` elements after the first one's start.
 struct Sharing {
   graph::Uid first = 0;
   int64_t offset = 0;
 };
 
-/// How one real tensor is filled and how large it is.
+/// The contents and size of one real tensor.
 struct TensorData {
   graph::Uid uid = 0;
   Use use = Use::input;
-  int64_t elements = 0;           ///< from the first to the last, gaps included
-  std::optional<Sharing> shares;  ///< none: memory of its own
-  std::vector<int64_t> integers;  ///< of lengths, offsets, tables, seeds: what it holds, in memory order
-  std::vector<double> reals;      ///< of ALiBi slopes and angles: f32, in memory order
-  kernels::FillArgs fill{};       ///< where both are empty
+  int64_t elements = 0;           ///< from the first to the last, including gaps
+  std::optional<Sharing> shares;  ///< none: separate memory
+  std::vector<int64_t> integers;  ///< contents of lengths, offsets, tables and seeds, in memory order
+  std::vector<double> reals;      ///< contents of ALiBi slopes and angles: f32, in memory order
+  kernels::FillArgs fill{};       ///< used if both are empty
   bool derived = false;           ///< Stats and O of a backward graph: computed from the other inputs
-  bool reordered = false;         ///< in cuDNN's F16x16 order, which is not documented: not compared
-  bool mask_dump = false;         ///< a drawn dropout mask: what is behind the sequences may be left out
-  std::vector<int32_t> rows;      ///< lengths behind which it may hold anything; empty: all count
-  int sequence_axis = 2;          ///< that the rows are of
+  bool reordered = false;         ///< in cuDNN's undocumented F16x16 order, so not compared
+  bool mask_dump = false;         ///< a drawn dropout mask, which may omit elements after the sequences
+  std::vector<int32_t> rows;      ///< lengths; elements after them may hold anything; empty: all count
+  int sequence_axis = 2;          ///< the axis of the lengths
 };
 
 struct GraphData {
   Lengths lengths;
-  std::vector<TensorData> tensors;  ///< every real tensor, offsets before what they are offsets of
-  bool backward = false;            ///< gradients are computed
+  std::vector<TensorData> tensors;  ///< every real tensor; offsets come before their tensors
+  bool backward = false;            ///< the graph computes gradients
 };
 
-/// Throws Error(usage) for an unknown regime, lengths that do not fit, and ragged offsets in units that are no part of a
-/// token.
+/// Throws Error(usage) for an unknown regime, lengths that do not fit, and offset units that do not divide a token.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
 }  // namespace attnprobe::run

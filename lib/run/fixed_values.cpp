@@ -5,9 +5,8 @@
 namespace attnprobe::run {
 namespace {
 
-// Powers of two, so that scaling and its undoing are exact. P is at most 1, at most 2 where dropout takes a half, and
-// e4m3 ends at 448; outputs and gradients of standard normal data are well below 8, those through dP below 1 where there
-// are many keys.
+// Powers of two, so that scaling and unscaling are exact. P is at most 1, or 2 if dropout keeps half, and e4m3 ends at
+// 448. With standard normal data, outputs and gradients are well below 8; with many keys, those through dP are below 1.
 constexpr double scale_of_p = 128, scale_of_outputs = 32, scale_of_d_p = 128;
 
 }  // namespace
@@ -35,7 +34,7 @@ double factor_of(graph::Role role, double keep) {
     case Role::scale_dv:
       return scale_of_outputs;
     default:
-      return 1;  // Q, K, V and dO are as they are
+      return 1;  // Q, K, V and dO are not scaled
   }
 }
 

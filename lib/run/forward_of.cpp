@@ -1,5 +1,5 @@
-// A backward graph wants the statistics and the output of its forward pass. They follow from the graph itself: its
-// scores, masked as it masks them, up to the exponential that makes P; then softmax and P V.
+// A backward graph needs the statistics and the output of its forward pass. Both follow from the graph: its masked
+// scores, up to the exponential that makes P; then softmax and P V.
 #include <algorithm>
 #include <set>
 
@@ -54,7 +54,7 @@ std::vector<Operation> needed_for(const OpGraph& graph, Uid uid) {
   return operations;
 }
 
-// EXP of something that the statistics were subtracted from: that makes P.
+// The EXP that makes P: its input had the statistics subtracted.
 const Pointwise* exponential(const OpGraph& graph, Uid stats) {
   for (const auto& operation : graph.operations) {
     const auto* op = std::get_if<Pointwise>(&operation);
@@ -82,7 +82,7 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
   if (exp == nullptr) return std::nullopt;
   const Uid shifted = exp->x.value(), p = exp->y.value();
 
-  // Scores without the statistics: what is subtracted is zero.
+  // For scores without the statistics, zero is subtracted.
   GraphBuilder g(backward.tensors);
   const Uid zero = g.scalar("zero", DataType::f32, 0);
   for (Operation operation : needed_for(backward, shifted)) {
@@ -96,7 +96,7 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
   g.pointwise(PointwiseMode::ADD, parts.row_max, g.pointwise(PointwiseMode::LOG, parts.row_sum), {.into = stats->uid});
   g.pointwise(PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
 
-  // From P to what multiplies dO: dropout and, in fp8, the scale of P.
+  // From P to the factor of dO: dropout and, in fp8, the scale of P.
   Uid dropped = p;
   double factor = 1;
   for (const auto& operation : backward.operations) {

@@ -1,4 +1,4 @@
-// What one engine config came to when it was run: plain data, with no need of CUDA.
+// The outcome of running one engine config: plain data, without CUDA.
 #pragma once
 
 #include "probe/findings.hpp"
@@ -7,8 +7,8 @@ namespace attnprobe::run {
 
 struct Outcome {
   probe::PlanFindings plan;
-  std::optional<probe::RunFindings> run;    ///< where the plan was built
-  std::optional<probe::TimeFindings> time;  ///< where it ran and is not known to be wrong
+  std::optional<probe::RunFindings> run;    ///< set if the plan was built
+  std::optional<probe::TimeFindings> time;  ///< set if it ran without a known error
 };
 ATTNPROBE_JSON(Outcome, plan, run, time)
 

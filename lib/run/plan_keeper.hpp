@@ -1,4 +1,4 @@
-// The plans of one graph at a time, each built once.
+// Keeps the plans of one graph, each built once.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace attnprobe::run {
 
-/// Called before each step that may take the process down.
+/// Called before each step that may crash the process.
 using Stage = std::function<void(const probe::Stage& stage)>;
 
 class PlanKeeper {
  public:
-  /// The device has to outlive this; a simulated one will do, its plans are built and not loaded.
+  /// The device must outlive this. A simulated device works too: its plans are built and not loaded.
   explicit PlanKeeper(const cudnn::DeviceContext& device) : device_(device) {}
 
-  /// Forgets the plans of the graph before. Throws Error(cudnn) if cuDNN refuses the graph itself.
+  /// Forgets the previous graph's plans. Throws Error(cudnn) if cuDNN refuses the graph itself.
   const probe::BuiltPlan& plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                                const Stage& stage);
 
-  /// Forgets them. The graph stays.
+  /// Forgets the plans, but not the graph.
   void forget() { plans_.clear(); }
 
   const cudnn::DeviceContext& device() const { return device_; }

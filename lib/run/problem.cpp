@@ -17,12 +17,12 @@ namespace {
 using graph::Role;
 using graph::Tensor;
 
-// Every floating type has a NaN of all ones, and no kernel computes just that one.
+// All ones is a NaN in every floating type, and no kernel computes exactly that one.
 constexpr unsigned char poison = 0xff;
-// What the reference may take of the memory that is left, and of any GPU's: more buys no speed.
+// The reference's share of the free memory, and its limit on any GPU: more memory does not make it faster.
 constexpr double share_of_memory = 0.6;
 constexpr size_t most_reference_bytes = size_t{24} << 30;
-// dQ is summed up in memory that the caller had to clear before this cuDNN (cudnn-frontend 1.32).
+// dQ is summed in memory that the caller must clear before this cuDNN (cudnn-frontend 1.32).
 constexpr CudnnVersion first_that_clears{9, 6, 0};
 
 size_t reference_bytes(const Device& device) {
@@ -30,7 +30,7 @@ size_t reference_bytes(const Device& device) {
                   static_cast<size_t>(share_of_memory * static_cast<double>(device.free_bytes())));
 }
 
-// How many words of two memories differ.
+// The number of words in which two memories differ.
 int64_t differing_words(Device& device, const Memory& a, const Memory& b) {
   const auto counts = counted<kernels::Index>(device, [&](kernels::Index* places, int64_t threads) {
     const kernels::DifferenceArgs args{reinterpret_cast<const unsigned*>(a.data()),
@@ -141,7 +141,7 @@ void Problem::fill(const TensorData& d) {
   }
   kernels::FillArgs args = d.fill;
   args.y = buffer.view;
-  // In cuDNN's own order the places of elements are not known, but all of the memory is theirs.
+  // In cuDNN's own order the elements' places are unknown, but all of the memory is theirs.
   if (d.reordered) {
     args.y.offsets = nullptr;
     for (size_t axis = 0; axis < 3; ++axis) args.y.dims[axis] = args.y.strides[axis] = 1;
@@ -158,7 +158,7 @@ void Problem::fill_inputs() {
 
 void Problem::derive_forward() {
   const auto forward = forward_of(expanded_);
-  // A dropout mask that only the plan knows is not there yet: then O is made when it is.
+  // The plan's dropout mask may not be known yet; then O is made when it is.
   if (!forward || (random_mask() && !mask_known_)) {
     for (const auto& d : data_.tensors)
       if (d.derived) fill(d);
@@ -207,8 +207,8 @@ void Problem::fill_as(Role role, int kind, double a, int64_t start, int64_t grou
   device_.launch(Kernel::fill, args, device_.threads_for(kernels::elements(args.y)));
 }
 
-// Whether scores get a number for each place that no input can take away, such as a relative position: then some P are 0
-// whatever Q and K are.
+// Whether positions add numbers to the scores that no input can cancel, such as a relative position. Then some P are 0
+// for any Q and K.
 bool adds_positions(const OpGraph& graph) {
   std::set<Uid> positions, scores;
   for (const auto& operation : graph.operations) {
@@ -232,9 +232,8 @@ bool adds_positions(const OpGraph& graph) {
   return false;
 }
 
-// The mask that the plan itself uses, whatever generator it has: with equal scores
-// every visible P is the same, and with an identity for V (backward: for dO) the output
-// shows which of them were kept, a head dimension's worth of columns (rows) at a time.
+// Finds the mask that the plan uses, for any generator. Equal scores make every visible P the same. With an identity
+// for V (backward: for dO), the output shows the kept ones, one head dimension of columns (rows) at a time.
 void Problem::find_mask(Uid mask, const Execute& execute) {
   const Shape dims = four(tensor(expanded_, mask).dims);
   if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
@@ -265,8 +264,8 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   fill_inputs();
 }
 
-// The graph has the mask as an output: it is what the plan says it used, and O shows whether that is so. Tiles that no
-// query sees are not written; there P is 0, and whatever stands in the mask must not make it NaN.
+// The graph outputs the mask that the plan says it used; O shows whether that is true. Tiles that no query sees are not
+// written: P is 0 there, and the mask's content must not make it NaN.
 void Problem::read_dumped_mask(Uid mask, const Execute& execute) {
   const Shape dims = four(tensor(expanded_, mask).dims);
   if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
@@ -345,7 +344,7 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
   for (const auto& d : data_.tensors) {
     if (d.use == Use::input) continue;
     auto output = compare(d);
-    // Scratch memory is reported only where the plan wrote outside of it.
+    // Reports scratch memory only if the plan wrote outside it.
     if (d.use == Use::scratch && output.right) continue;
     right = right && output.right;
     auto largest = [](std::optional<double>& most, const std::optional<double>& x) {

@@ -1,5 +1,5 @@
-// A graph with its data on a device: buffers between guard zones,
-// inputs filled, outputs poisoned, and what the outputs must be.
+// A graph with its data on a device: buffers between guard zones, filled inputs, poisoned outputs, and the expected
+// outputs.
 #pragma once
 
 #include <functional>
@@ -12,32 +12,33 @@
 
 namespace attnprobe::run {
 
-/// Runs the plan once on the problem's buffers; what it queues is ordered with the device's other work.
+/// Runs the plan once on the problem's buffers, ordered with the device's other work.
 using Execute = std::function<void()>;
 
-/// On each side of a buffer: wide enough for a tile that is written a row or two too far, in any type.
+/// On each side of a buffer. Wide enough to catch a tile written a row or two too far, in any type.
 inline constexpr size_t guard_bytes = size_t{128} << 10;
 
 class Problem {
  public:
-  /// Allocates and fills. Throws Error(environment) naming both sizes if
-  /// the GPU is too small; `workspace`: bytes that plans will want beside.
+  /// Allocates and fills. Throws Error(environment) with both sizes if the GPU is too small. `workspace`: additional
+  /// bytes for plans.
   Problem(Device& device, const OpGraph& graph, const RunOptions& options, CudnnVersion cudnn_version,
           size_t workspace = 0);
 
-  /// Where each real tensor lies, by-value scalars excepted.
+  /// The memory of each real tensor, except by-value scalars.
   std::map<Uid, void*> pointers() const;
 
-  /// Views of all of them, and of those alone that are given before a run.
+  /// Views of all tensors, and of only those given before a run.
   const Inputs& views() const { return inputs_; }
   Inputs inputs() const;
 
-  /// Poisons outputs and clears what an old cuDNN wants cleared: before every run whose outputs count.
+  /// Poisons outputs and clears the memory that an old cuDNN needs cleared. Call it before every run whose outputs
+  /// count.
   void reset_outputs();
 
-  /// Runs the plan, compares every output with the reference (made at the first call, and again for a plan with another
-  /// dropout mask), and looks for elements that were not written or do not belong to the tensor. Then `repeats` runs
-  /// more, compared bit for bit. Throws what `execute` throws.
+  /// Runs the plan and compares every output with the reference, which is made at the first call, and again for another
+  /// dropout mask. Also finds unwritten elements and writes outside the tensors. Then compares `repeats` more runs bit
+  /// by bit. Throws what `execute` throws.
   probe::RunFindings verify(const Execute& execute, int64_t repeats);
 
   const GraphData& data() const { return data_; }
@@ -88,19 +89,19 @@ class Problem {
   std::string no_reference_;  // why there is none
 };
 
-/// Elements of one view into another of the same dims, in its type.
+/// Copies one view to another of the same dims, converting to its type.
 void convert(Device& device, const View& from, const View& to);
 
-/// How far outputs may be from the reference, in standard deviations of what roundings make of an element
-/// (device/error_kernels.hpp; the unit of a type is its worst rounding, two to three times the usual one).
+/// The allowed distance from the reference, in standard deviations of an element's rounding (device/error_kernels.hpp).
+/// A type's unit is its worst rounding, two to three times the usual one.
 inline constexpr double most_of_element = 5;
 
-/// And the root mean square of `elements` of them: what many make together is known better. One is allowed 5, a
-/// million 0.9; plans of an H200 have 0.3 to 0.6.
+/// The allowed root mean square over `elements`, which is tighter: 5 for one element, 0.9 for a million. Plans on an
+/// H200 have 0.3 to 0.6.
 double most_of_norm(int64_t elements);
 
-/// A forward graph that computes the Stats and O that a backward graph (expanded) takes as inputs, from its other
-/// inputs: std::nullopt where the graph has no such inputs or another form.
+/// A forward graph that computes the Stats and O inputs of a backward graph (expanded) from its other inputs. Returns
+/// std::nullopt if the graph has no such inputs or another form.
 std::optional<OpGraph> forward_of(const OpGraph& backward);
 
 }  // namespace attnprobe::run

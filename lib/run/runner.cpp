@@ -41,8 +41,8 @@ class GpuRunner : public Runner {
       outcome.time = time_plan(gpu_, execute, options);
     });
     if (probe::ran(*outcome.run)) return outcome;
-    // cuDNN, too, may be the one to notice that a kernel went wrong:
-    // the context is asked, so that the next plan is not blamed.
+    // cuDNN may also be the first to notice a kernel's failure. The context is checked, so that the next plan is not
+    // blamed.
     if (!outcome.run->context_lost) {
       probe::RunFindings afterwards;
       guarded(afterwards, [&] { gpu_.wait(); });
@@ -81,7 +81,7 @@ void guarded(probe::RunFindings& findings, const std::function<void()>& work) {
     findings.message = e.what();
     switch (e.kind()) {
       case ErrorKind::cuda:
-        // Errors of kernels stay with the context; one that would not cannot be told from them.
+        // Kernel errors stay with the context, and any other error looks the same.
         findings.status = probe::RunStatus::cuda_error;
         findings.context_lost = true;
         break;

@@ -1,5 +1,5 @@
-// How much a graph moves at least, and what a GPU does at most: the two roofs under which a measured time stands.
-// (attention/flop.hpp counts what it computes.)
+// The least data that a graph moves and a GPU's peak rates: the two roofs of a measured time. (attention/flop.hpp
+// counts the computation.)
 #pragma once
 
 #include <cstdint>
@@ -12,38 +12,38 @@
 
 namespace attnprobe::run {
 
-/// How many of the tokens there could be (batch times the longest sequence) there are.
+/// The share of real tokens among possible ones (batch times the longest sequence).
 struct TokenShare {
   int64_t seqlen_q = 0, seqlen_kv = 0;  ///< the longest
   double q = 1, kv = 1;
 };
 
-/// Bytes between GPU and memory if every tensor that is not virtual and no host value
-/// moves once. Elements along an axis of stride 0 are one. A tensor whose sequence is
-/// that of Q, or of K and V (pages included), counts for its share of tokens.
+/// Bytes between GPU and memory if every tensor, except virtual ones and host values, moves once. Elements along an
+/// axis of stride 0 count once. A tensor with the sequence of Q, or of K and V (including pages), counts for its share
+/// of tokens.
 double least_bytes(const graph::OpGraph& graph, const TokenShare& share = {});
 
-/// What of a GPU its peaks depend on.
+/// The properties of a GPU that set its peaks.
 struct GpuLimits {
   int multiprocessors = 0;
-  /// The boost clock gives the datasheet's peak; the highest clock, which
-  /// CUDA's properties have, a higher one (H100 SXM: 1830 and 1980 MHz, 8 %).
+  /// The datasheet's peak uses the boost clock; the highest clock, which CUDA reports, gives a higher one (H100 SXM:
+  /// 1830 and 1980 MHz, 8 %).
   double sm_clock_mhz = 0;
-  double memory_clock_mhz = 0;  ///< as CUDA's memoryClockRate: half the transfers per second
+  double memory_clock_mhz = 0;  ///< CUDA's memoryClockRate: half the transfers per second
   int memory_bus_bits = 0;
   std::map<std::string, int> matmul_rates;  ///< gpu::matmul_rates()
 };
 
-/// Dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations a second: tensor cores for
-/// f16, bf16 and fp8, CUDA cores for f32 (a kernel that computes f32 in TF32 may exceed it). std::nullopt for a type
-/// that matmul_rates lacks, and where multiprocessors or clock are unknown (0).
+/// The dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations per second. It is that
+/// of tensor cores for f16, bf16 and fp8, and of CUDA cores for f32. A kernel that uses TF32 for f32 may exceed it.
+/// Returns std::nullopt for a type that matmul_rates lacks, and if multiprocessors or clock are unknown (0).
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type);
 
-/// 2 × memory clock × bus width, in 10^9 bytes a second; 0 where either is unknown (0).
+/// 2 × memory clock × bus width, in 10^9 bytes per second; 0 if either is unknown (0).
 double peak_gbytes_per_s(const GpuLimits& gpu);
 
-/// Fills tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth and bound from median_ms. Does nothing where that
-/// is null; what depends on an unknown peak stays null or "".
+/// Computes tflops, percent_of_peak, gbytes_per_s, percent_of_bandwidth and bound from median_ms. Does nothing if that
+/// is null. Values that need an unknown peak stay null or "".
 void add_rates(probe::TimeFindings& findings, double flop, double bytes, const GpuLimits& gpu, DataType type);
 
 }  // namespace attnprobe::run

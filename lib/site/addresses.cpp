@@ -11,7 +11,7 @@ namespace {
 constexpr size_t longest = 100, digits = 8;
 constexpr std::array<std::string_view, 3> own_folders{"badge", "cudnn", "gpu"};
 
-// Those of which neither a file system nor a server thinks anything.
+// Characters without a special meaning to file systems and servers.
 bool is_kept(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
          std::string_view("._=,-").find(c) != std::string_view::npos;
@@ -33,7 +33,7 @@ std::string with_digest(std::string_view text, std::string_view name) {
 }  // namespace
 
 std::string address_of(std::string_view name) {
-  // A cross product's "[…]" at the end is written with one sign that no server and no shell takes for its own inside a word.
+  // Writes a cross product's final "[…]" with "~", which is not special to servers, nor to shells inside a word.
   std::string plain(name);
   const size_t open = name.find('[');
   if (open != std::string_view::npos && open != 0 && name.ends_with(']')) {

@@ -1,4 +1,4 @@
-// Where a page of the site lies: names that others gave, as parts of an address and of a file's path.
+// The addresses of the site's pages: converts foreign names to parts of an address and of a file path.
 #pragma once
 
 #include <string>
@@ -6,12 +6,13 @@
 
 namespace attnprobe::site {
 
-/// The folder of a config, GPU or version, from its name alone, so that an address stays whatever else the matrix has. Small letters,
-/// digits and "._=,-" stay as they are, "bert[pass=fprop]" is "bert~pass=fprop"; for any other name what is left of it and a digest of
-/// the whole. Never empty, never longer than 100 bytes, never beginning with "." or "-"; two names have two addresses.
+/// The folder for a config, GPU or version. It depends only on the name, so addresses do not change with the rest of
+/// the matrix. Small letters, digits and "._=,-" are kept, and "bert[pass=fprop]" becomes "bert~pass=fprop". Any other
+/// name gives its allowed characters and a digest of the whole. Never empty, never longer than 100 bytes, never
+/// beginning with "." or "-"; different names have different addresses.
 std::string address_of(std::string_view name);
 
-/// The same at the site's root, where the site's own folders lie.
+/// The same at the site's root, next to the site's own folders.
 std::string config_address(std::string_view name);
 
 }  // namespace attnprobe::site

@@ -48,7 +48,7 @@ Axes axes_of(const report::MatrixAxes& matrix, const std::string& title) {
   axes.title = !title.empty() ? title : !matrix.title.empty() ? matrix.title : "cuDNN attention support";
   for (const auto& name : matrix.configs) axes.configs.push_back({name, config_address(name)});
   axes.summaries.resize(axes.configs.size());
-  // A family stands where its oldest GPU does.
+  // A family has the place of its oldest GPU.
   std::map<std::string, int> oldest;
   for (const auto& target : matrix.targets) {
     const auto [known, is_new] = oldest.try_emplace(target.architecture, target.sm);
@@ -97,7 +97,7 @@ std::vector<Run> Answers::runs(size_t config, size_t target) const {
   return runs;
 }
 
-// A version that nobody asked lies within a run when both its neighbours are alike.
+// A version that was not asked belongs to a run if both its neighbours are equal.
 Run Answers::newest(size_t config, size_t target) const {
   Run found;
   for (size_t v = cudnns_; v-- > 0;) {

@@ -1,4 +1,4 @@
-// What the pages of a site say of all cells: a word and a reason for each, in a few bytes.
+// The data of all cells for the pages: a word and a reason each, in a few bytes.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,31 @@ struct Named {
   std::string name, address;
 };
 
-/// What there are pages of, in the order of the pages.
+/// The configs, GPUs and versions that have pages, in page order.
 struct Axes {
   std::string title;
   std::vector<Named> configs;
-  std::vector<std::string> summaries;  ///< of the configs, as they are read
-  std::vector<Named> targets;          ///< by architecture, old ones first
+  std::vector<std::string> summaries;  ///< of the configs, in reading order
+  std::vector<Named> targets;          ///< by architecture, oldest first
   std::vector<report::MatrixAxes::Target> target_facts;
-  std::vector<Named> cudnns;                        ///< rising
-  std::vector<size_t> target_places, cudnn_places;  ///< of each in the matrix' own axes
+  std::vector<Named> cudnns;                        ///< ascending
+  std::vector<size_t> target_places, cudnn_places;  ///< their indices in the matrix's own axes
 };
 Axes axes_of(const report::MatrixAxes& matrix, const std::string& title);
 
-/// Index into words(); none: nobody asked.
+/// Index into words(); none: not asked.
 using Word = uint8_t;
 constexpr Word not_asked = 0;
 const std::vector<std::string>& words();
 Word word_of(const report::CellAnswer& answer);
 
-/// Versions of which the same holds, both ends among them.
+/// A range of versions with the same answer, both ends included.
 struct Run {
   size_t first = 0, last = 0;
   Word word = not_asked;
 };
 
-/// A cell whose word is another than with the version before.
+/// A cell with another word than in the previous version.
 struct Change {
   size_t config = 0, target = 0;
   Word before = not_asked, after = not_asked;
@@ -54,13 +54,14 @@ class Answers {
   Word word(size_t config, size_t target, size_t cudnn) const { return words_[place(config, target, cudnn)]; }
   const std::string& why(uint32_t index) const { return whys_[index]; }
 
-  /// Runs of one word along the versions, those among them that nobody asked too.
+  /// Runs of one word along the versions, including versions that were not asked.
   std::vector<Run> runs(size_t config, size_t target) const;
-  /// The last run that was asked; word not_asked: none was.
+  /// The last run that was asked; word not_asked: there is none.
   Run newest(size_t config, size_t target) const;
-  /// Whether a cell of that version was answered otherwise by the version before it, by config and GPU. Of cells that both were asked.
+  /// The cells, by config and GPU, with another answer in that version than in the previous one. Only cells that both
+  /// were asked for.
   std::vector<Change> changes(size_t cudnn) const;
-  /// How many cells of a GPU have each word, by Word.
+  /// The number of a GPU's cells with each word, by Word.
   std::vector<size_t> counts(size_t target, size_t cudnn) const;
 
  private:
@@ -75,10 +76,11 @@ class Answers {
   std::map<std::string, uint32_t> known_;
 };
 
-/// "since 9.20", "since 9.8 or earlier" where the oldest version that was asked has it; "up to 9.28" for what is not taken.
+/// "since 9.20"; "since 9.8 or earlier" if the oldest version that was asked has it; "up to 9.28" if it is not
+/// supported.
 std::string since_text(const Run& run, const Axes& axes, size_t oldest_asked);
 
-/// "9.20" of "9.20.0", "9.13.1" as it is.
+/// "9.20" for "9.20.0"; "9.13.1" unchanged.
 std::string short_version(const std::string& version);
 
 }  // namespace attnprobe::site

@@ -1,4 +1,4 @@
-// A badge: what a GPU's newest answer for a config is, as an image of a line.
+// A badge: a GPU's newest answer for a config, as a one-line image.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace attnprobe::site {
 namespace {
 
-// Widths of Verdana's or DejaVu Sans' letters at 11 pixels, roughly; textLength makes the text as wide as that with any font.
+// Approximate widths in Verdana or DejaVu Sans at 11 pixels; textLength gives the text this width in any font.
 int width_of(const std::string& text) {
   double width = 0;
   for (const char c : text)

@@ -1,4 +1,4 @@
-// A config: each GPU a row, its versions as runs; behind each the answer, which site.js shows.
+// A config's page: one row per GPU, with its versions as runs. site.js shows the answer for each run.
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -15,7 +15,7 @@ Json engine_json(const report::CellEngine& engine) {
   return json;
 }
 
-// What a reader asks of an answer; every engine and reason is in the matrix itself.
+// The parts of an answer for readers; the matrix itself has every engine and reason.
 Json answer_json(const report::CellAnswer& answer) {
   Json json = {{"answer", words()[word_of(answer)]}};
   const auto add = [&](const char* key, const std::string& text) {
@@ -67,7 +67,7 @@ Json config_json(const Axes& axes, size_t config, const report::CellTable& table
       const Json answer = answer_json(table.answer(table.cells[cell]));
       const auto [place, is_new] = known.try_emplace(json_text(answer), known.size());
       if (is_new) json["answers"].push_back(answer);
-      // A version that nobody asked ends a run: what it says holds of each version from its first to its last.
+      // A version that was not asked ends a run: a run's answer holds for each of its versions.
       const bool goes_on = v > 0 && !runs.empty() && runs.back()["to"] == axes.cudnns[v - 1].name &&
                            runs.back()["answer"] == place->second;
       if (goes_on)

@@ -1,4 +1,4 @@
-// The first page: every config with its newest answers, a column a GPU, and a search.
+// The front page: every config with its newest answers, one column per GPU, and a search.
 #include <fmt/format.h>
 
 #include "report/formats/report.hpp"
@@ -24,7 +24,7 @@ std::string config_row(const Axes& axes, const Answers& answers, size_t config) 
     const Word word = answers.newest(config, t).word;
     asked += word == not_asked ? 0 : 1;
     yes += words()[word] == "yes" ? 1 : 0;
-    // The field is empty: its colour, and for who does not see it the link's title, say what it is.
+    // The field has no text: its colour tells the answer, and so does the link's title for readers who do not see it.
     cells += word == not_asked ? std::string("<td></td>")
                                : fmt::format("<td class=\"{}\"><a href=\"{}/index.html#{}\" title=\"{}: {}\"></a></td>",
                                              style_of(word), escaped_html(axes.configs[config].address),

@@ -1,4 +1,4 @@
-// A GPU: each config a row, its versions as runs.
+// A GPU's page: one row per config, with its versions as runs.
 #include <fmt/format.h>
 
 #include "site/html.hpp"

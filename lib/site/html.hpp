@@ -1,4 +1,4 @@
-// Pieces of HTML that all pages of a site share. Not installed.
+// HTML parts for all pages of a site. Not installed.
 #pragma once
 
 #include <string>
@@ -9,34 +9,36 @@
 
 namespace attnprobe::site {
 
-/// A text of others between tags or in a quoted attribute: it says what it holds, on one line, and does nothing.
+/// Foreign text, made safe between tags or in a quoted attribute, on one line.
 std::string escaped_html(std::string_view text);
 
-/// A relative address: what a URL's path cannot have is written in percent signs. Addresses are made of few letters; this is for "~".
+/// A relative address, percent-encoded for a URL's path. Addresses use few characters; this is for "~".
 std::string link(std::string_view address, std::string_view text);
 
-/// JSON in a script element: no parser takes anything in it for a tag or a comment.
+/// JSON in a script element, in which no parser sees a tag or a comment.
 std::string json_in_html(const Json& json);
 
-/// The whole page. `root`: how the site's root is reached from it, "" or "../" or "../../". `body` is HTML, `title` is text.
+/// The whole page. `root`: the relative path to the site's root, "" or "../" or "../../". `body` is HTML, `title` is
+/// text.
 std::string page(const Axes& axes, std::string_view root, std::string_view title, std::string_view body);
 
-/// A column for each version, "9.8" to "9.28", the first and the last of them with their names.
+/// One column per version, "9.8" to "9.28"; only the first and the last show their names.
 std::string version_heads(const Axes& axes, std::string_view root);
 
-/// The cells of a row: a field as wide as the run is long. `address`: of a version's answer, followed by the version.
+/// The cells of a row: a field as wide as its run. `address`: the start of the answer's address, to which the version
+/// is appended.
 std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address);
 
 /// The word in its colour.
 std::string word_badge(Word word);
 
-/// Of a Word, and of a cell in a table: "yes", "but", "no", "failed", "none".
+/// The style of a Word, also in a table cell: "yes", "but", "no", "failed", "none".
 std::string_view style_of(Word word);
 
-/// A field that site.js shows and that hides the rows which lack its words.
+/// A search field that site.js shows; it hides rows without its words.
 std::string search_box(const std::string& what);
 
-/// What the newest version of these says: its word, and since when.
+/// The answer of the newest of these versions: its word, and since when.
 std::string newest_text(const Answers& answers, const Axes& axes, size_t config, size_t target);
 
 }  // namespace attnprobe::site

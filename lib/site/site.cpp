@@ -1,4 +1,4 @@
-// All files of a site, from the cells of a matrix.
+// Writes all files of a site from the cells of a matrix.
 #include "site/site.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 using campaign::CellPlace;
 using report::CellLog;
 
-// What refuses a cell, or stands in its way.
+// The reason of a no, or the obstacle of a but.
 std::string why_of(const report::CellAnswer& answer) {
   if (answer.word == "but") return report::obstacles_text(answer);
   if (answer.word == "yes") return "";
@@ -62,7 +62,7 @@ class Maker {
     on_file_(folder + "index.json", document(json));
   }
 
-  // In the order of the file, so that it is read once from its beginning to its end.
+  // In file order, so that the file is read once from start to end.
   report::CellTable table_of(size_t config, report::CellReader& reader) {
     report::MatrixAxes axes = log_.axes();
     axes.configs = {axes.configs[config]};
@@ -99,7 +99,7 @@ class Maker {
   Axes axes_;
   Answers answers_;
   const OnFile& on_file_;
-  std::map<size_t, size_t> target_at_, cudnn_at_;  // from the matrix' places to the site's
+  std::map<size_t, size_t> target_at_, cudnn_at_;  // from the matrix's indices to the site's
   size_t cells_ = 0;
 };
 

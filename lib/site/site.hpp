@@ -1,4 +1,5 @@
-// A matrix as a static site: a page a config, a GPU and a version, JSON beside each, a badge a config and GPU. docs/matrix.md.
+// A matrix as a static site: one page, with JSON, per config, GPU and version, and one badge per config and GPU. See
+// docs/matrix.md.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 
 namespace attnprobe::site {
 
-/// Of every JSON document of a site, as its member "schema".
+/// The member "schema" of every JSON document of a site.
 constexpr const char* schema_name = "attnprobe/site/1";
 
 struct SiteFigures {
@@ -21,27 +22,28 @@ struct SiteFigures {
   uint64_t bytes = 0;
 };
 
-/// Takes a file of the site: its path from the root.
+/// Receives a file of the site: its path from the root, and its content.
 using OnFile = std::function<void(const std::string& path, const std::string& text)>;
 
-/// Reads the cells config by config, so that one config's answers are in memory at a time, and besides a word and a reason of each cell.
-/// Throws Error(usage) naming file, line and value of what is no cell, and for a log without cells.
+/// Reads the cells config by config, to keep only one config's answers in memory, and a word and a reason of each cell.
+/// Throws Error(usage) naming file, line and value of an invalid cell, and for a log without cells.
 size_t make_site(const report::CellLog& log, const std::string& title, const OnFile& on_file);
 
-/// The paths of all files of the site whose index.json that is, a badge of each config and GPU among them.
+/// The paths of all files of the site with this index.json, including one badge per config and GPU.
 std::set<std::string> files_of_site(const Json& index);
 
-/// The site in a folder that is new, or was one: written beside its place and put there when it is whole. `inputs`: folders of a matrix,
-/// their cells.jsonl, or reports; of a cell that is in several the last counts, and `warn` is told. Throws Error(usage) where something
-/// else is at the place, Error(environment) where the disk refuses, and once `stop` is true; what was there stays.
+/// Writes the site to a folder that is new or was a site: next to its place, and renamed when complete. `inputs`:
+/// folders of a matrix, their cells.jsonl, or reports. If a cell is in several, the last one counts and `warn` is
+/// called. Throws Error(usage) if something else is at the place. Throws Error(environment) for a failing disk, and
+/// once `stop` is true; the old site stays.
 SiteFigures write_site(const std::vector<std::filesystem::path>& inputs, const std::string& title,
                        const std::filesystem::path& folder, const std::function<void(const std::string& warning)>& warn,
                        const std::atomic<bool>* stop = nullptr);
 
-/// JSON Schema of the documents, which is in the site as schema.json.
+/// JSON Schema of the documents, which the site has as schema.json.
 Json site_schema();
 
-// The pages, each a whole document, and what JSON has of it. `table`: of one config, with the matrix' GPUs and versions.
+// The pages, each a whole document, and their JSON. `table`: of one config, with the matrix's GPUs and versions.
 std::string front_page(const Axes& axes, const Answers& answers);
 Json front_json(const Axes& axes, const Answers& answers);
 Json config_json(const Axes& axes, size_t config, const report::CellTable& table);

@@ -1,4 +1,5 @@
-// JSON Schema of a site's documents. Within a version members are added and never renamed, so unknown ones are allowed.
+// JSON Schema of a site's documents. Within a schema version, members are added but never renamed, so unknown ones are
+// allowed.
 #include "site/site.hpp"
 
 namespace attnprobe::site {
@@ -25,7 +26,7 @@ Json word() {
   return {{"enum", all}};
 }
 
-// All of `properties` are there, and what `more` has may be.
+// All of `properties` are required; those of `more` are optional.
 Json object(Json properties, const Json& more = Json::object()) {
   Json required = Json::array();
   for (const auto& [key, schema] : properties.items()) required.push_back(key);

@@ -1,4 +1,4 @@
-// A version: what it answers otherwise than the version before it.
+// A version's page: its answers that differ from the previous version's.
 #include <fmt/format.h>
 
 #include <map>
@@ -10,7 +10,7 @@
 namespace attnprobe::site {
 namespace {
 
-// Changes of one config that differ in the GPU alone.
+// Changes of one config that differ only in the GPU.
 struct Row {
   size_t config = 0;
   Word before = not_asked, after = not_asked;
@@ -72,7 +72,7 @@ std::string counts_html(const Axes& axes, const Answers& answers, size_t cudnn) 
 std::string version_page(const Axes& axes, const Answers& answers, size_t cudnn) {
   const std::string version = short_version(axes.cudnns[cudnn].name);
   const auto changes = answers.changes(cudnn);
-  // By what the cells became, in the words' order.
+  // By the new word, in the order of the words.
   std::map<Word, std::string> parts;
   std::map<Word, size_t> counts;
   for (const Change& change : changes) ++counts[change.after];

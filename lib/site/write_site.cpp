@@ -1,4 +1,4 @@
-// The site's folder, whole or not there.
+// Writes the site's folder, complete or not at all.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -44,7 +44,7 @@ Json index_of(const fs::path& folder) {
   return is_site ? json : Json();
 }
 
-// The first thing in a folder that is none of a site's files and folders; "" where there is none.
+// The first entry in a folder that does not belong to a site; "" for none.
 std::string foreign_in(const fs::path& folder, const std::set<std::string>& files) {
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
@@ -60,7 +60,7 @@ std::string foreign_in(const fs::path& folder, const std::set<std::string>& file
   return "";
 }
 
-// A folder that is nobody's but a site's may be replaced.
+// Only a site's folder may be replaced.
 void check_place(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(folder, error);
@@ -75,7 +75,7 @@ void check_place(const fs::path& folder) {
            "name another folder, or move that away");
 }
 
-// While it is open, another process sees that the folder is in use.
+// Keeping it open shows other processes that the folder is in use.
 class FolderLock {
  public:
   explicit FolderLock(const fs::path& folder) : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -95,7 +95,7 @@ class FolderLock {
 
 constexpr std::string_view made_begin = ".attnprobe-", made_end = ".tmp";
 
-// What runs that were killed have left: folders of that name that no process holds. One that was just made may not be locked yet.
+// Removes folders of killed runs: those with that name that no process holds. A new one may not be locked yet.
 void remove_left_behind(const fs::path& beside) {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
@@ -107,7 +107,7 @@ void remove_left_behind(const fs::path& beside) {
   }
 }
 
-// Beside the folder, so that it can be renamed; gone at the end of the scope unless it was put in place.
+// A folder next to the target, so that it can be renamed; removed at the end of the scope unless it was put in place.
 class NewFolder {
  public:
   explicit NewFolder(const fs::path& place) : place_(place) {
@@ -131,7 +131,7 @@ class NewFolder {
 
   const fs::path& path() const { return path_; }
 
-  // What was there has this one's name afterwards, and goes with it.
+  // The old folder then has this one's name and is removed with it.
   void put_in_place() {
     const bool is_there = fs::exists(fs::symlink_status(place_));
     int result = 0;
@@ -141,7 +141,7 @@ class NewFolder {
       // Older C libraries have no function for it.
       constexpr unsigned exchange = 2;
       result = static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), exchange));
-      // A file system that cannot exchange: there is no site for a moment.
+      // On a file system that cannot exchange, there is no site for a moment.
       if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
         std::error_code error;
         fs::remove_all(place_, error);
@@ -164,7 +164,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
   const fs::path place = folder.has_filename() ? folder : folder.parent_path();
   check_place(place);
   NewFolder made(place);
-  // One log of cells is read where it lies; of several, and of reports, one is made.
+  // A single cell log is read in place; several inputs, and reports, are joined first.
   std::optional<NewFolder> joined;
   std::optional<fs::path> cells = inputs.size() == 1 ? report::cell_log_of(inputs.front()) : std::nullopt;
   if (!cells) {

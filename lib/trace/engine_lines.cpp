@@ -7,8 +7,8 @@
 namespace attnprobe::trace {
 namespace {
 
-// How its logger heads them (transformer_engine/pytorch/attention/dot_product_attention/utils.py, AttentionLogging:
-// "[%(levelname)-8s | %(name)-19s]: %(message)s", seen in 1.13 to 2.10).
+// The heads of its logger's lines (transformer_engine/pytorch/attention/dot_product_attention/utils.py,
+// AttentionLogging: "[%(levelname)-8s | %(name)-19s]: %(message)s", seen in 1.13 to 2.10).
 constexpr std::array<std::string_view, 2> engine_heads{"[DEBUG    | DotProductAttention]: ",
                                                        "[INFO     | DotProductAttention]: "};
 

@@ -1,4 +1,4 @@
-// Transformer Engine's debug lines among a program's standard error.
+// Transformer Engine's debug lines in a program's standard error.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace attnprobe::trace {
 
-/// Takes out the lines that Transformer Engine prints only since a trace asked it to (NVTE_DEBUG): the rest is what the
-/// program prints by itself, byte by byte, and nothing of it waits for the end of a line.
+/// Removes the lines that Transformer Engine prints only because a trace enabled them (NVTE_DEBUG). The program's own
+/// output passes byte by byte, without waiting for the end of a line.
 class EngineLines {
  public:
-  /// `keep_all`: the user asked for them.
+  /// `keep_all`: the user enabled the lines.
   explicit EngineLines(bool keep_all) : keep_all_(keep_all) {}
 
-  /// Of the next piece of the text, what is the program's own. The beginning of a line that may become one of
-  /// Transformer Engine's is held back.
+  /// The program's own part of the next piece. Holds back the start of a line that may become one of Transformer
+  /// Engine's.
   std::string without(std::string_view piece);
-  /// What was held back, at the end.
+  /// The held-back text, at the end.
   std::string rest();
 
  private:

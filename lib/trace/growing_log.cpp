@@ -15,7 +15,7 @@ namespace attnprobe::trace {
 namespace {
 
 constexpr int64_t block = 4096;                      // holes are whole blocks
-constexpr int64_t least_punched = int64_t{1} << 20;  // a call for each entry would cost more than the blocks
+constexpr int64_t least_punched = int64_t{1} << 20;  // a call per entry would cost more than the blocks
 constexpr int64_t kept_of_a_backlog = int64_t{8} << 20;
 
 int64_t size_of_log(int file) {
@@ -27,7 +27,7 @@ bool punch_hole(int file, int64_t from, int64_t length) {
   return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, length) == 0;
 }
 
-// Behind a part that was passed over: the rest of an entry would be taken for that of another.
+// After a skipped part, drops the incomplete entry, which would be taken for part of another.
 void begin_with_entry(std::string& text) {
   size_t begin = text.find("! CuDNN (v");
   begin = begin == std::string::npos ? text.find('\n') : begin - std::min<size_t>(begin, 1);
@@ -59,7 +59,7 @@ std::string_view GrowingLog::read() {
   if (size < offset_) offset_ = given_back_ = 0;
   const int64_t before = passed_over_;
   if (size - offset_ > most_unread) pass_over(size);
-  // A writer whose file was cut under it leaves a hole.
+  // If the file was truncated under its writer, it begins with a hole.
   if (const off_t data = lseek(file_.get(), offset_, SEEK_DATA); data > offset_) offset_ = data;
   buffer_.resize(piece);
   const ssize_t count = pread(file_.get(), buffer_.data(), piece, offset_);
@@ -75,7 +75,7 @@ std::string_view GrowingLog::read() {
   return buffer_;
 }
 
-// The newest part is kept: what is going on now tells more than what was.
+// Keeps the newest part, which says more about what is going on now.
 void GrowingLog::pass_over(int64_t size) {
   const int64_t to = size - kept_of_a_backlog;
   passed_over_ += to - offset_;

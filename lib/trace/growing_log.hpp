@@ -1,4 +1,4 @@
-// A log that its program is still writing: read piece by piece, and what was read is given back to the disk.
+// Reads a log piece by piece while its program writes it, and frees the disk blocks that were read.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace attnprobe::trace {
 
-/// What becomes of the part of a file that was read.
+/// What to do with the part of a file that was read.
 enum class AfterReading {
   keep,
-  /// A hole is punched (fallocate): the file keeps its length and loses its blocks, and the writer, who has an offset of
-  /// its own, does not notice.
+  /// Punches a hole (fallocate): the file keeps its length and loses its blocks. The writer has its own offset and does
+  /// not notice.
   punch
 };
 
-/// Whether files of that folder can be given back to the disk piece by piece. NFS 3 and some FUSE file systems cannot.
+/// Whether files of that folder can release disk blocks piece by piece. NFS 3 and some FUSE file systems cannot.
 bool can_punch(const std::filesystem::path& folder);
 
 class GrowingLog {
@@ -26,13 +26,12 @@ class GrowingLog {
   /// Throws Error(environment) if it cannot be opened.
   GrowingLog(const std::filesystem::path& file, AfterReading after);
 
-  /// What the disk may hold that is not read yet. Beyond it the oldest part is passed over, and counted.
+  /// The limit on unread data on disk. Beyond it, the oldest part is skipped and counted.
   static constexpr int64_t most_unread = int64_t{256} << 20;
   static constexpr size_t piece = size_t{1} << 20;
 
-  /// The next piece; "" where there is no more for now. Valid until the next call. A writer that begins its file again
-  /// (cuDNN does when a program sets a log callback) is read from the beginning. A part that is passed over becomes an
-  /// empty line.
+  /// The next piece; "" if there is none for now. Valid until the next call. If the writer restarts the file (cuDNN
+  /// does when a program sets a log callback), reading restarts too. A skipped part becomes an empty line.
   std::string_view read();
 
   int64_t bytes_read() const { return bytes_read_; }
@@ -48,7 +47,7 @@ class GrowingLog {
   std::string buffer_;
 };
 
-/// Gives back all blocks of a file that nobody will read.
+/// Releases all blocks of a file that will not be read.
 void give_back_all(const std::filesystem::path& file);
 
 }  // namespace attnprobe::trace

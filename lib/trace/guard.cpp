@@ -29,12 +29,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the trace sends: one of these, or the traced program's process id. An answer is the numbers of the signals that came,
-// then `all_told`.
+// The trace sends one of these, or the traced program's process id. The guard answers with the numbers of the signals
+// that arrived, then `all_told`.
 constexpr pid_t end_message = -1, ask_message = -2;
 constexpr unsigned char all_told = 0;
 
-// Of "cudnn-PID.log"; 0 for another name.
+// The process id in "cudnn-PID.log"; 0 for another name.
 int64_t writer_of_log(const std::string& name) {
   constexpr std::string_view prefix = "cudnn-";
   int64_t pid = 0;
@@ -42,10 +42,10 @@ int64_t writer_of_log(const std::string& name) {
   return pid;
 }
 
-// The trace is gone: nobody reads, and the programs write on.
+// Runs after the trace has died: there is no reader, but the programs still write.
 void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   constexpr timespec pause{0, 200'000'000};
-  constexpr int rounds_a_search = 10;  // through all processes, for one that may yet begin a log
+  constexpr int rounds_a_search = 10;  // through all processes, for one that may still begin a log
   setsid();
   bool any = true;
   for (int round = 0; any; ++round, nanosleep(&pause, nullptr)) {
@@ -65,20 +65,20 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   if (chdir("/") != 0) _exit(1);  // a folder in use cannot be unmounted
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int number = 0; number < 3; ++number) dup2(nothing, number);
-  // Descriptors that the caller handed on would be held open behind its back: a pipe's reader would wait for its end.
+  // Closes the caller's other descriptors; otherwise a pipe's reader would wait for its end.
   for (const int number : {from_trace, to_trace}) fcntl(number, F_SETFD, 0);
   const int low = std::min(from_trace, to_trace), high = std::max(from_trace, to_trace);
   close_descriptors(3, static_cast<unsigned>(low) - 1);
   close_descriptors(static_cast<unsigned>(low) + 1, static_cast<unsigned>(high) - 1);
   close_descriptors(static_cast<unsigned>(high) + 1, ~0U);
-  flock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), LOCK_EX);  // to its end: the folder is in use
+  flock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), LOCK_EX);  // the folder is in use until its end
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
   const int signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
   const auto tell = [to_trace](unsigned char number) {
     const ssize_t ignored = write(to_trace, &number, 1);
-    static_cast<void>(ignored);  // a trace that is gone is seen by the other pipe
+    static_cast<void>(ignored);  // the other pipe shows that the trace is gone
   };
   const auto tell_signals = [&] {
     signalfd_siginfo info{};
@@ -115,7 +115,7 @@ std::array<FileDescriptor, 2> guard_pipe() {
 
 Guard::Guard(const fs::path& folder, bool keeps_folder) {
   auto orders = guard_pipe(), answers = guard_pipe();
-  // A guard that answers more than is asked must not block, nor a trace that asks a guard that is gone.
+  // Neither side must block: not a guard that answers more than was asked, nor a trace whose guard is gone.
   fcntl(answers[1].get(), F_SETFL, O_NONBLOCK);
   pid_ = fork();
   if (pid_ < 0)
@@ -140,11 +140,11 @@ Guard::~Guard() {
 
 void Guard::watch(pid_t program) const {
   const ssize_t ignored = write(to_guard_.get(), &program, sizeof program);
-  static_cast<void>(ignored);  // SIGPIPE is ignored; a guard that is gone guards nothing
+  static_cast<void>(ignored);  // SIGPIPE is ignored; a dead guard can do nothing
 }
 
 bool Guard::got(int signal) const {
-  constexpr timespec delivery{0, 5'000'000};  // the kernel goes through the group, one after another
+  constexpr timespec delivery{0, 5'000'000};  // the kernel signals the group's processes one after another
   constexpr int longest_wait_ms = 1000;
   nanosleep(&delivery, nullptr);
   const pid_t message = ask_message;

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view folder_prefix = "attnprobe-trace-";  // then the process' id, "-" and six random letters
+constexpr std::string_view folder_prefix = "attnprobe-trace-";  // then the process id, "-" and six random letters
 
 std::vector<fs::path> places() {
   std::vector<fs::path> list;
@@ -60,7 +60,7 @@ std::optional<fs::path> new_folder_in(const fs::path& place) {
   return fs::path(name);
 }
 
-// The process whose folder it is; 0 for another name.
+// The process id in the folder's name; 0 for another name.
 int64_t owner_of(const std::string& name) {
   int64_t pid = 0;
   if (!std::string_view(name).starts_with(folder_prefix)) return 0;
@@ -77,7 +77,7 @@ void remove_left_behind(const fs::path& place) {
     if (owner <= 0 || lstat(entry.path().c_str(), &status) != 0) continue;
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
     const FileDescriptor folder(open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // The guard of a trace that was killed holds the lock as long as programs write there.
+    // The guard of a killed trace holds the lock as long as programs write there.
     if (!is_running(owner) && folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_log_folder(entry.path());
   }
 }
@@ -93,7 +93,8 @@ LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
   if (mkdir(keep.c_str(), 0700) != 0 && errno != EEXIST) refuse_to_keep(keep, std::strerror(errno));
   const fs::path absolute = fs::canonical(keep, error);
   if (error) refuse_to_keep(keep, error.message());
-  // What is checked is what was opened: a path may lead elsewhere a moment later, unless all of it is this user's or root's.
+  // Checks the opened folder, not the path: unless all of the path belongs to this user or root, it may lead elsewhere
+  // a moment later.
   const FileDescriptor folder(open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!folder || fstat(folder.get(), &status) != 0) refuse_to_keep(keep, std::strerror(errno));

@@ -1,4 +1,4 @@
-// The private folder that a traced program's logs go to.
+// The private folder for a traced program's logs.
 #pragma once
 
 #include <filesystem>
@@ -10,28 +10,28 @@ namespace attnprobe::trace {
 
 class LogFolder {
  public:
-  /// A new folder for this user alone (0700): `keep` where it is not empty, a folder that is not there yet, or an empty one of this user's in which nobody else can put links;
-  /// else one in $TMPDIR, /tmp, $XDG_RUNTIME_DIR or /dev/shm, the first whose files can be given back piece by piece.
-  /// Folders that traces of this user left behind when they were killed are removed. Throws Error(usage) for a `keep`
-  /// that cannot be had, Error(environment) where there is no place at all.
+  /// Creates a new folder for only this user (0700). If `keep` is not empty, it is that folder. It must be absent, or
+  /// an empty folder of this user in which no other user can create links. Otherwise it is in $TMPDIR, /tmp,
+  /// $XDG_RUNTIME_DIR or /dev/shm: the first whose files can release blocks piece by piece. Removes folders of this
+  /// user's killed traces. Throws Error(usage) for an unusable `keep`, Error(environment) if no place works.
   explicit LogFolder(const std::filesystem::path& keep);
-  /// Removes what is not to be kept.
+  /// Removes everything that is not to be kept.
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
   LogFolder& operator=(const LogFolder&) = delete;
 
-  /// Somebody else removes it.
+  /// Another process removes it.
   void leave_behind() { is_left_behind_ = true; }
 
   const std::filesystem::path& path() const { return path_; }
   bool is_kept() const { return is_kept_; }
-  /// What to do with what was read. `keep` too where no folder's files can be given back; `problem` says so.
+  /// What to do with read data. It is `keep` also if no folder can release blocks; `problem` then says so.
   AfterReading after_reading() const { return after_; }
   const std::string& problem() const { return problem_; }
 
-  /// cuDNN's log of each process; "%i" is cuDNN's word for the process' id.
+  /// cuDNN's log of each process; cuDNN replaces "%i" by the process id.
   std::filesystem::path cudnn_pattern() const { return path_ / "cudnn-%i.log"; }
-  /// cudnn-frontend's, one name for all processes: whoever finds it there renames it.
+  /// cudnn-frontend's log, one name for all processes: the observer renames it as soon as it appears.
   std::filesystem::path frontend_file() const { return path_ / "frontend.log"; }
 
  private:
@@ -43,7 +43,7 @@ class LogFolder {
   std::string problem_;
 };
 
-/// Removes a trace's folder and what is in it; never throws.
+/// Removes a trace's folder and its contents; never throws.
 void remove_log_folder(const std::filesystem::path& folder) noexcept;
 
 }  // namespace attnprobe::trace

@@ -10,7 +10,7 @@ namespace {
 struct LogVariable {
   const char* name;
   std::string value;
-  const char* without;  // what is missed where the user's own value stands
+  const char* without;  // what is lost if the user's own value is kept
 };
 
 }  // namespace

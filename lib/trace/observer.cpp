@@ -19,17 +19,17 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int pieces_a_look = 4;  // of a log, so that no log and no signal waits for another
+constexpr int pieces_a_look = 4;  // per log, so that neither logs nor signals wait
 constexpr std::string_view log_prefix = "cudnn-", log_suffix = ".log";
-// A process' map is looked at soon, since it may be short, and ever more rarely.
+// A process's memory map is read early, since the process may be short-lived, and then less and less often.
 constexpr std::array<std::chrono::milliseconds, 6> looks_at_maps{
     std::chrono::milliseconds(0),    std::chrono::milliseconds(100),  std::chrono::milliseconds(500),
     std::chrono::milliseconds(2000), std::chrono::milliseconds(8000), std::chrono::milliseconds(30000)};
 constexpr std::chrono::seconds between_later_looks{60};
-// A process that is gone and silent for so long has written its last.
+// A dead process that was silent this long has finished its log.
 constexpr std::chrono::milliseconds silence{300};
 
-// Of "cudnn-PID.log"; none for another name.
+// The process id in "cudnn-PID.log"; none for another name.
 std::optional<int64_t> pid_of_log(std::string_view name) {
   if (!name.starts_with(log_prefix) || !name.ends_with(log_suffix)) return std::nullopt;
   name = name.substr(log_prefix.size(), name.size() - log_prefix.size() - log_suffix.size());
@@ -116,8 +116,8 @@ void Observer::find_logs() {
   }
 }
 
-// cudnn-frontend has one file name for all processes and cuts the file off when it opens it: each gets a file of its
-// own by renaming it at once.
+// cudnn-frontend uses one file name for all processes and truncates the file when it opens it. Renaming it at once
+// gives each process its own file.
 void Observer::take_frontend_file() {
   const fs::path file = folder_.frontend_file();
   const fs::path own = folder_.path() / fmt::format("frontend-{}.log", frontend_logs_.size() + 1);
@@ -162,7 +162,7 @@ void Observer::look_at_process(ProcessLog& log) {
   try {
     add_libraries(log.process, campaign::inspect_process(log.process.pid));
   } catch (const Error&) {
-    return;  // it is gone; what was seen before stands
+    return;  // it has ended; earlier findings stay
   }
 }
 
@@ -185,7 +185,7 @@ void Observer::end_log(ProcessLog& log) {
   log.process.still_runs = is_running(log.process.pid);
   bytes_read_ += log.log.bytes_read();
   passed_over_ += log.log.bytes_passed_over();
-  for (auto& graph : history.graphs) graph.first_line = 0;  // of a file that will be gone
+  for (auto& graph : history.graphs) graph.first_line = 0;  // the file will be deleted
   merged_.add(std::move(history), log.process.pid, fmt::format("process {}", log.process.pid));
   processes_.push_back(std::move(log.process));
   if (!folder_.is_kept() && !processes_.back().still_runs) unlink(log.path.c_str());
@@ -194,7 +194,7 @@ void Observer::end_log(ProcessLog& log) {
 TraceFindings Observer::finish() {
   find_logs();
   for (auto& [name, log] : logs_) {
-    // One that is still being written has no end of its own.
+    // A log that is still being written has no end, so reading is limited.
     for (int64_t left = GrowingLog::most_unread; left > 0; left -= static_cast<int64_t>(GrowingLog::piece))
       if (!read_piece(*log)) break;
     look_at_process(*log);

@@ -1,4 +1,4 @@
-// Reads the logs of a program and all its children while they write them.
+// Reads the logs of a program and all its children while they are written.
 #pragma once
 
 #include <chrono>
@@ -21,25 +21,26 @@
 
 namespace attnprobe::trace {
 
-/// Gets a graph of a process once its log shows that it works or was refused, and again where a refused one works later.
+/// Called for a graph of a process once its log shows that it works or was refused, and again if a refused one works
+/// later.
 using OnGraph = std::function<void(int64_t pid, const replay::LoggedGraph& graph)>;
 
 class Observer {
  public:
-  /// The folder outlives the observer. `on_graph` may be empty.
+  /// The folder must outlive the observer. `on_graph` may be empty.
   Observer(const LogFolder& folder, OnGraph on_graph);
   ~Observer();
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  /// Readable when a log begins; to wait on, -1 where the kernel gives none.
+  /// Readable when a new log begins; -1 if the kernel provides none.
   int descriptor() const { return watch_.get(); }
-  /// Finds logs that began and reads what is there, some megabytes at most. Whether there is more.
+  /// Finds new logs and reads what is there, at most some megabytes. Returns whether there is more.
   bool look();
-  /// What came on the program's standard error.
+  /// Takes text from the program's standard error.
   void take_stderr(std::string_view text) { stderr_finder_.feed(text); }
 
-  /// Reads everything that is left, whoever still writes, and gives what was found.
+  /// Reads everything that is left, even from running writers, and returns the findings.
   TraceFindings finish();
 
  private:
@@ -56,8 +57,8 @@ class Observer {
   const LogFolder& folder_;
   OnGraph on_graph_;
   FileDescriptor watch_;
-  std::map<std::string, std::unique_ptr<ProcessLog>> logs_;  // by file name: processes that are not done
-  std::vector<TracedProcess> processes_;                     // that are
+  std::map<std::string, std::unique_ptr<ProcessLog>> logs_;  // by file name: processes that still write
+  std::vector<TracedProcess> processes_;                     // finished processes
   replay::MergedHistory merged_;
   struct FrontendLog {
     GrowingLog log;

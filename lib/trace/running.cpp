@@ -13,7 +13,7 @@ bool is_running(int64_t pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   std::string text;
   if (!std::getline(file, text)) return false;
-  // "25514 (sh) S 1 …": the name may hold anything, parentheses too.
+  // "25514 (sh) S 1 …": the name may contain anything, even parentheses.
   const size_t end = text.rfind(") ");
   return end == std::string::npos || (text[end + 2] != 'Z' && text[end + 2] != 'X');
 }

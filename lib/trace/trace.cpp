@@ -31,7 +31,7 @@ double own_cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// As NVIDIA's kernel driver names them; none where there is no driver.
+// The names from NVIDIA's kernel driver; none without a driver.
 std::vector<std::string> gpus_of_machine() {
   constexpr std::string_view key = "Model:";
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ std::vector<std::string> gpus_of_machine() {
   return names;
 }
 
-// Until the program has ended.
+// Runs until the program has ended.
 worker::ProcessEnd follow_program(TracedProgram& program, const Guard& guard, const CaughtSignals& signals,
                                   int new_logs, const std::function<bool()>& look,
                                   const std::function<bool()>& take_stderr) {
@@ -82,7 +82,7 @@ Trace run_trace(const TraceOptions& options) {
   guard.watch(program.pid());
 
   EngineLines engine_lines(own_variable("NVTE_DEBUG").has_value());
-  // Whether anything came.
+  // Returns whether anything arrived.
   const auto take_stderr = [&] {
     const std::string text = program.read_stderr();
     observer.take_stderr(text);
@@ -94,7 +94,7 @@ Trace run_trace(const TraceOptions& options) {
     }
     return !text.empty();
   };
-  // Whatever becomes of the logs, the program is waited for.
+  // Waits for the program whatever happens to the logs.
   std::set<std::string> problems;
   const auto look = [&] {
     try {

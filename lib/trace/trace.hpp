@@ -1,4 +1,4 @@
-// `attnprobe trace`: a program run with its logs on, and what they tell.
+// `attnprobe trace`: runs a program with its logs enabled, and reports their findings.
 #pragma once
 
 #include <functional>
@@ -12,21 +12,21 @@ namespace attnprobe::trace {
 
 struct TraceOptions {
   std::vector<std::string> words;  ///< the program and its arguments
-  std::string keep_logs;           ///< a folder for the logs; "": they are removed
+  std::string keep_logs;           ///< a folder for the logs; "": they are deleted
   bool reads_stderr = false;       ///< the program's standard error goes through the trace
   std::vector<int> default_signals;
   OnGraph on_graph;                                      ///< may be empty
-  std::function<void(std::string_view)> pass_on_stderr;  ///< with reads_stderr: where the program's lines go
+  std::function<void(std::string_view)> pass_on_stderr;  ///< with reads_stderr: receives the program's lines
 };
 
 struct Trace {
-  int start_error = 0;  ///< errno where the program could not be started; the rest is empty then
+  int start_error = 0;  ///< errno if the program could not be started; then the rest is empty
   worker::ProcessEnd end;
   double seconds = 0;  ///< from start to end of the program
   TraceFindings findings;
 };
 
-/// Runs the program to its end. Throws Error(usage, environment) before it has started, never later.
+/// Runs the program to its end. Throws Error(usage, environment) before the program starts, never later.
 Trace run_trace(const TraceOptions& options);
 
 }  // namespace attnprobe::trace

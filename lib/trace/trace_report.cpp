@@ -48,20 +48,20 @@ std::string command_of(const std::vector<std::string>& words) {
   return cut(command);
 }
 
-// "libcudnn.so.9" of a process; nullptr where it was not seen.
+// "libcudnn.so.9" of a process; nullptr if it was not seen.
 const campaign::MappedLibrary* cudnn_of(const TracedProcess& process) {
   for (const auto& library : process.libraries)
     if (library.name.starts_with("libcudnn.so")) return &library;
   return nullptr;
 }
 
-// " 9.19.1": of the file, where its name tells it, else of the logs, where all are of one.
+// " 9.19.1": from the file's name if it has one, else from the logs if all have the same version.
 std::string version_text(const std::string& of_file, const std::set<CudnnVersion>& of_logs) {
   if (!of_file.empty()) return " " + of_file;
   return of_logs.size() == 1 ? " " + of_logs.begin()->text() : "";
 }
 
-// Processes that loaded the same cuDNN stand in one line.
+// Lists processes with the same cuDNN on one line.
 std::string processes_text(const TraceFindings& findings, const TextStyle& style) {
   std::map<std::string, std::vector<const TracedProcess*>> by_library;
   for (const auto& process : findings.processes) {
@@ -101,7 +101,7 @@ std::string listed_gpus(const std::vector<std::string>& gpus) {
   return text;
 }
 
-// What became of a graph that works: engines, runs, what was rejected on the way.
+// For a graph that works: engines, runs, and rejected engine configs.
 std::string engines_text(const ReplayedGraph& graph, const TextStyle& style) {
   const LoggedGraph& logged = graph.logged;
   std::string out;
@@ -147,7 +147,7 @@ std::string end_text(const Trace& trace) {
   return fmt::format("{} after {:.1f} s", trace.end.text(), trace.seconds);
 }
 
-// Why there may be nothing to say.
+// Why there may be nothing to report.
 std::string nothing_text(const TraceFindings& findings) {
   if (findings.processes.empty())
     return "no process wrote a log of cuDNN: none loaded it, or each asked it nothing. A framework that keeps a call "
@@ -180,7 +180,7 @@ std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const Te
   return out;
 }
 
-// What cudnn-frontend's log says but for the lines that stand with their attention already.
+// The findings in cudnn-frontend's log, except the lines already listed with their attention.
 explain::TextAnswer besides_refusals(const TraceFindings& findings) {
   explain::TextAnswer answer = findings.frontend;
   std::erase_if(answer.refusals, [&](const explain::Refusal& refusal) {
@@ -190,7 +190,7 @@ explain::TextAnswer besides_refusals(const TraceFindings& findings) {
   return answer;
 }
 
-// Each line that says why something was refused, once, with what it means.
+// Each line that explains a refusal, once, with its meaning.
 std::string answers_text(const char* head, const explain::TextAnswer& answer, const TextStyle& style) {
   constexpr size_t most_lines = 12;
   std::set<int64_t> lines;
@@ -228,7 +228,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
     out += wrapped(fmt::format("this machine has {}", listed_gpus(findings.gpus)), 2, style.width);
   for (const auto& note : findings.notes) out += wrapped("note: " + note, 2, style.width);
   if (attention == 0 && before == 0) out += wrapped(nothing_text(findings), 2, style.width);
-  constexpr int most_shown = 100;  // of those that work
+  constexpr int most_shown = 100;  // of working graphs
   int shown = 0;
   for (size_t i = 0; i < graphs.size(); ++i) {
     if (!is_attention(graphs[i])) continue;

@@ -1,4 +1,4 @@
-// What a trace found, for people, for programs, and as configs to ask about elsewhere.
+// The findings of a trace as text, as JSON, and as configs to ask about elsewhere.
 #pragma once
 
 #include <string>
@@ -8,19 +8,18 @@
 
 namespace attnprobe::trace {
 
-/// For people: each distinct attention with its counts and engines, what was refused and why, what never came to cuDNN
-/// as far as anybody said so, and what the trace took.
+/// The text report. Lists each distinct attention with its counts and engines, refused ones with their reasons, and
+/// those that never reached cuDNN. Ends with the trace's own cost.
 std::string trace_text(const Trace& trace, const TraceOptions& options, const report::TextStyle& style);
 
 /// Schema "attnprobe/trace/1" (docs/logs.md).
 Json trace_json(const Trace& trace, const TraceOptions& options);
 
-/// A config document of every distinct attention, each once, whatever it ran on: "attention 1" is the report's graph 1;
-/// then those that cudnn-frontend refused.
-/// Graphs that no config builds are not in it; `left_out` counts them.
+/// A config document of every distinct attention, each once, on any GPU. "attention 1" is the report's graph 1; those
+/// that cudnn-frontend refused follow. Graphs that no config builds are left out; `left_out` receives their number.
 Json trace_configs(const Trace& trace, int64_t* left_out);
 
-/// One line for a graph as it is seen, "sdpa_unified fprop … : engine 4 built"; "" where it is no attention.
+/// One line for a new graph, "sdpa_unified fprop … : engine 4 built"; "" if it is not attention.
 std::string news_line(const replay::LoggedGraph& graph);
 
 }  // namespace attnprobe::trace

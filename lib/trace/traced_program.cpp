@@ -19,7 +19,7 @@
 namespace attnprobe::trace {
 namespace {
 
-// All but those that a fault of the trace's own raises.
+// All signals except those that a fault of the trace itself raises.
 sigset_t handed_on() {
   sigset_t set;
   sigfillset(&set);
@@ -37,7 +37,7 @@ std::array<FileDescriptor, 2> program_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// Words as execvp takes them.
+// Words in the form of execvp.
 std::vector<char*> pointers_of(std::vector<std::string>& words) {
   std::vector<char*> list;
   list.reserve(words.size() + 1);
@@ -46,7 +46,7 @@ std::vector<char*> pointers_of(std::vector<std::string>& words) {
   return list;
 }
 
-// In the child: nothing but system calls and execvp.
+// Runs in the child: only system calls and execvp.
 [[noreturn]] void become(char* const* words, const ProgramStart& start, const sigset_t& mask, int errors,
                          int own_stderr) {
   for (const int signal : start.default_signals) std::signal(signal, SIG_DFL);
@@ -78,7 +78,8 @@ TracedProgram::TracedProgram(const ProgramStart& start, const CaughtSignals& sig
   auto errors = program_pipe();
   std::array<FileDescriptor, 2> output;
   if (start.reads_stderr) output = program_pipe();
-  // The trace's own variables are never asked for again, so that the child, which may not allocate, finds them set.
+  // Sets the trace's own variables in the parent, because the child may not allocate. The parent never reads them
+  // again.
   for (const auto& [name, value] : start.environment) setenv(name.c_str(), value.c_str(), 1);
   pid_ = fork();
   if (pid_ < 0) fail_start("fork");
@@ -108,7 +109,7 @@ std::optional<worker::ProcessEnd> TracedProgram::take_signals(const Guard& guard
       if (end) return end;
       continue;
     }
-    // A terminal's signals, and those sent to the process group, have reached the program already.
+    // Signals from a terminal, or to the process group, have reached the program already.
     const bool is_of_group = guard.got(signal);
     if (!is_of_group && info.ssi_code <= 0) kill(pid_, signal);
   }
@@ -128,16 +129,16 @@ std::optional<worker::ProcessEnd> TracedProgram::reap() {
   return std::nullopt;
 }
 
-// So that the shell sees its job stopped, and by which signal.
+// Stops with the same signal, so that the shell sees its job stopped.
 void TracedProgram::stop_with_program(int signal) const {
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, signal);
-  // A stop of this one's own that is pending came with the program's, and must not stop twice.
+  // A pending stop of this process was for the program too, and must not stop it twice.
   raise(signal);
   sigprocmask(SIG_UNBLOCK, &one, nullptr);
   sigprocmask(SIG_BLOCK, &one, nullptr);
-  // Whoever woke this process may have meant the job and reached this one alone.
+  // SIGCONT may have reached only this process, although it was meant for the job.
   int status = 0;
   if (waitpid(pid_, &status, WNOHANG | WCONTINUED) == 0) kill(pid_, SIGCONT);
 }

@@ -1,5 +1,5 @@
-// A program that runs as if nobody stood between it and whoever started it: its own standard streams, the same process
-// group and terminal, every signal.
+// Runs a program as if it were started directly: with its own standard streams, the same process group and terminal,
+// and every signal.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +16,13 @@
 namespace attnprobe::trace {
 
 struct ProgramStart {
-  std::vector<std::string> words;                                ///< program, found as a shell finds it, and arguments
-  std::vector<std::pair<std::string, std::string>> environment;  ///< beside this process' own
-  std::vector<int> default_signals;  ///< that this process ignores and the program is not to
-  bool reads_stderr = false;         ///< its standard error is a pipe to read_stderr()
+  std::vector<std::string> words;                                ///< program, searched as by a shell, and arguments
+  std::vector<std::pair<std::string, std::string>> environment;  ///< in addition to this process's own
+  std::vector<int> default_signals;                              ///< ignored by this process, but not by the program
+  bool reads_stderr = false;                                     ///< its standard error is a pipe to read_stderr()
 };
 
-/// Catches signals from here to its end, so that each is handed on once and none ends the trace before the program.
+/// Catches signals during its lifetime, so that each is passed on once and none ends the trace before the program.
 class CaughtSignals {
  public:
   CaughtSignals();
@@ -30,9 +30,9 @@ class CaughtSignals {
   CaughtSignals(const CaughtSignals&) = delete;
   CaughtSignals& operator=(const CaughtSignals&) = delete;
 
-  /// Readable when a signal came; to wait on.
+  /// Readable when a signal has arrived.
   int descriptor() const { return descriptor_.get(); }
-  /// What was blocked before.
+  /// The signals that were blocked before.
   const sigset_t& before() const { return before_; }
 
  private:
@@ -42,22 +42,22 @@ class CaughtSignals {
 
 class TracedProgram {
  public:
-  /// Starts it. Throws Error(environment) where the machine gives no process; a program that cannot be started is
-  /// start_error(), the errno of execvp.
+  /// Starts the program. Throws Error(environment) if the system refuses a process. If the program cannot be started,
+  /// start_error() is the errno of execvp.
   TracedProgram(const ProgramStart& start, const CaughtSignals& signals);
 
   int start_error() const { return start_error_; }
   pid_t pid() const { return pid_; }
 
-  /// Takes the signals that came: hands on those that were meant for this process alone, and stops when the program has
-  /// stopped, until both go on. How the program ended, once it has.
+  /// Handles signals that arrived: passes on those meant for only this process, and stops while the program is stopped.
+  /// Returns how the program ended, once it has.
   std::optional<worker::ProcessEnd> take_signals(const Guard& guard);
 
-  /// With reads_stderr: to wait on; -1 without, and at its end.
+  /// With reads_stderr: the pipe to wait on; -1 without it, and at its end.
   int stderr_descriptor() const { return stderr_.get(); }
-  /// What has come of it; "" where nothing has, or at its end.
+  /// The text so far; "" if there is none, or at its end.
   std::string read_stderr();
-  /// Nobody takes what the program writes there: it is told so as by any pipe without a reader.
+  /// Closes the read end: the program gets the usual error of a pipe without a reader.
   void close_stderr() { stderr_.reset(); }
 
  private:
@@ -70,7 +70,7 @@ class TracedProgram {
   FileDescriptor stderr_;
 };
 
-/// Ends this process as the program ended: with its exit status, or by its signal, without a core file of its own.
+/// Ends this process like the program: with its exit status, or by its signal, without a core file.
 [[noreturn]] void end_as(const worker::ProcessEnd& end);
 
 }  // namespace attnprobe::trace

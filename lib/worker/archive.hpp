@@ -1,4 +1,4 @@
-// Graphs, options and findings as bytes, for the other process of the same program. Internal to lib/worker.
+// Serialises graphs, options and findings for another process of the same program. Internal to lib/worker.
 #pragma once
 
 #include <cereal/archives/binary.hpp>
@@ -45,7 +45,7 @@ std::string pack(const Values&... values) {
   return std::move(out).str();
 }
 
-/// The way back, in the same order. Throws Error(internal) for bytes that hold something else.
+/// The inverse, in the same order. Throws Error(internal) for other bytes.
 template <class... Values>
 void unpack(const std::string& bytes, Values&... values) {
   try {

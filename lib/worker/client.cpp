@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Environment = std::vector<std::pair<std::string, std::optional<std::string>>>;
 
-// cuDNN's own logging would slow every call down and write files that nobody asked for.
+// cuDNN's own logging would slow every call and write unwanted files.
 Environment quiet_cudnn() {
   return {{"CUDNN_LOGLEVEL_DBG", std::nullopt},
           {"CUDNN_LOGDEST_DBG", std::nullopt},
@@ -51,7 +51,7 @@ fs::path this_program() {
   return fs::canonical("/proc/self/exe", unknown);
 }
 
-// Where the installed program lies beside a file of the installed tree: this program, or a shared library with this code.
+// The program's places relative to a file of the installed tree: this program, or a shared library with this code.
 std::vector<fs::path> places_of_program() {
   std::vector<fs::path> places;
   const auto add_beside = [&](const fs::path& file) {
@@ -64,12 +64,12 @@ std::vector<fs::path> places_of_program() {
   if (dladdr(reinterpret_cast<const void*>(&worker_program), &here) != 0 && here.dli_fname != nullptr)
     add_beside(fs::canonical(here.dli_fname, unknown));
   if (const char* path = std::getenv("PATH"))
-    for (const auto& folder : split(path, ':'))  // of the working directory no program is taken unasked
+    for (const auto& folder : split(path, ':'))  // never runs a program from the working directory
       if (fs::path(folder).is_absolute()) places.push_back(fs::path(folder) / "attnprobe");
   return places;
 }
 
-// Beside an installed library a folder has the program's name.
+// Next to an installed library, a folder has the program's name.
 bool is_program(const fs::path& file) {
   std::error_code unknown;
   return fs::is_regular_file(file, unknown) && access(file.c_str(), X_OK) == 0;
@@ -135,10 +135,10 @@ Message Client::ask(const std::string& request, const probe::Stage& first_stage,
                     const std::function<std::string()>& next) {
   if (announced_ != request) {
     if (!announced_.empty()) answer("a walk that nobody waits for any more");
-    process_->send(request);  // a child that is gone shows in the read below
+    process_->send(request);  // if the child is gone, the read below reports it
   }
-  // The next request is there before the worker is done with this one. A long one waits: the socket might not hold it,
-  // and each side would wait for the other to read.
+  // The next request is sent before the worker has finished this one. A long one waits: the socket might not hold it,
+  // and both sides would wait for the other to read.
   constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
   if (announced_.size() > longest_ahead) announced_.clear();
@@ -173,7 +173,7 @@ Message Client::answer(const probe::Stage& first_stage) {
     try {
       if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
     } catch (const Error&) {
-      findings.reset();  // it was killed while it wrote them
+      findings.reset();  // killed while it wrote them
     }
   }
   throw WorkerLost(timed_out, end, stage, process_->output_tail(), std::move(findings));

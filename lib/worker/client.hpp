@@ -1,4 +1,4 @@
-// The parent's side of a worker: requests with a time limit, and what is left when the worker dies.
+// The parent's side of a worker: requests with a time limit, and the notes of a dead worker.
 #pragma once
 
 #include <atomic>
@@ -19,19 +19,20 @@
 
 namespace attnprobe::worker {
 
-/// Says that this program has the `worker` command, whatever it is called: `attnprobe` does so when it starts.
+/// Declares that this program has the `worker` command, under any file name. `attnprobe` calls it at its start.
 void serve_in_this_program();
 
-/// The program whose `worker` command is run: ATTNPROBE_PROGRAM; this program if it serves; `given` if it is there; else
-/// attnprobe beside this program or library, in ../bin of them, or on PATH. Throws Error(environment) where none is.
+/// The program whose `worker` command to run: ATTNPROBE_PROGRAM, else this program if it serves, else `given` if it
+/// exists. Otherwise attnprobe next to this program or library, in ../bin of them, or on PATH. Throws
+/// Error(environment) if none is found.
 std::string worker_program(const std::string& given = "");
 
-/// A worker that died or hung instead of answering.
+/// A worker died or hung instead of answering.
 class WorkerLost : public std::runtime_error {
  public:
   WorkerLost(bool timed_out, ProcessEnd end, probe::Stage stage, std::string output,
              std::optional<probe::WalkFindings> findings);
-  /// Not by what it was asked: nothing is known of that.
+  /// Whether the question is not the cause; nothing is known about it then.
   bool is_from_outside() const { return !timed_out && end.is_from_outside(); }
   /// "hung", "died", "was killed from outside".
   const char* how() const;
@@ -39,11 +40,11 @@ class WorkerLost : public std::runtime_error {
   bool timed_out;
   ProcessEnd end;                               ///< after a timeout: the SIGKILL that ended it
   probe::Stage stage;                           ///< what it was doing
-  std::string output;                           ///< the last of its stderr
+  std::string output;                           ///< the end of its stderr
   std::optional<probe::WalkFindings> findings;  ///< of a walk, so far
 };
 
-/// A worker that was killed since a stop was asked for: nothing is known of what it was asked.
+/// A worker was killed after a stop request, so its question stays open.
 class Stopped : public std::runtime_error {
  public:
   Stopped() : std::runtime_error("stopped") {}
@@ -53,41 +54,39 @@ class Client {
  public:
   using Seconds = std::chrono::duration<double>;
 
-  /// Starts a worker process; for a device only that GPU is visible in it, for a simulated target none.
-  /// `program` as for worker_program().
-  /// `stop`, if not nullptr, outlives it; once it is set, a worker that does not answer soon is killed.
-  /// `under`: a command that gets the worker's command line as its last arguments and starts it.
+  /// Starts a worker process. For a device it sees only that GPU, for a simulated target none. `program` as for
+  /// worker_program(). `stop`, if not nullptr, must outlive it; once it is set, a worker that does not answer soon is
+  /// killed. `under`: a command that starts the worker, whose command line becomes its last arguments.
   Client(const gpu::Target& target, Seconds timeout, const std::string& program = "",
          const std::atomic<bool>* stop = nullptr, const std::vector<std::string>& under = {});
-  /// A worker that sees the machine as it is.
+  /// A worker with the machine's own environment.
   explicit Client(Seconds timeout, const std::string& program = "");
 
-  /// From now on that time limit and stop, as in the constructor.
+  /// Sets a new time limit and stop, as in the constructor.
   void obey(Seconds timeout, const std::atomic<bool>* stop);
-  /// Whether its process is still there.
+  /// Whether its process still runs.
   bool is_there() const { return process_->is_there(); }
-  /// Ends it without waiting until it is gone, which its destructor does.
+  /// Kills it without waiting; the destructor waits.
   void kill() { process_->kill(); }
 
-  /// Each throws WorkerLost, Stopped, or Error as the worker reports it.
+  /// Each throws WorkerLost, Stopped, or the Error that the worker reports.
   gpu::DriverInfo inspect_driver();
   cudnn::LibraryInfo open(const std::string& cudnn_path, const gpu::Target& target);
-  /// `next`, if given, is called while the worker is busy and tells what the next walk will be,
-  /// the walk_request() of it or "": that is begun before this
-  /// one's answer is read. Any other request waits for its end.
+  /// `next`, if given, is called while the worker is busy and returns the walk_request() of the next walk, or "". The
+  /// worker begins that walk before this answer is read. Any other request waits for its end.
   probe::WalkFindings walk(const graph::OpGraph& graph, const probe::WalkOptions& options,
                            const std::function<std::string()>& next = {});
   static std::string walk_request(const graph::OpGraph& graph, const probe::WalkOptions& options);
-  /// Builds the plan of one engine config, and keeps it in the worker where it will be run.
+  /// Builds the plan of one engine config. The worker keeps the plan if it will run it.
   probe::PlanFindings build(const Json& graph, int64_t engine, const probe::Knobs& knobs, bool keep);
-  /// Builds it if need be, executes, verifies and times it.
+  /// Builds the plan if necessary, executes, verifies and times it.
   run::Outcome run(const Json& graph, int64_t engine, const probe::Knobs& knobs, const run::RunOptions& options);
-  /// Makes ready what the first run would have to: seconds that need no GPU.
+  /// Prepares the first run: seconds of work that need no GPU.
   void prepare();
-  /// Gives the GPU's memory back, but for the plans that it built.
+  /// Frees the GPU's memory, except for the plans.
   void rest();
-  /// Ends it in order, and whatever it was started under, and waits for that. Nothing can be asked afterwards. Throws
-  /// WorkerLost where that does not end in time or fails, Stopped.
+  /// Ends it, and the command it was started under, in order, and waits. It cannot be used afterwards. Throws
+  /// WorkerLost if it does not end in time or fails, Stopped.
   void end();
   std::string device_properties();
 

@@ -31,7 +31,7 @@ void lower_limit(__rlimit_resource resource, rlim_t most) {
   setrlimit(resource, &limit);
 }
 
-// What is there already counts, too: the sanitizers map terabytes.
+// Includes existing mappings: the sanitizers map terabytes.
 uint64_t address_space_bytes() {
   unsigned long pages = 0;
   if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
@@ -43,9 +43,9 @@ uint64_t address_space_bytes() {
 
 void limit_resources() {
   lower_limit(RLIMIT_AS, address_space_bytes() + value_of(limits::worker_bytes));
-  constexpr rlim_t open_files = 256;  // 7 were seen at once
+  constexpr rlim_t open_files = 256;  // at most 7 were open at once
   lower_limit(RLIMIT_NOFILE, open_files);
-  // The notes, a file in memory, hold a walk's findings with cuDNN's words: megabytes.
+  // The notes, a file in memory, hold a walk's findings with cuDNN's messages: megabytes.
   constexpr rlim_t note_bytes = rlim_t{1} << 30;
   lower_limit(RLIMIT_FSIZE, note_bytes);
 }
@@ -93,7 +93,7 @@ void forbid_writing() {
   syscall(landlock_restrict_self, ruleset.get(), 0U);
 }
 
-// ---- seccomp: what no walk calls gives EPERM
+// ---- seccomp: calls that no walk makes fail with EPERM
 
 #if defined(__x86_64__)
 constexpr uint32_t this_architecture = AUDIT_ARCH_X86_64;
@@ -102,15 +102,15 @@ constexpr uint32_t this_architecture = AUDIT_ARCH_AARCH64;
 #endif
 
 constexpr long forbidden_calls[] = {
-    // programs
+    // starting programs
     SYS_execve, SYS_execveat,
     // other processes
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_pidfd_open,
-    // anybody else
+    // network and other sockets
     SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen,
-    // other views of the system
+    // namespaces and mounts
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare,
-    // where kernels had most holes
+    // kernel interfaces with the most vulnerabilities
     SYS_bpf, SYS_perf_event_open, SYS_userfaultfd, SYS_io_uring_setup, SYS_add_key, SYS_request_key, SYS_keyctl,
     SYS_init_module, SYS_finit_module, SYS_kexec_load};
 
@@ -143,14 +143,14 @@ void forbid_calls() {
 }  // namespace
 
 void leave_no_core() {
-  // Of 1 byte none is written, and, other than for 0, none is piped to a program either (core(5)).
+  // With a limit of 1 byte no core is written. A limit of 0 would still pipe it to a program (core(5)).
   lower_limit(RLIMIT_CORE, 1);
 }
 
 void confine() {
   if (std::getenv("ATTNPROBE_UNCONFINED") != nullptr) return;
   limit_resources();
-  // The two that follow want it.
+  // The next two need it.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
   forbid_writing();
   forbid_calls();

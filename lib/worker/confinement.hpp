@@ -1,17 +1,17 @@
-// What a worker gives up before it loads cuDNN: a graph of a stranger's log that gets hold of the process is to find
-// little there. docs/reliability.md says what is left.
+// Takes rights from a worker before it loads cuDNN, so that a malicious graph in a log can do little. The document
+// docs/reliability.md says what it could still do.
 #pragma once
 
 namespace attnprobe::worker {
 
-/// A worker that cuDNN takes down, as thousands may be in a matrix, leaves no core file.
+/// Suppresses the core file if cuDNN crashes the worker, which can happen thousands of times in a matrix.
 void leave_no_core();
 
-/// For a worker that simulates a GPU: it keeps reading, memory and threads, and loses the right to write any file but
-/// /dev/null, to start programs, to look into other processes or signal them, and to reach a network. Each part is left
-/// out in silence where the kernel lacks it, all of them where ATTNPROBE_UNCONFINED is set, for tools that write files
-/// from inside a process (coverage, heap profilers). Never for a real GPU: its driver may need any of these. Throws
-/// Error(usage) for limits::worker_bytes that are no number.
+/// Confines a worker that simulates a GPU. It keeps reading, memory and threads. It may no longer write files other
+/// than /dev/null, start programs, inspect or signal other processes, or use a network. A part that the kernel lacks is
+/// silently skipped. ATTNPROBE_UNCONFINED turns all of it off, for tools that write files from inside a process
+/// (coverage, heap profilers). Never call it for a real GPU: its driver may need any of these. Throws Error(usage) for
+/// an invalid limits::worker_bytes.
 void confine();
 
 }  // namespace attnprobe::worker

@@ -1,4 +1,4 @@
-// Who may use a GPU when: several workers build plans for it, one at a time runs them, and what is timed is not disturbed.
+// Schedules the use of a GPU: several workers build plans for it, one at a time runs them, and timing is undisturbed.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace attnprobe::worker {
 
 class GpuTurns {
  public:
-  /// So many plans are built at a time.
+  /// At most `most_building` plans are built at a time.
   explicit GpuTurns(size_t most_building = std::numeric_limits<size_t>::max()) : most_building_(most_building) {}
 
   enum class Use { none, open, build, turn };
 
-  /// Given back by its destructor. A default one holds nothing.
+  /// The destructor gives it back. A default-constructed one holds nothing.
   class Held {
    public:
     Held() = default;
@@ -38,17 +38,17 @@ class GpuTurns {
     size_t count_ = 0;
   };
 
-  /// To start a worker on it. Two at a time: the driver does most of it for one process after the other, and 17 at a time
-  /// were all ready after 5.0 s where one is after 0.43 s (H100, driver 580). Waits as build() does, but for whoever has
-  /// the turn, whose worker may have been lost.
+  /// A turn to start a worker on the GPU. Two at a time, because the driver mostly serves one process after the other.
+  /// Of 17 at a time, all were ready after 5.0 s; a single one takes 0.43 s (H100, driver 580). Waits like build(), but
+  /// not for the holder of the turn, whose worker may have been lost.
   Held open();
-  /// To build one plan. Waits while as many are built as may be, and while somebody has a quiet turn, or waits for one.
+  /// A turn to build one plan. Waits while the maximum is building, and while a quiet turn is held or awaited.
   Held build() { return build(1); }
-  /// The same for attnprobe's own kernels, in the place of half of all builds: the first run waits for them.
+  /// The same for attnprobe's own kernels, but counts as half of all builds: the first run waits for them.
   Held build_kernels() { return build(std::max<size_t>(1, most_building_ / 2)); }
-  /// To run plans: the GPU's memory and time are one worker's. `quiet`: times are taken, and nobody builds meanwhile. A
-  /// plan that is loaded beside them makes single samples of short kernels twice as long (measured on an H200: noise of
-  /// 26 % instead of 3 %, the median 0.7 % higher; builders that only use the CPU cost nothing).
+  /// A turn to run plans: one worker at a time owns the GPU. `quiet`: for timing, so no plan is built meanwhile.
+  /// Loading a plan at the same time doubles single samples of short kernels. Measured on an H200: noise of 26 %
+  /// instead of 3 %, the median 0.7 % higher. Builders that only use the CPU do not disturb.
   Held turn(bool quiet);
 
  private:

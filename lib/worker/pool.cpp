@@ -8,7 +8,7 @@
 namespace attnprobe::worker {
 namespace {
 
-// Ids are not enough: a file of one's own may have any.
+// Ids are not enough: a user's target file may have any id.
 std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
   std::error_code unknown;
   const auto written = std::filesystem::last_write_time(cudnn_path, unknown).time_since_epoch().count();
@@ -17,7 +17,7 @@ std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
 
 }  // namespace
 
-// All at once: the driver takes a while to let go of a GPU.
+// Ends all at once: the driver takes a while to release a GPU.
 Pool::~Pool() {
   for (const auto& waiting : waiting_) waiting.worker.client->kill();
 }
@@ -45,8 +45,8 @@ OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, 
 
 void Pool::give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker) {
   if (!is_kept(target) || !worker.client) return;
-  worker.client->obey({}, nullptr);  // the stop of its last question may be gone soon
-  OpenWorker oldest;                 // its process is waited for without the lock
+  worker.client->obey({}, nullptr);  // the last question's stop may be destroyed soon
+  OpenWorker oldest;                 // destroyed, with a wait for its process, without the lock
   const std::lock_guard lock(mutex_);
   if (target.kind == gpu::Kind::device && waiting_for_gpus() >= std::max<size_t>(1, most_ / 2)) {
     oldest = std::move(worker);

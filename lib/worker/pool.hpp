@@ -1,4 +1,4 @@
-// Workers that stay between questions: starting one and loading cuDNN in it costs as much as some ten answers.
+// Keeps workers between questions: starting one and loading cuDNN costs as much as about ten answers.
 #pragma once
 
 #include <chrono>
@@ -19,23 +19,23 @@ struct OpenWorker {
   cudnn::LibraryInfo library;
 };
 
-/// May be used by several threads. What waits in it is ended with it.
+/// Thread-safe. Its destructor ends the idle workers.
 class Pool {
  public:
-  /// Of which GPUs workers are kept: one that has opened a real GPU holds half a gigabyte there.
+  /// The GPUs whose workers are kept: a worker on a real GPU holds half a gigabyte there.
   enum class Keeps { all, simulated };
 
-  /// At most that many wait at a time; the ones that waited longest make room. Half of them may have opened a real GPU.
+  /// At most that many workers idle; the longest idle ones are ended first. At most half of them are on a real GPU.
   explicit Pool(size_t most, Keeps keeps = Keeps::all) : most_(most), keeps_(keeps) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// The worker that was last given for that cuDNN and GPU, obeying that time limit and stop from now on. A cuDNN whose
-  /// file was written since is another one; one that ended while it waited is passed over.
+  /// The last used worker for that cuDNN and GPU, with this time limit and stop. A cuDNN file written since counts as
+  /// another one. Skips workers that ended while idle.
   OpenWorker take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
                   const std::atomic<bool>* stop);
-  /// Keeps it, which is idle, or ends it.
+  /// Keeps an idle worker, or ends it.
   void give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker);
 
  private:

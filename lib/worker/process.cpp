@@ -47,7 +47,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// What the machine does not give is the user's to change, or to ask for less.
+// If the machine lacks a resource, the user must change it or ask for less.
 [[noreturn]] void fail(const std::string& what, int error) {
   const char* cure = "";
   if (error == EMFILE || error == ENFILE) cure = "; `ulimit -n` allows too few open files";
@@ -59,13 +59,13 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
               fmt::format("cannot start a worker process: {}: {}{}", what, std::strerror(error), cure));
 }
 
-// Owned from here on; `number` is what a system call gave.
+// Takes ownership of `number`, the result of a system call.
 FileDescriptor owned(int number, const char* call) {
   if (number < 0) fail(call, errno);
   return FileDescriptor(number);
 }
 
-// Away from the numbers that descriptors are to have in the child: dup2 onto itself would keep CLOEXEC.
+// Moves a descriptor away from the numbers that the child needs: dup2 onto itself would keep CLOEXEC.
 FileDescriptor moved(const FileDescriptor& descriptor) {
   return owned(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, Process::child_notes + 1), "fcntl");
 }
@@ -80,14 +80,14 @@ Pair socket_pair() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// To read from, to write to.
+// The read end and the write end.
 Pair pipe_pair() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe2", errno);
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// What posix_spawn does to the child's descriptors.
+// What posix_spawn does with the child's descriptors.
 class FileActions {
  public:
   FileActions() { check(posix_spawn_file_actions_init(&actions_)); }
@@ -131,7 +131,7 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_{};
 };
 
-// Those that end a process; glibc's sigabbrev_np came with 2.32.
+// Signals that end a process; glibc's sigabbrev_np came with 2.32.
 const char* signal_name(int number) {
   constexpr std::pair<int, const char*> names[]{
       {SIGHUP, "HUP"},   {SIGINT, "INT"},   {SIGQUIT, "QUIT"}, {SIGILL, "ILL"},   {SIGTRAP, "TRAP"}, {SIGABRT, "ABRT"},
@@ -164,7 +164,7 @@ Process::Process(const std::vector<std::string>& arguments,
   notes_file_ = moved(owned(memfd_create("attnprobe notes", MFD_CLOEXEC), "memfd_create"));
 
   FileActions actions;
-  // stdout belongs to reports; what libraries print goes the way of stderr.
+  // stdout is for reports, so the output of libraries goes to stderr.
   actions.duplicate(child_output, STDOUT_FILENO);
   actions.duplicate(child_output, STDERR_FILENO);
   actions.duplicate(child_end, child_socket);
@@ -210,7 +210,7 @@ void Process::drain_output() {
 Process::Read Process::receive(Message& message, std::chrono::steady_clock::time_point deadline,
                                const std::atomic<bool>* stop) {
   using std::chrono::milliseconds;
-  constexpr int64_t longest_wait = 200;  // between two looks at `stop`
+  constexpr int64_t longest_wait = 200;  // between two checks of `stop`
   bool ended = false;
   std::optional<std::chrono::steady_clock::time_point> end_of_grace;
   while (true) {
@@ -243,7 +243,7 @@ std::optional<Message> Process::notes() const try {
     notes.append({chunk.data(), static_cast<size_t>(count)});
   return notes.take();
 } catch (const Error&) {
-  return std::nullopt;  // cut off as it was written
+  return std::nullopt;  // truncated while it was written
 }
 
 void Notes::write(const std::string& text) const {

@@ -1,4 +1,4 @@
-// A child process with one socket to talk through, its stderr caught, and notes that outlive it.
+// A child process with one socket, captured stderr, and notes that outlive it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace attnprobe::worker {
 
-/// Sends all of `text` on a socket. False if the other end is gone; no signal comes of it.
+/// Sends all of `text` on a socket. Returns false if the other end is closed, without a signal.
 bool send_all(int socket, const std::string& text);
 
 /// How a child ended.
@@ -25,47 +25,46 @@ struct ProcessEnd {
 
   /// "signal 11 (SIGSEGV, Segmentation fault)", "exit status 3".
   std::string text() const;
-  /// By a signal that nothing in a process sends to itself (SIGKILL, SIGTERM, SIGHUP, SIGINT): the kernel for want of
-  /// memory, a batch system, a person.
+  /// By a signal that a process never sends to itself (SIGKILL, SIGTERM, SIGHUP, SIGINT). The kernel sends one when
+  /// memory runs out, a batch system or a user may.
   bool is_from_outside() const;
 };
 
 class Process {
  public:
-  /// Descriptors in the child: of the socket, and of the file in memory for its notes.
+  /// Descriptors in the child: the socket, and the memory file for its notes.
   static constexpr int child_socket = 3, child_notes = 4;
 
-  /// Starts `arguments[0]`; `environment` changes the parent's:
-  /// a value sets, std::nullopt unsets. `is_tree`: the program starts others, which kill() ends with it; a terminal's
-  /// signals do not reach them. Throws Error(environment).
+  /// Starts `arguments[0]`. `environment` changes the parent's: a value sets, std::nullopt unsets. `is_tree`: the
+  /// program starts others, which kill() ends too; a terminal's signals do not reach them. Throws Error(environment).
   Process(const std::vector<std::string>& arguments,
           const std::vector<std::pair<std::string, std::optional<std::string>>>& environment, bool is_tree = false);
-  /// Kills the child if it is still there.
+  /// Kills the child if it still runs.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Sends the text of a message. False if the child is gone.
+  /// Sends a message's text. Returns false if the child is gone.
   bool send(const std::string& text) { return send_all(socket_.get(), text); }
 
   enum class Read { message, ended, timeout, stopped };
   /// How long a child may take to answer once `stop` is set.
   static constexpr std::chrono::milliseconds grace{500};
-  /// Waits for the next message until `deadline`. Read::ended: the child closed the socket. Read::stopped: `stop`, which
-  /// may be nullptr, was set and the child did not answer soon after.
+  /// Waits for the next message until `deadline`. Read::ended: the child closed the socket. Read::stopped: `stop`,
+  /// which may be nullptr, was set and the child did not answer soon after.
   Read receive(Message& message, std::chrono::steady_clock::time_point deadline,
                const std::atomic<bool>* stop = nullptr);
 
-  /// No further message will be sent: a worker ends in order.
+  /// Closes the sending side, so that a worker ends in order.
   void end_messages();
   /// Whether the child still holds its end of the socket.
   bool is_there() const;
   void kill();
   /// Waits for the end; call it after Read::ended or kill().
   ProcessEnd wait();
-  /// The message that the child's Notes hold, if there is a whole one.
+  /// The message in the child's Notes, if it is complete.
   std::optional<Message> notes() const;
-  /// The last part of what the child wrote to stderr and stdout.
+  /// The end of the child's stderr and stdout.
   const std::string& output_tail() const { return output_; }
 
  private:
@@ -79,12 +78,12 @@ class Process {
   std::optional<ProcessEnd> end_;
 };
 
-/// In the child: one message that the parent reads after the child's death,
-/// if need be. Nobody is woken for it, as for one through the socket.
+/// Used in the child: one message that the parent reads only if the child dies. Unlike a message through the socket, it
+/// wakes no process.
 class Notes {
  public:
   explicit Notes(int descriptor) : descriptor_(descriptor) {}
-  /// Replaces what is there. Throws Error(internal).
+  /// Replaces the old notes. Throws Error(internal).
   void write(const std::string& text) const;
 
  private:

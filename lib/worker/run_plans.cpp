@@ -16,7 +16,7 @@ namespace {
 
 using probe::EngineConfigFindings;
 
-// A plan takes some 0.3 s to build and a process as long to start, so that few plans are not worth a second.
+// Building a plan takes about 0.3 s and starting a process as long, so few plans do not need a second process.
 constexpr size_t plans_a_builder = 4;
 
 probe::RunFindings lost_run(const WorkerLost& lost) {
@@ -26,15 +26,15 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
   return run;
 }
 
-// Builds the plan of one engine config; a worker that is lost over it is gone. One that was killed from outside says
-// nothing of the plan: that goes to who asks.
+// Builds the plan of one engine config; the worker may be lost in it. If it was killed from outside, nothing is known
+// about the plan, and the caller gets the exception.
 void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
            bool keep) {
-  if (!client) client = work.start();  // that no fresh one starts is not this plan's fault
+  if (!client) client = work.start();  // a worker that fails to start is not this plan's fault
   const GpuTurns::Held held = work.gpu != nullptr ? work.gpu->build() : GpuTurns::Held();
   try {
     config.plan = client->build(graph, config.engine, config.knobs, keep);
-    // NVRTC may be there tomorrow.
+    // NVRTC may be installed later.
     if (work.remember && outcome_of(*config.plan) != probe::PlanOutcome::needs_compiler) work.remember(config);
   } catch (const WorkerLost& lost) {
     client.reset();
@@ -53,7 +53,7 @@ bool is_to_run(const EngineConfigFindings& config) {
 
 void run(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
          const run::RunOptions& options) {
-  if (!is_to_run(config)) return;  // a builder was told why
+  if (!is_to_run(config)) return;  // the builder's error says why
   if (!client) client = work.start();
   try {
     run::Outcome outcome = client->run(graph, config.engine, config.knobs, options);
@@ -67,7 +67,7 @@ void run(const PlanWork& work, EngineConfigFindings& config, const Json& graph, 
   }
 }
 
-// The processes that build, the first of them the asker's own.
+// The processes that build; the first one is the caller's own.
 class Builders {
  public:
   Builders(const PlanWork& work, size_t plans)
@@ -78,7 +78,7 @@ class Builders {
   Builders(const Builders&) = delete;
   Builders& operator=(const Builders&) = delete;
 
-  // Each plan by the next builder that is free; gives which builder that was. Throws what one of them threw.
+  // The next free builder takes the next plan. Returns the builder of each plan. Rethrows a builder's exception.
   std::vector<size_t> build_all(const std::vector<EngineConfigFindings*>& configs, const Json& graph, bool keep) {
     std::vector<size_t> builder_of(configs.size(), 0);
     std::atomic<size_t> next = 0;
@@ -100,7 +100,7 @@ class Builders {
           try {
             build_some(b);
           } catch (const Stopped&) {
-            clients_[b].reset();  // whoever is next sees the same stop
+            clients_[b].reset();  // the next user sees the same stop
           } catch (...) {
             failures[b] = std::current_exception();
           }
@@ -111,7 +111,7 @@ class Builders {
     return builder_of;
   }
 
-  // What each needs to run plans, side by side; a builder that is lost over it says so when it runs.
+  // Prepares all builders in parallel; one that is lost reports it when it runs.
   void prepare() {
     std::vector<std::jthread> threads;
     for (auto& client : clients_)
@@ -133,7 +133,7 @@ class Builders {
   std::vector<std::unique_ptr<Client>> clients_;
 };
 
-// What nobody knows yet of the plans that are to be built.
+// The plans to build that are not in the cache.
 std::vector<EngineConfigFindings*> look_up_all(const PlanWork& work) {
   std::vector<EngineConfigFindings*> unknown;
   for (auto& config : work.findings.engine_configs) {
@@ -171,7 +171,7 @@ void build_plans(const PlanWork& work, probe::Plans plans) {
 
 namespace {
 
-// The plans that are to be run. Of Plans::run_first the one that compiles first, kept by the process that built it.
+// The plans to run. For Plans::run_first it is the first that compiles, kept by the process that built it.
 std::vector<EngineConfigFindings*> plans_to_run(const PlanWork& work, const Json& graph, probe::Plans plans) {
   std::vector<EngineConfigFindings*> waiting;
   if (plans == probe::Plans::run_first) {
@@ -195,7 +195,7 @@ void run_plans(const PlanWork& work, const run::RunOptions& options, probe::Plan
   const std::vector<EngineConfigFindings*> waiting = plans_to_run(work, json, plans);
   Builders builders(work, waiting.size());
   const auto builder_of = builders.build_all(waiting, json, true);
-  // Where cuDNN builds none of them, there is no turn to wait for.
+  // If cuDNN builds none of them, no turn is needed.
   if (work.stop() || std::none_of(waiting.begin(), waiting.end(), [](const auto* c) { return is_to_run(*c); })) return;
   builders.prepare();
   const bool quiet = options.timing != run::Timing::none;

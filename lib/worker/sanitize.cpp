@@ -23,7 +23,7 @@ using probe::SanitizerStatus;
 
 constexpr const char* program_name = "compute-sanitizer";
 
-// A file that the tool writes, gone afterwards.
+// A file for the tool's output, deleted afterwards.
 class LogFile {
  public:
   LogFile() : path_((fs::temp_directory_path() / "attnprobe-sanitizer-XXXXXX").string()) {
@@ -46,7 +46,7 @@ class LogFile {
   FileDescriptor descriptor_;
 };
 
-// Calls of the driver that fail are no errors of a plan: cuDNN asks what it can do that way.
+// Failing driver calls do not count as errors of a plan: cuDNN probes its abilities with them.
 std::vector<std::string> command_line(run::Sanitizer tool, const std::string& log) {
   return {sanitizer_program(),
           "--tool",
@@ -83,7 +83,7 @@ std::string sanitizer_program() {
 
 SanitizerFindings sanitize(run::Sanitizer tool, const StartWorkerUnder& start, const Json& graph,
                            const probe::EngineConfigFindings& config, run::RunOptions options) {
-  // Every kernel is many times slower there: only the plan is of interest.
+  // Every kernel is many times slower under the tool, so only the plan is executed.
   options.sanitizers.clear();
   options.verify = false;
   options.repeat = 0;

@@ -1,4 +1,4 @@
-// Plans executed under NVIDIA's compute-sanitizer, for who reports a bug to them. Not installed.
+// Executes plans under NVIDIA's compute-sanitizer, for bug reports to NVIDIA. Not installed.
 #pragma once
 
 #include <string>
@@ -9,12 +9,11 @@
 
 namespace attnprobe::worker {
 
-/// compute-sanitizer of PATH, of CUDA_HOME or CUDA_PATH, or of /usr/local/cuda. Throws Error(environment) where it is in
-/// none.
+/// compute-sanitizer from PATH, CUDA_HOME, CUDA_PATH, or /usr/local/cuda. Throws Error(environment) if it is missing.
 std::string sanitizer_program();
 
-/// Builds the engine config's plan anew in a worker under that tool, with a time limit as for any worker, and executes it
-/// once. What goes wrong is in the findings. Throws Stopped; Error(environment) where the tool is missing.
+/// Builds the engine config's plan again in a worker under that tool, with the usual time limit, and executes it once.
+/// Errors are in the findings. Throws Stopped; Error(environment) if the tool is missing.
 probe::SanitizerFindings sanitize(run::Sanitizer tool, const StartWorkerUnder& start, const Json& graph,
                                   const probe::EngineConfigFindings& config, run::RunOptions options);
 

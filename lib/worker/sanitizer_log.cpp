@@ -30,7 +30,7 @@ std::string_view as_view(const re2::StringPiece& piece) {
 
 }  // namespace
 
-// A report begins with a line of its own, what belongs to it is indented:
+// A report begins with a separate line; its details are indented:
 //   ========= Invalid __global__ read of size 16 bytes
 //   =========     at kernel_name(float *)+0x1a0 in file.cu:7
 //   ========= Error: Race reported between Write access at kernel_name+0x90 and Read access at … [4 hazards]
@@ -42,7 +42,7 @@ SanitizerFindings read_sanitizer_log(std::string_view log) {
       other("^(COMPUTE-SANITIZER|LEAK SUMMARY|Error: process didn't terminate|Target application|No attachable)");
   SanitizerFindings findings;
   bool has_summary = false;
-  std::optional<std::string> open;  // a report whose kernel was not told yet
+  std::optional<std::string> open;  // a report without its kernel so far
   const auto close = [&](const std::string& kernel) {
     if (open) count(findings, *open, kernel);
     open.reset();

@@ -1,4 +1,4 @@
-// What compute-sanitizer printed about a plan.
+// Parses compute-sanitizer's output about a plan.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace attnprobe::worker {
 
-/// Counts, kernels and words of a log, "COMPUTE-SANITIZER" in its first line (the form of CUDA 12 and 13). Without the
-/// summary that ends such a log its status is `failed`: nothing is known then.
+/// Counts, kernels and messages of a log with "COMPUTE-SANITIZER" in its first line (the form of CUDA 12 and 13). If
+/// the final summary is missing, the status is `failed`, because the log is incomplete.
 probe::SanitizerFindings read_sanitizer_log(std::string_view log);
 
 }  // namespace attnprobe::worker

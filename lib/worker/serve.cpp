@@ -1,4 +1,4 @@
-// The child's side of the protocol. Whatever cuDNN does to this process, the parent lives.
+// The child's side of the protocol. The parent survives whatever cuDNN does to this process.
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
@@ -47,7 +47,7 @@ class Channel {
   }
 
   void write(const Message& message) {
-    if (!send_all(socket_, text_of(message))) std::_Exit(0);  // the parent is gone, and with it every reader
+    if (!send_all(socket_, text_of(message))) std::_Exit(0);  // the parent, the only reader, is gone
   }
 
  private:
@@ -62,7 +62,7 @@ class Server {
   void run() {
     while (const auto request = channel_.read()) {
       try {
-        notes_.write("{}\n");  // those of the request before are past
+        notes_.write("{}\n");  // drops the previous request's notes
         channel_.write(answer(*request));
       } catch (const Error& e) {
         refuse(e.kind(), e.what());
@@ -100,7 +100,7 @@ class Server {
 
   Json open(const Json& request) {
     const Json& properties = request.at("properties");
-    // Before cuDNN: its own dlopen of libcuda.so.1 must find the one that is meant.
+    // Before cuDNN, whose own dlopen of libcuda.so.1 must find the right one.
     if (!properties.is_null()) {
       confine();
       gpu::load_null_driver();
@@ -123,8 +123,8 @@ class Server {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
-      // Through cuDNN's C functions (9.19: a format_error): any other program would have died of it, and what it left
-      // half done is not a ground for further answers.
+      // Thrown through cuDNN's C functions (9.19: a format_error). Any other program would have died. After a half-done
+      // call, further answers could be wrong.
       fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
       std::abort();
     }
@@ -150,7 +150,7 @@ class Server {
     if (!runner_) runner_ = test_plans_asked() ? test_runner() : run::gpu_runner(*device_);
   }
 
-  // What is left of this process if the next step takes it down.
+  // Notes for the parent, in case the next step crashes this process.
   void reach(const probe::Stage& stage, const std::string& findings_so_far) {
     notes_.write(text_of({{{"stage", stage}}, findings_so_far}));
     inject_fault(stage.text);
@@ -168,25 +168,26 @@ void end_without_parent(int socket) {
   pollfd parent{socket, POLLRDHUP, 0};
   while (poll(&parent, 1, -1) < 0 && errno == EINTR) {
   }
-  // The main thread, if it is waiting for a request, ends by itself and in order.
+  // A main thread that waits for a request ends in order by itself.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   std::_Exit(0);
 }
 
-// What the caller of attnprobe has open. What is injected into this process, such as compute-sanitizer, may have descriptors of its own.
+// Closes descriptors of attnprobe's caller. Tools injected into this process, such as compute-sanitizer, may have
+// opened their own.
 void close_inherited() {
   if (std::getenv("LD_PRELOAD") != nullptr || std::getenv("CUDA_INJECTION64_PATH") != nullptr) return;
   close_descriptors(std::max(Process::child_socket, Process::child_notes) + 1, ~0U);
 }
 
-// cuDNN and the compilers that it has inside need what a main thread has by default; `ulimit -s` may leave less.
+// cuDNN and its built-in compilers need the default stack of a main thread; `ulimit -s` may allow less.
 void run_on_a_large_stack(Server& server) {
   constexpr rlim_t needed = rlim_t{8} << 20;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= needed) return server.run();
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) == 0 && pthread_attr_setstacksize(&attributes, needed) == 0)
-    pthread_setattr_default_np(&attributes);  // of the threads that cuDNN starts as well
+    pthread_setattr_default_np(&attributes);  // also for threads that cuDNN starts
   pthread_attr_destroy(&attributes);
   std::thread([&] { server.run(); }).join();
 }
@@ -196,11 +197,11 @@ void run_on_a_large_stack(Server& server) {
 int serve(int socket) {
   close_inherited();
 
-  // A parent that was killed leaves no orphans behind, however long cuDNN takes. PR_SET_PDEATHSIG would do more: it ends a
-  // worker with the thread that started it, and a session keeps workers for its next question.
+  // Ends with a killed parent, even during a long cuDNN call. PR_SET_PDEATHSIG would be too strict: it ends a worker
+  // with the thread that started it, but a session keeps workers for its next question.
   std::thread(end_without_parent, socket).detach();
   leave_no_core();
-  // A terminal's Ctrl-C is for the parent, which asks its workers to stop or ends them; a session's idle ones live on.
+  // A terminal's Ctrl-C is for the parent, which stops or ends its workers; a session's idle workers stay.
   std::signal(SIGINT, SIG_IGN);
   Server server(socket);
   run_on_a_large_stack(server);

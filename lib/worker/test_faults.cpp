@@ -43,7 +43,7 @@ class TestRunner : public run::Runner {
       int runs = 0;
       outcome.run = problem.verify([&] { execute(graph, problem, fault, runs++); }, options.repeat);
       if (!probe::ran(*outcome.run) || options.timing == run::Timing::none) return;
-      // No clock has anything to say about a plan that did not run on a GPU.
+      // A plan that did not run on a GPU has no times.
       outcome.time.emplace();
       outcome.time->status = probe::TimeStatus::no_accepted_samples;
       outcome.time->method = "none: a test's stand-in for a plan";
@@ -51,7 +51,7 @@ class TestRunner : public run::Runner {
     return outcome;
   }
 
-  void rest() override {}  // the problem of a run ends with it
+  void rest() override {}  // a run's problem is freed at its end
 
  private:
   void execute(const graph::OpGraph& graph, const run::Problem& problem, const std::string& fault, int runs) {

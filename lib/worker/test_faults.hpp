@@ -1,23 +1,23 @@
-// What tests put in cuDNN's and the GPU's place, by variables of the worker's environment. The one seam for them: without
-// ATTNPROBE_TEST_FAULTS, which only a build with tests defines, nothing here does anything.
+// Simulates faults of cuDNN and the GPU for tests, by variables of the worker's environment. All simulated faults are
+// here. Without ATTNPROBE_TEST_FAULTS, which only a build with tests defines, none of it has an effect.
 #pragma once
 
 #include <memory>
 #include <string>
 
 namespace attnprobe::run {
-class Runner;  // run/runner.hpp, which needs cuDNN's headers; the command line has none
+class Runner;  // run/runner.hpp needs cuDNN's headers, which the command line lacks
 }
 
 namespace attnprobe::worker {
 
-/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage>: makes a worker die or hang where cuDNN might; kill, terminate,
-/// hangup, interrupt: as something outside would end it. A stage that ends in * stands for all that begin so.
+/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage> makes a worker die or hang where cuDNN might. kill, terminate,
+/// hangup and interrupt end it as something outside would. A stage that ends in * matches every stage with that
+/// beginning.
 void inject_fault(const std::string& stage);
 
-/// Whether ATTNPROBE_TEST_PLANS is set: plans of simulated GPUs run on the CPU, by the interpreter of graphs in place of
-/// cudnnBackendExecute. Everything else about them (worker, protocol, verification, reports, exit codes) is the
-/// product's own.
+/// Whether ATTNPROBE_TEST_PLANS is set: plans of simulated GPUs run on the CPU, with the interpreter of graphs instead
+/// of cudnnBackendExecute. All else (worker, protocol, verification, reports, exit codes) is real.
 bool test_plans_asked();
 
 /// ATTNPROBE_TEST_PLANS=right, <fault>@<engine>, or <fault> for every engine: wrong, nan, outside, unwritten, changing

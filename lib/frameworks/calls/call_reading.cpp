@@ -20,13 +20,13 @@ namespace {
 
 constexpr size_t most_axes = 8;
 
-// What is read of a framework's calls, and how.
+// How to read a framework's calls.
 struct CallForm {
   Caller caller;
   std::string option;                   // "--torch"
   std::string mark;                     // "attnprobe-torch"
   std::string function;                 // "scaled_dot_product_attention"
-  std::vector<std::string> positional;  // its parameters in their order
+  std::vector<std::string> positional;  // its parameters in order
   FrameworkCall (*read)(const JsonView& place, const std::string& asked_release);
 };
 
@@ -56,7 +56,7 @@ bool says_dtype(const Json& tensor) {
   return tensor.is_object() && tensor.contains("dtype") && !tensor["dtype"].is_null();
 }
 
-// The inputs without a type, where the call has none for them either.
+// The inputs without a type, if the call has no type for them either.
 std::vector<std::string> untyped_inputs(const Json& call) {
   std::vector<std::string> names;
   if (!call.is_object() || says_dtype(call)) return names;
@@ -65,7 +65,7 @@ std::vector<std::string> untyped_inputs(const Json& call) {
   return names;
 }
 
-// Reads calls one after the other, and fills in the type that they lack.
+// Reads calls one by one and fills in missing types.
 class CallReader {
  public:
   CallReader(const CallReading& reading, const CallForm& form) : reading_(reading), form_(form) {}
@@ -86,7 +86,7 @@ class CallReader {
     return call;
   }
 
-  // An option that no call has a use for is a mistake.
+  // An option that no call uses is a mistake.
   void check_dtype_was_used() const {
     if (!reading_.dtype || is_dtype_used_ || !own_type_) return;
     throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" fills in what a call lacks, and the call has {} already",
@@ -94,7 +94,7 @@ class CallReader {
   }
 
  private:
-  // That of another input, as they have one.
+  // The type of another input, since all inputs usually share one.
   Json missing_type(const Json& call) const {
     if (reading_.dtype) return name_of(*reading_.dtype);
     for (const char* name : {"query", "key", "value"})
@@ -108,7 +108,7 @@ class CallReader {
   std::optional<DataType> own_type_;
 };
 
-// Lines that a program printed among others.
+// Finds lines that a program printed, among other text.
 std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const std::string& mark,
                                           CallReader& reader) {
   std::vector<FrameworkCall> calls;
@@ -129,14 +129,14 @@ std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::stri
   return calls;
 }
 
-// Whether rules of that release, or of one before it, are known.
+// Whether rules of that release, or of an earlier one, are known.
 bool is_read(const std::string& framework) try {
   return rules::choose_gates({framework}, "the text").front().is_known();
 } catch (const Error&) {
   return false;
 }
 
-// Calls in the source of a program, which a report of a problem may hold. The release is the one that the text names.
+// Calls in a program's source, which a bug report may include. The release is the one named in the text.
 std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form,
                                            CallReader& reader) {
   const std::string framework(name_of(form.caller));
@@ -187,7 +187,7 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
                                     CallReader& reader) {
   const std::string_view content = trim(text);
   std::vector<FrameworkCall> calls;
-  // A line may begin with a bracket, too: "[rank0]: attnprobe-torch {…}".
+  // A log line may also begin with a bracket: "[rank0]: attnprobe-torch {…}".
   const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
   if (is_python_call(content, form.function)) {
     const Json json = read_python_call(content, source.name, form.positional);

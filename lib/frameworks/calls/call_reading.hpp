@@ -1,4 +1,4 @@
-// What the readers of calls share. Internal to lib/frameworks/calls.
+// Shared by the readers of calls. Internal to lib/frameworks/calls.
 #pragma once
 
 #include <array>
@@ -12,36 +12,36 @@
 
 namespace attnprobe::frameworks {
 
-/// One call; its name is "" where it has none of its own. Precondition: the call has a "dtype", or each of its inputs.
-/// `asked_release`: whose graphs are built; "": the call's own, else the newest.
+/// Reads one call; its name is "" if it has none. Precondition: the call, or each of its inputs, has a "dtype".
+/// `asked_release`: the release for the graphs; "": the call's own, else the newest.
 FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_release);
 FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_release);
 
-/// Whether a release ("2.11.0+cu130"; "" is the newest) is before another.
+/// Whether one release ("2.11.0+cu130"; "" is the newest) is older than another.
 bool is_before(const std::string& release, const std::string& other);
 
 /// A tensor of a call.
 struct CallTensor {
   std::vector<int64_t> shape;
   std::optional<std::vector<int64_t>> strides;  ///< in elements; none: contiguous
-  std::optional<DataType> dtype;                ///< its own
+  std::optional<DataType> dtype;                ///< its own type, if given
   bool requires_grad = false;
-  std::string device;  ///< "cuda:0"; "" where it was not said
+  std::string device;  ///< "cuda:0"; "" if not given
 };
 
-/// {"shape": […], "strides": […], "dtype": "bfloat16", "requires_grad": true, "device": "cuda:0"}, or the shape alone.
+/// {"shape": […], "strides": […], "dtype": "bfloat16", "requires_grad": true, "device": "cuda:0"}, or only the shape.
 CallTensor tensor_in(const JsonView& place);
 
-/// Strides of a contiguous tensor.
+/// The strides of a contiguous tensor.
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
 
 /// A name such as torch.bfloat16, float16, bool.
 DataType call_type_in(const JsonView& place);
 
-/// Throws where a graph that was built of the call contradicts itself.
+/// Throws if a graph of the call contradicts itself.
 void check_graphs(const FrameworkCall& call, const JsonView& place);
 
-/// Forward, and backward where `trains`. The backward graph may still differ.
+/// Adds the forward graph and, if `trains`, a backward graph, which the caller may still change.
 void add_passes(FrameworkCall& call, const attention::AttentionSpec& forward, bool trains);
 
 }  // namespace attnprobe::frameworks

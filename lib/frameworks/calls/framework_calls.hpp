@@ -1,8 +1,8 @@
-// Calls of PyTorch's scaled_dot_product_attention and JAX's dot_product_attention: what a program passed, the graphs that the
-// framework builds of it, and what its gate is asked. docs/from-frameworks.md says how to print a call.
+// Calls of PyTorch's scaled_dot_product_attention and JAX's dot_product_attention. A call has the program's arguments,
+// the framework's graphs, and the keys for its gate. docs/from-frameworks.md says how to print a call.
 //
-// What the graphs look like was read in logs of PyTorch 2.11 and JAX 0.11 with cuDNN 9.19 on an H200
-// (tests/fixtures/logs/frameworks); tests/frameworks/framework_calls_test.cpp builds those very graphs.
+// The graphs follow logs of PyTorch 2.11 and JAX 0.11 with cuDNN 9.19 on an H200 (tests/fixtures/logs/frameworks).
+// tests/frameworks/framework_calls_test.cpp rebuilds those graphs.
 #pragma once
 
 #include <optional>
@@ -20,37 +20,38 @@ namespace attnprobe::frameworks {
 struct FrameworkCall {
   std::string name;          ///< "name" of the JSON, else "call", "call[1]", …
   attention::Origin origin;  ///< file, and JSON pointer or line
-  int64_t times = 1;         ///< how often a text holds this very call
-  Json given;                ///< as it was given
-  std::string release;       ///< of the framework, as the program said it: "2.11.0+cu130"; ""
-  /// The forward graph and, where a gradient is asked for, the backward graph.
+  int64_t times = 1;         ///< how often the text has this call
+  Json given;                ///< as given
+  std::string release;       ///< of the framework, as the program reported it: "2.11.0+cu130"; ""
+  /// The forward graph, and the backward graph if a gradient is requested.
   std::vector<attention::AttentionSpec> graphs;
   Json keys = Json::object();      ///< for the framework's gate (rules/framework_gates.hpp)
-  std::vector<std::string> notes;  ///< what of the call no graph says
+  std::vector<std::string> notes;  ///< parts of the call that no graph expresses
 };
 
-/// Whose function is called.
+/// The framework of the called function.
 enum class Caller { torch, jax };
 
-/// How calls are read.
+/// How to read calls.
 struct CallReading {
   Caller caller = Caller::torch;
-  std::string release = {};  ///< of the framework, whose graphs are built; "": that of the call, else the newest
-  std::optional<DataType> dtype = {};   ///< of inputs without one; none: bf16, and a note says so
-  std::string dtype_place = "--dtype";  ///< begins the error where every call has another type already
+  std::string release = {};             ///< of the framework, for the graphs; "": the call's own, else the newest
+  std::optional<DataType> dtype = {};   ///< of inputs without one; none: bf16, with a note
+  std::string dtype_place = "--dtype";  ///< begins the error if every call already has another type
 };
 
-/// The calls in `text`: a call as source has it (python_call.hpp), JSON (one object or an array; comments allowed), any text with lines
-/// such as "attnprobe-torch {…}", else source that calls the function. Equal calls are one. Throws Error(usage) naming file, JSON pointer
-/// or line, value and what is allowed.
+/// The calls in `text`, in any of these forms: a call in source syntax (python_call.hpp); JSON (one object or an array,
+/// comments allowed). Also text with lines such as "attnprobe-torch {…}", or else source that calls the function.
+/// Duplicates are merged. Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
 std::vector<FrameworkCall> parse_calls(const CallReading& reading, std::string_view text, const std::string& file_name);
 
-/// The calls that the source of a program makes (python_source.hpp); the text may be a whole report of a problem. Throws likewise where
+/// The calls in a program's source (python_source.hpp); the text may be a whole bug report. Throws the same error if
 /// there is none.
 std::vector<FrameworkCall> calls_in_source(const CallReading& reading, std::string_view text,
                                            const std::string& file_name);
 
-/// The same of an option's value: as parse_calls(), or a file, which may be compressed (gzip, xz); "-" is standard input.
+/// The same for an option's value: like parse_calls(), or a file, which may be compressed (gzip, xz); "-" is standard
+/// input.
 std::vector<FrameworkCall> load_calls(const CallReading& reading, const std::string& given);
 
 }  // namespace attnprobe::frameworks

@@ -1,6 +1,6 @@
-// jax.nn.dot_product_attention, and the graphs that XLA builds of its custom call: composite graphs of (batch, length,
-// heads, head dimension) in memory; bias and mask together as one bias in Q's type, whose gradient is an output where a
-// bias was given; padded scores that the backward graph hides after the statistics are subtracted.
+// jax.nn.dot_product_attention, and the graphs that XLA builds for its custom call. They are composite graphs with
+// (batch, length, heads, head dimension) in memory. Bias and mask together are one bias in Q's type, with an output for
+// its gradient if a bias was given. The backward graph masks padded scores after it subtracts the statistics.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using attention::AttentionSpec;
 
-// Batch, length, heads, head dimension; a tensor of three dimensions has one batch entry.
+// Batch, length, heads, head dimension; a tensor with three dimensions has batch 1.
 attention::TensorShape jax_shape(const CallTensor& tensor, const JsonView& place) {
   std::vector<int64_t> shape = tensor.shape;
   if (shape.size() != 3 && shape.size() != 4)
@@ -62,7 +62,7 @@ bool lengths_in(JsonObject& object, const char* key, const AttentionSpec& spec, 
   return true;
 }
 
-// Of the bias and what a mask becomes, which are added up.
+// The type of the sum of the bias and the converted mask.
 DataType promoted(DataType a, DataType b) {
   return a == b ? a : DataType::f32;
 }
@@ -96,7 +96,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   const JsonView q_place = object.take("query"), k_place = object.take("key"), v_place = object.take("value");
   const CallTensor q = tensor_in(q_place), k = tensor_in(k_place), v = tensor_in(v_place);
   const auto q_shape = jax_shape(q, q_place), k_shape = jax_shape(k, k_place), v_shape = jax_shape(v, v_place);
-  // As jax.nn raises whatever the implementation is.
+  // The checks of jax.nn, which apply to every implementation.
   if (k_shape.batch != q_shape.batch || k_shape.head_dim != q_shape.head_dim)
     k_place.fail(fmt::format("batch {} and head dimension {}; allowed: the query's, {} and {}", k_shape.batch,
                              k_shape.head_dim, q_shape.batch, q_shape.head_dim));
@@ -131,7 +131,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   const bool trains_inputs = q.requires_grad || k.requires_grad || v.requires_grad;
   bool trains = trains_inputs;
   if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
-  call.keys["bias_requires_grad"] = false;  // a mask alone becomes a bias too, whose gradient no rule of JAX refuses
+  call.keys["bias_requires_grad"] = false;  // a mask becomes a bias too; no rule of JAX refuses its gradient
   std::optional<std::array<int64_t, 4>> added;
   std::optional<DataType> added_type;
   bool has_bias = false;
@@ -159,7 +159,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
     call.keys["mask_columns"] = (*added)[3];
     call.keys["mask_dtype"] = name_of(*added_type);
     spec.bias = bias_of_scores(*added, spec);
-    // XLA told cuDNN no type of its own before JAX 0.8.1, so that cuDNN reads any bias as one of Q's type.
+    // Before JAX 0.8.1, XLA did not tell cuDNN the bias's type, so cuDNN reads any bias as Q's type.
     if (spec.bias && *added_type != q_type && !is_before(release, "0.8.1")) spec.bias->dtype = added_type;
     if (!spec.bias)
       call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
@@ -172,10 +172,11 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   if (trains) {
     AttentionSpec& backward = call.graphs.back();
     backward.mask.padding_after_stats = spec.mask.padding;
-    // A boolean mask alone has no gradient that anybody could ask for; JAX before 0.11.1 computes it all the same.
+    // A boolean mask has no gradient that a caller could use, but JAX before 0.11.1 computes it.
     if (backward.bias) {
       backward.bias->grad = has_bias || is_before(release, "0.11.1");
-      // XLA declares the type of the bias, not that of dBias: an f32 dBias is refused, and JAX's call is not (H100, JAX 0.11.2).
+      // XLA declares the type of the bias, but not of dBias. cuDNN refuses an f32 dBias, but not JAX's call (H100, JAX
+      // 0.11.2).
       if (backward.bias->grad && backward.bias->dtype) backward.bias->grad_dtype = backward.dtype;
     }
   }

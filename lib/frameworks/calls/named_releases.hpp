@@ -1,4 +1,4 @@
-// The releases of frameworks that a text names.
+// Finds releases of frameworks in a text.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@ namespace attnprobe::frameworks {
 
 struct NamedRelease {
   std::string framework, version;  ///< "torch", "2.11.0"
-  size_t at = 0;                   ///< where it stands
+  size_t at = 0;                   ///< offset in the text
 };
 
-/// "torch 2.9.1", "PyTorch version: 2.11", "jaxlib==0.6", "Transformer Engine 2.10", "TE 1.13", … in the order of the text for each.
+/// Finds "torch 2.9.1", "PyTorch version: 2.11", "jaxlib==0.6", "Transformer Engine 2.10", "TE 1.13", …, for each
+/// framework in text order.
 std::vector<NamedRelease> named_releases(std::string_view text);
 
 }  // namespace attnprobe::frameworks

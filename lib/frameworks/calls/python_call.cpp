@@ -39,12 +39,12 @@ Json read_python_call(std::string_view text, const std::string& place, const std
     arguments.named[positional[i]] = arguments.values[i];
   }
   for (auto one = arguments.named.begin(); one != arguments.named.end();) {
-    // torch.bfloat16, and whatever is a word to the reader.
+    // torch.bfloat16, and other dotted names, become their last word.
     if (one->is_object() && one->contains("path")) {
       const auto path = (*one)["path"].get<std::string>();
       *one = path.substr(path.rfind('.') + 1);
     }
-    // What is not given.
+    // None counts as absent.
     one = one->is_null() ? arguments.named.erase(one) : std::next(one);
   }
   return arguments.named;

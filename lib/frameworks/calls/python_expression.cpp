@@ -21,7 +21,7 @@ bool is_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// Binary operators, from those that bind least.
+// Binary operators, lowest precedence first.
 constexpr std::array<std::pair<std::string_view, int>, 24> operators{
     {{"or", 1}, {"and", 2}, {"not in", 4}, {"is not", 4}, {"in", 4},  {"is", 4}, {"==", 4}, {"!=", 4},
      {"<=", 4}, {">=", 4},  {"<<", 8},     {">>", 8},     {"<", 4},   {">", 4},  {"|", 5},  {"^", 6},
@@ -50,7 +50,7 @@ class Evaluator {
     throw Error(ErrorKind::usage, fmt::format("column {}: \"{}\": {}", at_ + 1,
                                               cut(std::string(text_.substr(std::min(at_, text_.size()), 24))), why));
   }
-  // In each function that may reach itself.
+  // Limits recursion; used in every recursive function.
   struct Deeper {
     explicit Deeper(Evaluator& in) : depth(in.depth_) {
       constexpr size_t deepest = 64;
@@ -63,7 +63,7 @@ class Evaluator {
     size_t& depth;
   };
 
-  // What is read or computed, unless it is too large to go on with.
+  // Counts a value; one that is too large becomes unknown.
   PythonValue counted(PythonValue value) {
     const uint64_t size = size_of_value(value);
     if (size > scope_->values_left) {
@@ -111,7 +111,7 @@ class Evaluator {
     return list;
   }
 
-  // A value, or those of *list, of which the last is given and the others are added.
+  // A value, or the elements of *list, which are appended to `list`.
   PythonValue read_starred(PythonValue& list) {
     if (!next_is('*')) return read_value();
     ++at_;
@@ -252,7 +252,7 @@ class Evaluator {
     return result ? std::move(*result) : unknown_value();
   }
 
-  // Slices as ":".
+  // Slices become ":".
   PythonValue subscripted(const PythonValue& value) {
     Json indices = Json::array();
     do {
@@ -279,7 +279,7 @@ class Evaluator {
       const auto at = indices[0].get<int64_t>();
       if (at >= -size && at < size) return value[static_cast<size_t>(at < 0 ? at + size : at)];
     }
-    // q[2, 32, 4096, 128]: a tensor by its sizes, as people write it.
+    // q[2, 32, 4096, 128]: a tensor described by its sizes.
     const bool is_shape =
         indices.size() >= (scope_->strict ? 1 : 3) &&
         std::all_of(indices.begin(), indices.end(), [](const Json& one) { return one.is_number_integer() && one > 0; });
@@ -315,7 +315,7 @@ class Evaluator {
     return given;
   }
 
-  // "name=", which is then read.
+  // Reads "name=".
   std::string keyword() {
     blanks();
     size_t after = at_;
@@ -328,7 +328,7 @@ class Evaluator {
     return name;
   }
 
-  // "for _ in range(3)": so many of the same.
+  // "for _ in range(3)": that many copies of the value.
   PythonValue comprehension(const PythonValue& value, char end) {
     while (at_ < text_.size() && !take_word("in")) ++at_;
     const PythonValue list = read_binary(0);
@@ -377,7 +377,7 @@ class Evaluator {
     return is_list || list.size() != 1 ? list : list[0];
   }
 
-  // {"dtype": torch.half}, which is given on with **.
+  // {"dtype": torch.half}, to be passed on with **.
   PythonValue dictionary() {
     ++at_;
     constexpr size_t most = 256;

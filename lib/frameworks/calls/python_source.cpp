@@ -19,20 +19,20 @@ namespace {
 using re2::StringPiece;
 
 constexpr size_t most_calls = 16, most_lines = 20'000, most_lines_of_one = 60, longest_statement = 8'000;
-constexpr int times_read = 3;  // what a function's parameters are, its calls below it tell
+constexpr int times_read = 3;  // calls below a function give the values of its parameters
 
 StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-// A line of a program, with those that its brackets hold together.
+// A line of a program, with the lines that its brackets continue.
 struct Statement {
   std::string text;
   size_t indent = 0;
   int64_t line = 0;
 };
 
-// Without a prompt, and without a comment.
+// The line without prompt and comment.
 std::string_view bare(std::string_view line) {
   for (const std::string_view prompt : {">>> ", "... ", "> "})
     if (line.starts_with(prompt)) line.remove_prefix(prompt.size());
@@ -102,7 +102,7 @@ std::vector<Statement> statements_of(std::string_view text) {
   return statements;
 }
 
-// The '=' of an assignment outside of brackets and quotes; npos: there is none.
+// The '=' of an assignment outside brackets and quotes, or npos.
 size_t assignment_in(std::string_view statement) {
   int depth = 0;
   char quote = 0;
@@ -163,7 +163,7 @@ class SourceReader {
       for (const Statement& statement : statements_) try {
           if (scope_.values_left == 0) break;
           follow(statement);
-        } catch (const Error&) {  // no Python, or none that is known
+        } catch (const Error&) {  // not Python, or unknown Python
         }
     }
     return std::move(calls_);
@@ -198,7 +198,7 @@ class SourceReader {
       set(names[i], list.is_array() && list.size() == names.size() ? list[i] : unknown_value());
   }
 
-  // What is not known takes nothing away from what is: it is more often a branch than a change.
+  // An unknown value never replaces a known one: it is more often a branch than a change.
   void set(const std::string& name, const PythonValue& value) {
     static const RE2 plain("[A-Za-z_]\\w*");
     if (!RE2::FullMatch(piece(name), plain)) return;
@@ -210,7 +210,7 @@ class SourceReader {
     }
   }
 
-  // def attend(q, k, v, causal=True): its defaults, unless a call said otherwise.
+  // def attend(q, k, v, causal=True): the defaults, unless a call gave other values.
   void define(std::string_view text) {
     const size_t bracket = text.find('(');
     const size_t end = text.rfind(')');
@@ -235,7 +235,7 @@ class SourceReader {
     functions_[std::string(trim(text.substr(0, bracket)))] = std::move(function);
   }
 
-  // for length in [1024, 4096]: the first of them.
+  // for length in [1024, 4096]: uses the first.
   void loop(std::string_view text) {
     const size_t in = text.find(" in ");
     if (in == std::string_view::npos || !text.ends_with(':')) return;
@@ -257,7 +257,8 @@ class SourceReader {
     if (!context.empty()) backends_.emplace_back(at_->indent, context);
   }
 
-  // What the JSON of a call says of it: sdpa_kernel([SDPBackend.MATH, …], set_priority=True), sdp_kernel(enable_math=False, …).
+  // Converts a backend context to JSON: sdpa_kernel([SDPBackend.MATH, …], set_priority=True),
+  // sdp_kernel(enable_math=False, …).
   static Json backends_in(std::string_view text) {
     static const RE2 word("\\b(CUDNN_ATTENTION|FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b"),
         priority("set_priority\\s*=\\s*True"), flag("enable_(cudnn|flash|mem_efficient|math)\\s*=\\s*(True|False)");
@@ -292,7 +293,7 @@ class SourceReader {
     return unknown_value();
   }
 
-  // As it was passed; what is not known is left out, and said.
+  // Adds the call as it was passed, without unknown arguments, but with a note on each.
   PythonValue add_call(const std::string& framework, const PythonArguments& given) {
     const bool is_torch = framework == "torch";
     static const std::vector<std::string> of_torch{"query", "key", "value", "attn_mask", "dropout_p", "is_causal"},
@@ -370,8 +371,8 @@ class SourceReader {
   const Statement* at_ = nullptr;
   PythonScope scope_;
   std::map<std::string, Function> functions_;
-  std::map<std::string, size_t> firsts_;           // what a loop goes over, and how much of it there is
-  std::vector<std::pair<size_t, Json>> backends_;  // by the indent of their with
+  std::map<std::string, size_t> firsts_;           // the value that a loop runs over, and its length
+  std::vector<std::pair<size_t, Json>> backends_;  // by the indentation of their with
   Json switches_ = Json::object();                 // torch.backends.cuda.enable_flash_sdp(False)
   std::string autocast_;
   std::vector<SourceCall> calls_;

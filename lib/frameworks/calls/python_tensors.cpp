@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 12> makers{"randn",
                                                   "truncated_normal",
                                                   "ShapeDtypeStruct",
                                                   "bernoulli"};
-// Of a tensor, its like.
+// Methods that return a tensor of the same shape.
 constexpr std::array<std::string_view, 34> keeps{"cuda",        "cpu",          "contiguous",
                                                  "detach",      "clone",        "requires_grad_",
                                                  "tril",        "triu",         "fill_",
@@ -291,7 +291,7 @@ std::optional<PythonValue> call_method(const PythonValue& tensor, const std::str
     return result;
   }
   if (name == "transpose" || name == "swapaxes") {
-    if (values.size() == 1 && values[0].is_array()) return call_method(tensor, "permute", given);  // JAX's
+    if (values.size() == 1 && values[0].is_array()) return call_method(tensor, "permute", given);  // JAX's form
     return values.size() == shape.size() && shape.size() > 2 ? call_method(tensor, "permute", given)
                                                              : swapped(tensor, values);
   }

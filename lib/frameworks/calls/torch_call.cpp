@@ -1,6 +1,6 @@
-// torch.nn.functional.scaled_dot_product_attention, and the graphs that its cuDNN backend builds (MHA.cpp): cudnn-frontend's
-// sdpa, of the tensors' own strides; causal from the top left; a mask as a bias that is expanded to the batch and the
-// lengths; the outputs in Q's order of dimensions.
+// torch.nn.functional.scaled_dot_product_attention, and the graphs of its cuDNN backend (MHA.cpp). They are
+// cudnn-frontend's sdpa with the tensors' own strides, and causal is top-left. A mask becomes a bias, expanded to the
+// batch and the lengths. Outputs have Q's order of dimensions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using attention::AttentionSpec;
 using attention::Strides;
 using attention::TensorLayout;
 
-// Of Q, K and V in four dimensions: a call of three has one batch entry (PyTorch 2.14; older ones refuse it).
+// Q, K or V in four dimensions. A call with three has batch 1 (PyTorch 2.14; older ones refuse it).
 struct TorchInput {
   attention::TensorShape shape;
   Strides strides{};
@@ -39,7 +39,7 @@ TorchInput torch_input(const CallTensor& tensor, const JsonView& place) {
   return {{shape[0], shape[1], shape[2], shape[3]}, {strides[0], strides[1], strides[2], strides[3]}};
 }
 
-// The dimensions as they lie in memory, outermost first: "bshd". What PyTorch makes beside a tensor lies so.
+// The dimensions in memory order, outermost first: "bshd". PyTorch gives new tensors the same order.
 std::string order_of(const TorchInput& input) {
   std::array<size_t, 4> order{0, 1, 2, 3};
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return input.strides[a] > input.strides[b]; });
@@ -49,7 +49,7 @@ std::string order_of(const TorchInput& input) {
   return axes;
 }
 
-// A new tensor of that shape, in the order of another one. Layouts have names as long as the head dimension comes last.
+// A new tensor of that shape, in the memory order of another one. A layout has a name if the head dimension comes last.
 TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& shape) {
   const std::string order = order_of(of);
   if (attention::strides_of(order, shape)) return {order, {}};
@@ -63,13 +63,13 @@ TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& 
   return {"", strides};
 }
 
-// A new tensor like this one: its very strides where it is dense, else its order.
+// A new tensor like this one: with the same strides if it is dense, else with its memory order.
 TensorLayout dense_like(const TorchInput& input, const TensorLayout& layout) {
   const bool is_named = !layout.strides && attention::without_interleave(layout.axes) == layout.axes;
   return is_named ? layout : dense_in_order(input, input.shape);
 }
 
-// As Tensor.expand() sees it: 0 for an axis that is repeated.
+// The strides after Tensor.expand(): 0 for a repeated axis.
 Strides expanded_strides(const CallTensor& mask, const std::vector<int64_t>& strides,
                          const std::array<int64_t, 4>& to) {
   Strides expanded{};
@@ -93,8 +93,8 @@ bool can_expand(const CallTensor& mask, const std::array<int64_t, 4>& to) {
   return true;
 }
 
-// The strides of what an elementwise operation makes of a tensor: dense, its axes in the same order in memory. An axis that is repeated
-// (stride 0) stays where it is. As TensorIterator sorts them.
+// The strides of an elementwise result: dense, with the input's memory order of axes. A repeated axis (stride 0) keeps
+// its position, as in TensorIterator's sort.
 std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
   std::vector<size_t> order(shape.size());  // innermost first
   std::iota(order.rbegin(), order.rend(), size_t{0});
@@ -120,7 +120,7 @@ std::vector<int64_t> dense_strides(const std::vector<int64_t>& shape, const std:
   return dense;
 }
 
-// What is added to the scores: a boolean mask is written as one of Q's type first.
+// The bias for a mask; a boolean mask is first converted to Q's type.
 std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSpec& spec, const std::string& release) {
   const bool has_heads = mask.shape.size() == 4 && mask.shape[1] != 1;
   const std::array<int64_t, 4> to{spec.batch, has_heads ? spec.heads_q : 1, spec.seqlen_q, spec.seqlen_kv};
@@ -132,7 +132,7 @@ std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSp
   attention::Bias bias;
   bias.shape = has_heads ? "bhss" : "b1ss";
   if (strides != Strides{to[1] * to[2] * to[3], to[2] * to[3], to[3], 1}) bias.strides = strides;
-  // Before 2.14 cuDNN is not told the mask's own type, and reads any mask as one of Q's type.
+  // Before 2.14, PyTorch does not tell cuDNN the mask's type, so cuDNN reads any mask as Q's type.
   if (mask.dtype == DataType::f32 && spec.dtype != DataType::f32 && !is_before(release, "2.14.0"))
     bias.dtype = mask.dtype;
   return bias;
@@ -155,16 +155,16 @@ void describe_mask(Json& keys, const CallTensor& mask, DataType q_type) {
 }
 
 struct Backend {
-  const char* word;     // of torch.nn.attention.SDPBackend
-  const char* enabled;  // torch.backends.cuda.…(), and a key of the gate
+  const char* word;     // as in torch.nn.attention.SDPBackend
+  const char* enabled;  // torch.backends.cuda.…(), also a key of the gate
 };
 constexpr std::array<Backend, 4> backends{{{"CUDNN_ATTENTION", "cudnn_sdp_enabled"},
                                            {"FLASH_ATTENTION", "flash_sdp_enabled"},
                                            {"EFFICIENT_ATTENTION", "mem_efficient_sdp_enabled"},
                                            {"MATH", "math_sdp_enabled"}}};
 
-// Which backends are enabled: the process's own switches, and what sdpa_kernel() around the call names. Without set_priority a list is a
-// set, whatever comes first in it.
+// The enabled backends: the process's own switches, and those that sdpa_kernel() around the call names. Without
+// set_priority the order of its list does not count.
 void read_backends(JsonObject& object, Json& keys) {
   std::vector<std::string> named;
   if (const auto given = object.find_set("backend")) {
@@ -201,7 +201,7 @@ void set_shape(AttentionSpec& spec, const TorchInput& q, const TorchInput& k, co
   spec.head_dim_v = v.shape.head_dim;
 }
 
-// A jagged nested tensor: tokens back to back behind a batch stride that says nothing.
+// A jagged nested tensor: tokens back to back, with a meaningless batch stride.
 void set_nested(AttentionSpec& spec, const std::vector<int64_t>& lengths) {
   const auto ragged = [](int64_t heads, int64_t head_dim) {
     return TensorLayout{"thd", Strides{attention::max_extent, head_dim, heads * head_dim, 1}};

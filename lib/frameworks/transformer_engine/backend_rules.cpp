@@ -1,4 +1,4 @@
-// Transformer Engine's own rules and what its graphs depend on: lib/rules/transformer-engine, asked about a call.
+// Applies Transformer Engine's own rules and facts, lib/rules/transformer-engine, to a call.
 #include <fmt/format.h>
 
 #include "frameworks/transformer_engine/calls.hpp"

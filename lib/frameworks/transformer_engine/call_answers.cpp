@@ -15,12 +15,12 @@ namespace {
 using answer::Answer;
 using answer::Verdict;
 
-// The backend that a call can have at all, by its type.
+// The only backend that a call of this type can have.
 std::string backend_of(const TransformerEngineQuery& query) {
   return is_fp8(query) ? "FP8" : "F16_arbitrary_seqlen";
 }
 
-// Transformer Engine asks heuristic mode A, and whether any of its engine configs passes the support check.
+// Transformer Engine asks heuristic mode A whether any of its engine configs passes the support check.
 const probe::EngineConfigFindings* first_of_mode_a(const Answer& result) {
   for (const auto& config : result.findings.engine_configs)
     if (config.check.supported && std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end())
@@ -33,7 +33,7 @@ bool answered(const Answer& result) {
          result.verdict != Verdict::error;
 }
 
-// cuDNN's words for one pass that it does not run.
+// cuDNN's reason for one pass that it does not run.
 std::string reason_of(const Answer& result) {
   if (result.verdict == Verdict::supported)
     return "mode A, the only one that Transformer Engine asks, has no engine config that works; others do";
@@ -44,14 +44,14 @@ std::string reason_of(const Answer& result) {
                      words.empty() && cause.status.empty() ? cause.explanation : words);
 }
 
-// What cuDNN says of a pass that cudnn-frontend does not let through.
+// cuDNN's own answer for a pass that cudnn-frontend refuses.
 std::string own_words(const Answer& result) {
   if (!answered(result)) return "gave no answer";
   if (const auto* engine = first_of_mode_a(result)) return fmt::format("would run it, by engine {}", engine->engine);
   return fmt::format("refuses too: {}", reason_of(result));
 }
 
-// In the order in which Transformer Engine finds out: its own rules, then for each pass cudnn-frontend and cuDNN.
+// In Transformer Engine's order: its own rules, then for each pass cudnn-frontend and cuDNN.
 void conclude(TransformerEngineAnswer& answer) {
   answer.backend = "No_Backend";
   if (!answer.refusals.empty()) {
@@ -106,12 +106,12 @@ std::string origin_text(const TransformerEngineQuery& query) {
   return text;
 }
 
-// Fields of which the same is true stand together.
+// Groups fields with the same note.
 void add_notes(std::string& out, const std::string& title, const std::vector<TransformerEngineNote>& notes,
                size_t width) {
   if (notes.empty()) return;
   out += fmt::format("  {}\n", title);
-  std::vector<std::pair<std::string, std::string>> lines;  // why, fields
+  std::vector<std::pair<std::string, std::string>> lines;  // reason, fields
   for (const auto& note : notes) {
     auto line = std::find_if(lines.begin(), lines.end(), [&](const auto& l) { return l.first == note.why; });
     if (line == lines.end()) line = lines.insert(lines.end(), {note.why, ""});
@@ -120,7 +120,7 @@ void add_notes(std::string& out, const std::string& title, const std::vector<Tra
   for (const auto& [why, fields] : lines) out += report::wrapped(fmt::format("{}: {}", fields, why), 4, width);
 }
 
-// What is said of the graphs, once for all targets of which the same is true.
+// Prints each note on the graphs once for all targets that share it.
 void add_graph_notes(std::string& out, const std::vector<const TransformerEngineAnswer*>& answers, size_t width) {
   struct Kind {
     std::string notes;

@@ -1,4 +1,4 @@
-// `probe --te`: Transformer Engine's calls as configs, and the results as that call's answers.
+// `probe --te`: Transformer Engine's calls as configs, and the results as answers for those calls.
 #pragma once
 
 #include <deque>
@@ -12,45 +12,45 @@
 
 namespace attnprobe::frameworks {
 
-/// Configs and the targets that they are for.
+/// Configs and their targets.
 struct TargetGroup {
   std::vector<attention::AttentionConfig> configs;
   std::vector<gpu::Target> targets;
 };
 
-/// The graphs of these calls. Ragged ones differ between targets, which then make two groups.
+/// The graphs of these calls. Ragged graphs differ between targets, which then form two groups.
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
                                                    const std::vector<gpu::Target>& targets, CudnnVersion cudnn_version);
 
 /// One pass of a call on a target.
 struct TransformerEnginePass {
   std::string pass;    ///< "forward", "backward"
-  std::string config;  ///< of which result; "" where Transformer Engine builds no graph
+  std::string config;  ///< the config of the result; "" if Transformer Engine builds no graph
   const answer::Answer* result = nullptr;
 };
 
-/// What nvte_get_fused_attn_backend answers for one call on one target.
+/// The answer of nvte_get_fused_attn_backend for one call on one target.
 struct TransformerEngineAnswer {
   const TransformerEngineQuery* query = nullptr;
   std::string target;
-  std::string backend;  ///< "F16_arbitrary_seqlen", "FP8", "No_Backend"; "unknown" where cuDNN gave no answer
-  std::string why;      ///< the first rule or reason that says no, or the engines that run it
+  std::string backend;  ///< "F16_arbitrary_seqlen", "FP8", "No_Backend"; "unknown" if cuDNN gave no answer
+  std::string why;      ///< the first rule or reason that refuses, or the engines that run it
   std::vector<TransformerEnginePass> passes;
   std::vector<TransformerEngineRefusal> refusals;
   std::vector<TransformerEngineNote> changed, not_seen;
 };
 
-/// Calls in order, each on every target that has a result for it.
+/// Calls in order, each with every target that has a result for it.
 std::vector<TransformerEngineAnswer> transformer_engine_answers(const std::vector<TransformerEngineQuery>& queries,
                                                                 const std::vector<gpu::Target>& targets,
                                                                 const report::Results& results,
                                                                 CudnnVersion cudnn_version);
 
-/// "transformer_engine" of a JSON report.
+/// The member "transformer_engine" of a JSON report.
 Json to_json(const std::vector<TransformerEngineAnswer>& answers);
 std::string transformer_engine_text(const std::vector<TransformerEngineAnswer>& answers, size_t width);
 
-/// Whether a call has no backend on a target; what cuDNN lost is the results' to say.
+/// Whether a call has no backend on a target. Lost answers do not count; the results report them.
 bool lacks_backend(const std::vector<TransformerEngineAnswer>& answers);
 
 }  // namespace attnprobe::frameworks

@@ -1,4 +1,4 @@
-// A call of Transformer Engine from its fields, one by one, with a word for each that is missing or wrong.
+// Reads a call of Transformer Engine from its fields, with an error for each missing or wrong one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ int64_t as_integer(const JsonView& view, int64_t least) {
   return view.integer(least, most);
 }
 
-// "NVTE_PADDING_CAUSAL_MASK", "padding_causal" and "off-by-one" as the words of attnprobe's tables.
+// Converts "NVTE_PADDING_CAUSAL_MASK", "padding_causal" and "off-by-one" to the words of attnprobe's tables.
 std::string word_of(const JsonView& view, const std::string& ending = "") {
   std::string word = view.text();
   for (char& c : word) c = c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -56,7 +56,7 @@ std::string as_one_of(const JsonView& view, const std::vector<std::string>& allo
   return word;
 }
 
-// NVTEDType, by TE's name, PyTorch's and attnprobe's. Those that no attention tensor of TE has are left out.
+// NVTEDType, under the names of TE, PyTorch or attnprobe. Leaves out types that no attention tensor of TE has.
 DataType as_type(const JsonView& view) {
   static const std::vector<std::pair<std::string, DataType>> types = {
       {"float16", DataType::f16},         {"bfloat16", DataType::bf16},
@@ -157,7 +157,7 @@ std::vector<std::string> reader_names() {
   return names;
 }
 
-// Checks that every field that this call needs is there, and lists what was taken for one that may be absent.
+// Checks that every required field is present, and lists the values assumed for absent ones.
 class Completion {
  public:
   Completion(Query& query, const Json& fields) : query_(query), fields_(fields) {}
@@ -234,7 +234,7 @@ class Completion {
 
 std::string transformer_engine_place(const attention::Origin& origin, const std::string& field) {
   std::string where = origin.file;
-  // A log's place is a line and its fields are words; JSON's place is a pointer, of which the field is the end.
+  // In a log, the place is a line and fields are words; in JSON, the place is a pointer that ends with the field.
   const bool in_log = !origin.pointer.empty() && origin.pointer.front() != '/';
   if (in_log)
     where += fmt::format(":{}", origin.pointer);

@@ -1,4 +1,4 @@
-// Transformer Engine's graphs as AttentionSpecs. Facts read from transformer_engine/common/fused_attn
+// Transformer Engine's graphs as AttentionSpecs. Source: transformer_engine/common/fused_attn
 // (fused_attn_f16_arbitrary_seqlen.cu, fused_attn_fp8.cu, utils.cu, config_and_params.cpp) of August 2026.
 #include <fmt/format.h>
 
@@ -26,15 +26,15 @@ int64_t round_up(int64_t value, int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// TE rounds ragged batches and token counts so that one graph serves many calls: powers of two in a middle range, the
-// least of them below it, multiples of a step above it (utils.cu).
+// TE rounds ragged batches and token counts up, so that one graph serves many calls. It uses powers of two in a middle
+// range, the smallest of them below it, and multiples of a step above it (utils.cu).
 int64_t bucket(int64_t value, int64_t least, int64_t largest_power, int64_t step) {
   if (value <= least) return least;
   if (value <= largest_power) return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
   return round_up(value, step);
 }
 
-// From these versions the frontend takes cumulative lengths, and TE then leaves the forward batch as it is.
+// From these versions on the frontend accepts cumulative lengths, and TE leaves the forward batch unchanged.
 bool cumulative_lengths(const Query& query, const Device& device) {
   const bool dropout = query.is_training && query.dropout > 0;
   return has_fact(is_fp8(query) ? "cumulative_lengths_fp8" : "cumulative_lengths", device) && !dropout;
@@ -57,13 +57,13 @@ class Builder {
   }
 
  private:
-  // Whether there are graphs for this way of scaling at all.
+  // Whether this scaling has graphs at all.
   bool has_scaling() const {
     return query_.scaling_mode == NvteScaling::delayed_tensor_scaling ||
            (is_fp8(query_) && query_.scaling_mode == NvteScaling::mxfp8_1d_scaling);
   }
 
-  // What attnprobe's own configs cannot hold, such as packed Q, K and V of unequal heads.
+  // Checks for graphs that attnprobe's configs cannot hold, such as packed Q, K and V with unequal heads.
   void check(const std::optional<attention::AttentionSpec>& spec) const {
     if (!spec) return;
     const auto found = contradictions(*spec);
@@ -78,7 +78,7 @@ class Builder {
   void unseen(const std::string& field, const std::string& given, const std::string& why) {
     out_.not_seen.push_back({field, given, why});
   }
-  bool noting() const { return !out_.forward; }  // the backward graph says the same again
+  bool noting() const { return !out_.forward; }  // the backward graph would repeat the notes
 
   attention::AttentionSpec common() {
     attention::AttentionSpec spec;
@@ -103,7 +103,7 @@ class Builder {
 
   void set_mask(attention::AttentionSpec& spec) {
     spec.mask.padding = pads(query_);
-    // TE hands windows to FP8 graphs from 9.21 on only.
+    // TE passes windows to FP8 graphs only from 9.21 on.
     const bool windows = !is_fp8(query_) || has_fact("fp8_windows", device_);
     if (query_.window_size_left >= 0 && windows) spec.mask.window_left = query_.window_size_left;
     if (query_.window_size_right >= 0 && windows) spec.mask.window_right = query_.window_size_right;
@@ -131,7 +131,7 @@ class Builder {
                      : fmt::format("stands as {}: the mask decides", in_graph));
   }
 
-  // Dims as cuDNN sees them: of ragged tensors TE gives the token count, of all sequences together.
+  // Dims as cuDNN sees them: for ragged tensors TE passes the token count of all sequences.
   void set_dims(attention::AttentionSpec& spec, bool forward) {
     spec.batch = query_.batch_size;
     spec.seqlen_q = query_.max_seqlen_q;
@@ -170,7 +170,7 @@ class Builder {
   attention::AttentionSpec forward() {
     attention::AttentionSpec spec = common();
     spec.name = fmt::format("{}.forward", query_.name);
-    // TE always asks for the softmax statistics, in inference too.
+    // TE always requests the softmax statistics, even for inference.
     spec.pass = query_.is_training ? attention::Pass::fprop_train : attention::Pass::fprop;
     spec.stats = true;
     spec.max_logit = query_.return_max_logit;
@@ -234,7 +234,7 @@ class Builder {
     if (!backward && (spec.seqlen_q != whole[2] || spec.seqlen_kv != whole[3]))
       changed("bias_seqlen_q", std::to_string(query_.bias_dims[2]),
               "the bias of the graph here has the ragged graph's token counts");
-    // TE asks for no gradient of the one shape that cuDNN has none for.
+    // TE requests no gradient for the one shape for which cuDNN has none.
     spec.bias.emplace();
     spec.bias->shape = shape;
     spec.bias->grad = backward && !shape.starts_with("111");
@@ -261,8 +261,8 @@ class Builder {
     return (query_.max_seqlen_kv + cache.page_size - 1) / cache.page_size;
   }
 
-  // TE's 16-bit graphs lay O, dO and the gradients out as Q, K and V whatever
-  // the formats say. Here the formats count, and a difference is told.
+  // TE's 16-bit graphs give O, dO and the gradients the layouts of Q, K and V, ignoring the formats. These graphs use
+  // the formats and note a difference.
   void note_layouts() {
     if (is_fp8(query_)) {
       if (!query_.qkv_scale_inv_format.empty() && query_.qkv_scale_inv_format != q_format(query_))

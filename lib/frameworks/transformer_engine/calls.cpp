@@ -1,4 +1,4 @@
-// Transformer Engine's calls from a document: JSON, or a log with dumps.
+// Reads Transformer Engine's calls from a document: JSON, or a log with dumps.
 #include "frameworks/transformer_engine/calls.hpp"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ namespace {
 
 using Query = TransformerEngineQuery;
 
-// JSON, or else the error says that a log may be given, too.
+// Parses JSON; the error adds that a log is accepted too.
 Json parse_calls(std::string_view text, const std::string& file) try {
   return parse_json(text, {file});
 } catch (const Error& e) {

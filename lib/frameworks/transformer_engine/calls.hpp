@@ -1,8 +1,8 @@
-// Transformer Engine's view: what nvte_get_fused_attn_backend is asked, the graphs that Transformer Engine then shows
-// to cuDNN, and the rules that it has of its own.
+// Transformer Engine's view of attention: the arguments of nvte_get_fused_attn_backend, the graphs that Transformer
+// Engine then shows to cuDNN, and its own rules.
 //
-// As of pull request NVIDIA/TransformerEngine#2964 (July 2026), which made that call ask cudnn-frontend with an opaque
-// config: field names, defaults and rules are those of its FusedAttnConfig. "TE" below is Transformer Engine.
+// Follows pull request NVIDIA/TransformerEngine#2964 (July 2026), which made that call ask cudnn-frontend with an
+// opaque config. Field names, defaults and rules are those of its FusedAttnConfig. "TE" below is Transformer Engine.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class NvteMask {
   padding_causal,
   causal_bottom_right,
   padding_causal_bottom_right,
-  arbitrary,  ///< of PyTorch dumps only: the call has no such mask, and TE does not make it then
+  arbitrary,  ///< only in PyTorch dumps: TE does not make the call for this mask
 };
 ATTNPROBE_ENUM(NvteMask, no_mask, padding, causal, padding_causal, causal_bottom_right, padding_causal_bottom_right,
                arbitrary)
@@ -32,7 +32,7 @@ ATTNPROBE_ENUM(NvteBias, no_bias, pre_scale_bias, post_scale_bias, alibi)
 enum class NvteSoftmax { vanilla, off_by_one, learnable };
 ATTNPROBE_ENUM(NvteSoftmax, vanilla, off_by_one, learnable)
 enum class NvteScaling {
-  delayed_tensor_scaling,  ///< TE's name for one scale a tensor, current scaling included, and for no scaling
+  delayed_tensor_scaling,  ///< TE's name for one scale per tensor, current scaling included, and for no scaling
   mxfp8_1d_scaling,
   block_scaling_1d,
   block_scaling_2d,
@@ -41,7 +41,7 @@ enum class NvteScaling {
 ATTNPROBE_ENUM(NvteScaling, delayed_tensor_scaling, mxfp8_1d_scaling, block_scaling_1d, block_scaling_2d,
                nvfp4_1d_scaling)
 
-/// Something about one field that the answer has to say.
+/// A remark on one field.
 struct TransformerEngineNote {
   std::string field;
   std::string value;
@@ -49,29 +49,29 @@ struct TransformerEngineNote {
 };
 ATTNPROBE_JSON(TransformerEngineNote, field, value, why)
 
-/// The cache of a paged layout. Units: tokens a page, pages in all, pages of the longest sequence.
+/// The cache of a paged layout. Units: tokens per page, pages in total, pages of the longest sequence.
 struct NvtePages {
   int64_t page_size = 0, num_pages = 0, max_pages_per_seq = 0;
 };
 
-/// One call. Fields have the names of TE's config attributes.
+/// One call. Its fields have the names of TE's config attributes.
 struct TransformerEngineQuery {
   std::string name;                             ///< "name" of the JSON object, else "te", "te[1]", …
   attention::Origin origin;                     ///< file, and JSON pointer or line
-  int64_t times = 1;                            ///< how often a log holds this very config
-  std::string logged_on;                        ///< of a dump: "sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"
-  Json given = Json::object();                  ///< the fields as given, by the name of the source
-  std::vector<TransformerEngineNote> defaults;  ///< fields that were not given, and what they were taken as
-  std::vector<TransformerEngineNote> outside;   ///< of a dump: fields that the call does not have
+  int64_t times = 1;                            ///< how often a log has this config
+  std::string logged_on;                        ///< for a dump: "sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"
+  Json given = Json::object();                  ///< the given fields, under the names of the source
+  std::vector<TransformerEngineNote> defaults;  ///< absent fields, with their assumed values
+  std::vector<TransformerEngineNote> outside;   ///< for a dump: fields that the call does not have
 
   bool is_training = false;
   int64_t batch_size = 0;
   DataType q_dtype = DataType::bf16, kv_dtype = DataType::bf16, o_dtype = DataType::bf16;
-  DataType do_dtype = DataType::bf16, dqkv_dtype = DataType::bf16;  ///< meaningful when training
+  DataType do_dtype = DataType::bf16, dqkv_dtype = DataType::bf16;  ///< used in training
   NvteScaling scaling_mode = NvteScaling::delayed_tensor_scaling;
   std::string qkv_layout;              ///< NVTE_QKV_Layout in small letters: "bs3hd", "paged_kv_thd_bshd_bshd"
   std::string o_format;                ///< "bshd", "sbhd", "bhsd", "thd"
-  std::string do_format, dqkv_layout;  ///< "" unless training
+  std::string do_format, dqkv_layout;  ///< "" except in training
   std::string qkv_scale_inv_format, do_scale_inv_format;  ///< "": not given
   NvteBias bias_type = NvteBias::no_bias;
   std::array<int64_t, 4> bias_dims{};  ///< batch, heads, seqlen_q, seqlen_kv; zeros without a bias tensor
@@ -81,37 +81,37 @@ struct TransformerEngineQuery {
   std::optional<double> attn_scale;
   int64_t num_attn_heads = 0, num_gqa_groups = 0;
   int64_t max_seqlen_q = 0, max_seqlen_kv = 0;
-  int64_t num_tokens_q = 0, num_tokens_kv = 0;  ///< of all sequences together; meaningful where ragged
+  int64_t num_tokens_q = 0, num_tokens_kv = 0;  ///< of all sequences together; used if ragged
   int64_t head_dim_qk = 0, head_dim_v = 0;
   int64_t window_size_left = -1, window_size_right = -1;  ///< -1: unlimited
   bool bottom_right_diagonal = true;
   bool return_max_logit = false, cuda_graph = false, deterministic = false;
-  NvtePages pages_k, pages_v;  ///< meaningful where paged
+  NvtePages pages_k, pages_v;  ///< used if paged
 };
 
 bool ragged_q(const TransformerEngineQuery& query);
 bool ragged_kv(const TransformerEngineQuery& query);
 bool paged(const TransformerEngineQuery& query);
-bool pads(const TransformerEngineQuery& query);    ///< the mask is one of the padding masks
-bool causal(const TransformerEngineQuery& query);  ///< … of the top-left causal masks
+bool pads(const TransformerEngineQuery& query);    ///< whether the mask is a padding mask
+bool causal(const TransformerEngineQuery& query);  ///< … or a top-left causal mask
 bool causal_bottom_right(const TransformerEngineQuery& query);
 bool is_fp8(const TransformerEngineQuery& query);  ///< by Q's type
 /// The format of Q ("bshd") and of K and V.
 std::string q_format(const TransformerEngineQuery& query);
 std::string kv_format(const TransformerEngineQuery& query);
 
-/// Every NVTE_QKV_Layout and every NVTE_QKV_Format of one tensor, in small letters and without "NVTE_".
+/// Every NVTE_QKV_Layout, and every NVTE_QKV_Format of one tensor, in small letters without "NVTE_".
 const std::vector<std::string>& nvte_layouts();
 const std::vector<std::string>& nvte_formats();
 
-/// The calls that `text` holds: JSON (one object or an array; comments allowed), or any text with lines that PyTorch's
-/// Transformer Engine prints with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, "Running with config={…}". Equal dumps of one log
-/// are one call. Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
+/// The calls in `text`: JSON (one object or an array, comments allowed), or text with lines "Running with config={…}".
+/// PyTorch's Transformer Engine prints those with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2. Equal dumps of one log are merged.
+/// Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
 std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view text, const std::string& file_name);
-/// The same from a file, which may be compressed (gzip, xz); "-" is standard input.
+/// The same for a file, which may be compressed (gzip, xz); "-" is standard input.
 std::vector<TransformerEngineQuery> load_transformer_engine(const std::string& path);
 
-/// What the graphs depend on beside the call.
+/// The inputs of the graphs other than the call.
 struct TransformerEngineDevice {
   int sm = 0;                  ///< 90
   CudnnVersion cudnn_version;  ///< 91900
@@ -120,32 +120,32 @@ struct TransformerEngineDevice {
 /// The graphs of one call on one device, as TE builds them.
 struct TransformerEngineGraphs {
   std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds none; a refusal says why
-  std::vector<TransformerEngineNote> changed;                 ///< what stands in the graphs in place of a field's value
+  std::vector<TransformerEngineNote> changed;                 ///< values that replace a field's value in the graphs
   std::vector<TransformerEngineNote> not_seen;                ///< fields that no graph shows to cuDNN
 };
 TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& query,
                                                   const TransformerEngineDevice& device);
 
-/// Whether a fact of lib/rules/transformer-engine holds on this device: "packs_tokens". Throws Error(internal) if there
-/// is none of that id.
+/// Whether a fact of lib/rules/transformer-engine holds on this device: "packs_tokens". Throws Error(internal) for an
+/// unknown id.
 bool has_fact(std::string_view id, const TransformerEngineDevice& device);
 
-/// Whether ragged tensors stand in the graph by their token count; else by the longest sequence. The graphs of ragged
-/// calls differ between such devices.
+/// Whether the size of ragged tensors in the graph is the token count; else it is the longest sequence. So the graphs
+/// of ragged calls differ between devices.
 bool packs_tokens(const TransformerEngineDevice& device);
 
-/// The call as a flat object, with the keys that the conditions of lib/rules/transformer-engine speak of.
+/// The call as a flat object, with the keys of the conditions in lib/rules/transformer-engine.
 Json describe_call(const TransformerEngineQuery& query, const TransformerEngineDevice& device);
 
-/// A rule of Transformer Engine's own, which says no before cuDNN is asked.
+/// A rule of Transformer Engine itself that refuses before cuDNN is asked.
 struct TransformerEngineRefusal {
   std::string pass;    ///< "forward", "backward", or "" for both
   std::string reason;  ///< one sentence
 };
 ATTNPROBE_JSON(TransformerEngineRefusal, pass, reason)
 
-/// All of them that this call breaks on this device, in the order in which TE asks. The call then also asks
-/// cudnn-frontend (rules/framework_rules.hpp has its rules) and cuDNN.
+/// All such rules that this call breaks on this device, in TE's order. TE's call then also asks cudnn-frontend
+/// (rules/framework_rules.hpp has its rules) and cuDNN.
 std::vector<TransformerEngineRefusal> transformer_engine_refusals(const TransformerEngineQuery& query,
                                                                   const TransformerEngineDevice& device);
 

@@ -1,4 +1,4 @@
-// What the two ways of reading Transformer Engine's calls share. Not for users of the library.
+// Shared by the two readers of Transformer Engine's calls. Not for users of the library.
 #pragma once
 
 #include <string_view>
@@ -7,14 +7,14 @@
 
 namespace attnprobe::frameworks {
 
-/// The start of the dict that a dump is, in any log.
+/// The text before the dict of a dump, in any log.
 constexpr std::string_view transformer_engine_dump = "Running with config=";
 
-/// A call from its fields under the names of the C API. `query` brings what is known beside them: name, origin, and
+/// Reads a call from fields under the names of the C API. `query` has what is known besides them: name, origin, and
 /// notes on fields that the caller filled in. Throws Error(usage) with `origin` and the field.
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query);
 
-/// Every dump of a log.
+/// All dumps of a log.
 std::vector<TransformerEngineQuery> read_transformer_engine_dumps(std::string_view text, const std::string& file_name);
 
 /// "file: /1/q_dtype" or "file:12: 'qkv_dtype'"; `field` may be "".

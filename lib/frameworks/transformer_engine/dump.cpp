@@ -1,6 +1,6 @@
-// Transformer Engine's calls out of a PyTorch log: the dict of "Running with config={…}"
-// is Python's repr, and some of its values (recipes, caches) are bare lists of
-// "key=value". So it is cut at its keys, and only the values that the call has are read.
+// Reads Transformer Engine's calls from a PyTorch log. The dict of "Running with config={…}" is Python's repr, but some
+// values (recipes, caches) are bare lists of "key=value". So the text is split at its keys, and only needed values are
+// parsed.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,14 +22,14 @@ bool is_space(char c) {
   return std::isspace(static_cast<unsigned char>(c)) != 0;
 }
 
-// Past the end of the string that begins at `at`.
+// The offset after the string that begins at `at`.
 size_t skip_string(std::string_view text, size_t at) {
   const char quote = text[at++];
   while (at < text.size() && text[at] != quote) at += text[at] == '\\' ? 2 : 1;
   return std::min(at + 1, text.size());
 }
 
-// Whether a key of the dict stands here: a string and a colon.
+// Whether a key of the dict is at `at`: a string and a colon.
 bool key_at(std::string_view text, size_t at) {
   while (at < text.size() && is_space(text[at])) ++at;
   if (at >= text.size() || (text[at] != '\'' && text[at] != '"')) return false;
@@ -44,8 +44,8 @@ std::string without_line_ends(std::string_view text) {
   return out;
 }
 
-// The dict that begins at `at` ("{"), as keys and the raw text of
-// their values. Moves `at` past its end; npos where it has none.
+// Splits the dict that begins at `at` ("{") into keys and raw values. Moves `at` past its end, or to npos if it has
+// none.
 Dict cut(std::string_view text, size_t& at) {
   Dict dict;
   ++at;
@@ -76,7 +76,7 @@ Dict cut(std::string_view text, size_t& at) {
   return dict;
 }
 
-// "format" of "recipe_type=DelayedScaling, margin=0, format=HYBRID, …"; "" if it is not there.
+// "format" of "recipe_type=DelayedScaling, margin=0, format=HYBRID, …"; "" if it is missing.
 std::string attribute_of(const std::string& text, const std::string& name) {
   const size_t found = text.find(name + "=");
   if (found == std::string::npos) return "";
@@ -84,7 +84,7 @@ std::string attribute_of(const std::string& text, const std::string& name) {
   return text.substr(begin, text.find_first_of(",])}\n ", begin) - begin);
 }
 
-// All integers in a text: two of "(-1, 0)"; of "tensor(5743, dtype=torch.int32)" the first counts.
+// All integers in a text: two in "(-1, 0)". For "tensor(5743, dtype=torch.int32)" the caller uses the first.
 std::vector<int64_t> integers_in(const std::string& text) {
   std::vector<int64_t> numbers;
   for (size_t i = 0; i < text.size();) {
@@ -102,7 +102,7 @@ std::vector<int64_t> integers_in(const std::string& text) {
   return numbers;
 }
 
-// Fields that the call does not have, where a value may mean that TE's Python decides without asking.
+// Fields that the call does not have, for which a value may mean that TE's Python decides without asking.
 const std::map<std::string, std::string>& outside_fields() {
   static const std::map<std::string, std::string> fields = {
       {"context_parallel", "each rank asks about its own share of the heads or tokens, which this dump is not"},
@@ -147,7 +147,7 @@ class Dump {
     return found->second;
   }
 
-  // A string without its quotes; another value as it stands.
+  // A string without its quotes; other values unchanged.
   std::string text(const std::string& key, const std::string& otherwise) const {
     if (!has(key)) return otherwise;
     const std::string& value = raw_.at(key);
@@ -167,7 +167,7 @@ class Dump {
     return numbers.front();
   }
 
-  // A field that the dump does not hold as such, with the reason for its value.
+  // A field that the dump does not have directly, with the reason for its value.
   void take(const std::string& field, Json value, const std::string& why) {
     query_.defaults.push_back({field, value.is_string() ? value.get<std::string>() : value.dump(), why});
     fields_[field] = std::move(value);
@@ -214,18 +214,18 @@ class Dump {
     take("scaling_mode", mode == modes.end() ? "delayed_tensor_scaling" : mode->second, why);
   }
 
-  // The recipe of FP8 attention, "" where attention is not in FP8.
+  // The recipe of FP8 attention; "" if attention is not in FP8.
   std::string fp8_recipe() const {
     if (!has("fp8") || !boolean("fp8") || text("NVTE_DPA_FP8_RECIPE", "") == "F16") return "";
     std::string meta = raw("fp8_meta");
-    // A recipe for attention alone stands behind the model's.
+    // A recipe for only the attention follows the model's.
     const size_t local = meta.find("'local_recipes': [");
     const size_t global = meta.find("'recipe':");
     const size_t begin = local != std::string::npos ? local : global;
     if (begin == std::string::npos)
       fail_transformer_engine(query_.origin, "fp8_meta", "fp8 is True and no recipe is in it");
     meta = meta.substr(begin, local != std::string::npos && local < global ? global - local : std::string::npos);
-    // Recipes of blocks do not print fp8_dpa; there "fp8" itself has to do.
+    // Block recipes do not print fp8_dpa, so "fp8" itself decides.
     return attribute_of(meta, "fp8_dpa") == "False" ? "" : meta;
   }
 
@@ -270,7 +270,7 @@ class Dump {
     Query only_layout;
     only_layout.qkv_layout = layout;
     const auto known = std::find(nvte_layouts().begin(), nvte_layouts().end(), layout);
-    if (known == nvte_layouts().end()) return;  // the reader says so
+    if (known == nvte_layouts().end()) return;  // the reader reports it
     const char* why = "TE's PyTorch layers take Q's";
     take("o_format", q_format(only_layout), why);
     if (fields_["is_training"] == true) {

@@ -20,7 +20,7 @@ CUgraphNodeType type_of(CUgraphNode node) {
   return type;
 }
 
-// Whatever the driver does not tell is left out.
+// Leaves out what the driver does not tell.
 void describe(CUfunction function, probe::KernelLaunch& launch) {
   const CudaApi& api = cuda_api();
   const char* name = nullptr;
@@ -72,7 +72,7 @@ std::vector<probe::KernelLaunch> CapturedPlan::launches() const {
     launch.grid = {parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ};
     launch.block = {parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ};
     launch.dynamic_shared_memory_bytes = parameters.sharedMemBytes;
-    // A kernel of a library that was loaded without a context is named by its other handle.
+    // A kernel from a library loaded without a context has its name under the other handle.
     if (parameters.func == nullptr && parameters.kern != nullptr)
       api.cuKernelGetFunction(&parameters.func, parameters.kern);
     if (parameters.func != nullptr) describe(parameters.func, launch);

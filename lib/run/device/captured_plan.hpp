@@ -1,4 +1,4 @@
-// A plan captured into a CUDA graph: the kernels that it launches, and its replay.
+// A plan captured in a CUDA graph: its kernels, and replay.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,19 @@ namespace attnprobe::run {
 
 class CapturedPlan {
  public:
-  /// Captures what `execute` queues on the device's stream; nothing of it runs. Throws Error(cudnn) where the plan
-  /// cannot be captured.
+  /// Captures what `execute` queues on the device's stream, without running it. Throws Error(cudnn) if the plan cannot
+  /// be captured.
   CapturedPlan(const CudaDevice& device, const Execute& execute);
 
-  /// Of its kernel nodes, in the order in which CUDA lists them. Copies and fills beside them are not kernels.
+  /// Its kernel nodes, in CUDA's order. Copies and fills are not included.
   std::vector<probe::KernelLaunch> launches() const;
 
   /// Whether its first node, in that order, clears memory.
   bool begins_with_memset() const;
 
-  /// Queues the whole of it. Throws Error(cuda).
+  /// Queues all of it. Throws Error(cuda).
   void replay() const;
-  /// Queues the first so many kernels of launches(), and what is not a kernel. Throws Error(cuda).
+  /// Queues the first `count` kernels of launches() and all nodes that are not kernels. Throws Error(cuda).
   void replay_first(size_t count) const;
 
  private:

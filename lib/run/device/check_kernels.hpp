@@ -1,4 +1,4 @@
-// What fills tensors before a run and looks at them after it.
+// Kernels that fill tensors before a run and check them after it.
 #ifndef ATTNPROBE_RUN_CHECK_KERNELS
 #define ATTNPROBE_RUN_CHECK_KERNELS
 
@@ -10,9 +10,13 @@ namespace attnprobe::run::kernels {
 
 enum Fills { fill_constant, fill_normal, fill_magnitude, fill_integers, fill_chance, fill_identity };
 
-/// constant: a; normal: mean a, standard deviation b; magnitude: sign of a times |normal| times |a|; integers: 4 in 5
-/// are 0, else -2 … 2; chance: a with probability b, else 0; identity: 1 where the row is `start` + the column (of
-/// heads h with h % group == which), else 0.
+/// The kinds of filling:
+///   constant: a
+///   normal: mean a, standard deviation b
+///   magnitude: sign of a times |normal| times |a|
+///   integers: 4 in 5 are 0, else -2 … 2
+///   chance: a with probability b, else 0
+///   identity: 1 where the row is `start` + the column (of heads h with h % group == which), else 0
 struct FillArgs {
   View y;
   double a, b;
@@ -32,7 +36,7 @@ ATTNPROBE_BOTH double uniform(Bits64 seed, Bits64 index) {
   return ((double)(mixed(seed ^ mixed(index)) >> 11) + 0.5) / 9007199254740992.0;
 }
 
-ATTNPROBE_BOTH double normal(Bits64 seed, Bits64 index) {  // Box and Muller
+ATTNPROBE_BOTH double normal(Bits64 seed, Bits64 index) {  // Box-Muller
   return sqrt(-2 * log(uniform(seed, 2 * index))) * cos(6.283185307179586 * uniform(seed, 2 * index + 1));
 }
 
@@ -65,9 +69,9 @@ ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
   }
 }
 
-/// What the dropout mask of a plan is, read off an output that had an identity for its other factor. Forward: mask[b,
-/// h, i, start + d] = O[b, h, i, d] > 0. Backward: mask[b, h group + which, start + d, j] =
-/// dV[b, h, j, d] > 0; a mask that was dumped: forward. NaN is 0.
+/// Reads a plan's dropout mask from an output whose other factor was an identity. Forward: mask[b, h, i, start + d] =
+/// O[b, h, i, d] > 0. Backward: mask[b, h group + which, start + d, j] = dV[b, h, j, d] > 0. A dumped mask: as forward.
+/// NaN is 0.
 struct ReadMaskArgs {
   View from, mask;
   Index start, group, which;
@@ -94,13 +98,13 @@ ATTNPROBE_BOTH void read_mask(const ReadMaskArgs& a, Index thread, Index threads
 
 enum Marks { mark_not_of_tensor, mark_must_be_written, mark_free };
 
-/// Marks the elements of a tensor in a map of its memory; those behind the sequence may hold anything.
+/// Marks the elements of a tensor in a map of its memory; elements after the sequence may hold anything.
 struct CoverArgs {
   View y;
   unsigned char* map;  ///< of Y's first element
   const int* lengths;  ///< null: every row counts
   int sequence_axis;
-  int free;  ///< none has to be written
+  int free;  ///< whether elements may stay unwritten
 };
 
 ATTNPROBE_BOTH bool counts(const CoverArgs& a, const Place& p) {
@@ -116,12 +120,12 @@ ATTNPROBE_BOTH void cover(const CoverArgs& a, Index thread, Index threads) {
   }
 }
 
-/// What one thread counted.
+/// The counts of one thread.
 struct MemoryCount {
   Index unwritten, outside, first_outside;
 };
 
-/// Memory was all ones (a NaN in every floating type) before the run.
+/// The memory was all ones (a NaN in every floating type) before the run.
 struct CheckMemoryArgs {
   const unsigned char* memory;
   const unsigned char* map;
@@ -143,16 +147,16 @@ ATTNPROBE_BOTH void check_memory(const CheckMemoryArgs& a, Index thread, Index t
 
 struct CompareCount {
   double error2, variance, reference2, max_abs, max_rel;
-  double most, allowed, reference;  ///< of an error over what is allowed, and what was allowed there of which size
+  double most, allowed, reference;  ///< largest error relative to its limit; that limit, and the reference
   Index elements, nan, inf, wrong, first_wrong;
 };
 
-/// The reference has its errors beside it, and is rounded to the output's type as it is read.
+/// The reference has an error for each value, and is rounded to the output's type when it is read.
 struct CompareArgs {
   View out, reference;
   const int* lengths;
-  double times;    ///< so many standard deviations are right
-  double largest;  ///< finite number of the output's type
+  double times;    ///< allowed standard deviations
+  double largest;  ///< the output type's largest finite number
   CompareCount* counts;
   int sequence_axis, unused;
 };
@@ -161,7 +165,7 @@ ATTNPROBE_BOTH bool is_finite(double x) {
   return x - x == 0;
 }
 
-/// Of the output's rounding and of all before it; in double, where what is tiny does not vanish as it is squared.
+/// From the output's rounding and all earlier ones; in double, because squares of tiny numbers would underflow.
 ATTNPROBE_BOTH double deviation(const View& reference, Index at, double x) {
   const double own = reference.error == 0 ? 0 : ((const Real*)(reference.data + reference.error))[at];
   const double rounding = reference.unit * fabs(x);
@@ -184,7 +188,7 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
       right = out == reference || (out != out && reference != reference);
     } else {
       const double sigma = deviation(a.reference, at_reference, reference), allowed = a.times * sigma;
-      // Beyond its type's range an output is the largest number or infinite.
+      // Beyond its type's range, an output is the largest number or infinite.
       const bool beyond = fabs(reference) + allowed >= a.largest;
       if (fabs(reference) > a.largest) reference = reference < 0 ? -a.largest : a.largest;
       if (!is_finite(out)) {
@@ -194,7 +198,7 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
       } else {
         const double error = fabs(out - reference), size = fabs(reference);
         right = error <= allowed;
-        if (!is_finite(sigma)) continue;  // could be any number
+        if (!is_finite(sigma)) continue;  // any number would be right
         found.error2 += error * error;
         found.variance += sigma * sigma;
         found.reference2 += size * size;
@@ -212,7 +216,7 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
   a.counts[thread] = found;
 }
 
-/// How many words of two memories differ.
+/// Counts the words in which two memories differ.
 struct DifferenceArgs {
   const unsigned* a;
   const unsigned* b;

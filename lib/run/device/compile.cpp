@@ -74,7 +74,7 @@ std::string source() {
   return text;
 }
 
-// Infinities and NaN must stay what they are, and numbers below the normal ones too.
+// Keeps infinities, NaN and subnormal numbers exact.
 std::array<std::string, 4> options_for(int sm) {
   return {fmt::format("--gpu-architecture=sm_{}", sm), "--std=c++17", "--fmad=true", "--ftz=false"};
 }
@@ -106,7 +106,7 @@ std::vector<char> kept_kernels(const fs::path& file) {
   return {code.begin(), code.end()};
 }
 
-// Those of another source or NVRTC for the same GPU are of no use any more.
+// Removes those of another source or NVRTC for the same GPU.
 void keep_kernels(const fs::path& file, const std::vector<char>& code) {
   const std::string_view bytes(code.data(), code.size());
   OutputFile(file).replace(digest(bytes) + std::string(bytes));
@@ -128,11 +128,11 @@ std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(i
   fs::create_directories(file->parent_path(), ignored);
   const FileDescriptor lock(open((file->parent_path() / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock || flock(lock.get(), LOCK_EX) != 0) return compile(sm);
-  if (auto code = kept_kernels(*file); !code.empty()) return code;  // made while this process waited
+  if (auto code = kept_kernels(*file); !code.empty()) return code;  // compiled by another process while this one waited
   std::vector<char> code = compile(sm);
   try {
     keep_kernels(*file, code);
-  } catch (const Error&) {  // a full disk costs the next process the same seconds
+  } catch (const Error&) {  // a full disk only costs the next process the same seconds
   }
   return code;
 }
@@ -147,8 +147,8 @@ std::vector<char> compile_kernels(int sm) {
   const auto words = options_for(sm);
   std::vector<const char*> options(words.size());
   std::transform(words.begin(), words.end(), options.begin(), [](const std::string& word) { return word.c_str(); });
-  // By as many threads as there are cores: 2.5 instead of 3.6 s on two, the same instructions (sm_80 and sm_90, NVRTC 12.9
-  // and 13.0, disassembled). An older NVRTC does not know the option.
+  // Uses all cores: 2.5 instead of 3.6 s on two, with the same instructions (sm_80 and sm_90, NVRTC 12.9 and 13.0,
+  // disassembled). An older NVRTC does not know the option.
   options.push_back("--split-compile=0");
   nvrtcResult result = api.compile(program, static_cast<int>(options.size()), options.data());
   if (result == NVRTC_ERROR_INVALID_OPTION) {

@@ -1,4 +1,4 @@
-// The CUDA driver API, loaded at run time (the machine may have none), with its handles owned.
+// The CUDA driver API, loaded at run time (the machine may lack it), with owned handles.
 #pragma once
 
 #include <cuda.h>
@@ -16,7 +16,7 @@ struct MatmulArgs;
 
 namespace attnprobe::run {
 
-/// The driver functions that running plans takes, under their CUDA 12 names.
+/// The driver functions for running plans, under their CUDA 12 names.
 struct CudaApi {
 // clang-format off
 #define ATTNPROBE_CUDA_FUNCTIONS(X) \
@@ -34,20 +34,20 @@ struct CudaApi {
 #define ATTNPROBE_MEMBER(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   ATTNPROBE_CUDA_FUNCTIONS(ATTNPROBE_MEMBER)
 #undef ATTNPROBE_MEMBER
-  /// From CUDA 12.3 on; nullptr where the driver has it not.
+  /// From CUDA 12.3; nullptr if the driver lacks it.
   CUresult (*cuFuncGetName)(const char** name, CUfunction function) = nullptr;
 
   /// "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered)".
   std::string text(CUresult status) const;
-  /// Throws Error(cuda) with what was being done and CUDA's words.
+  /// Throws Error(cuda) with the attempted action and CUDA's message.
   void check(CUresult status, const char* what) const;
 };
 
 /// The machine's driver. Throws Error(environment) if there is none.
 const CudaApi& cuda_api();
 
-/// A handle of the driver's, given back at the end by one of its functions. After a sticky error that function fails; the
-/// process ends then anyway.
+/// An owned driver handle; the destructor releases it with `give_back`. After a sticky error that function fails, but
+/// then the process ends anyway.
 template <class Handle, auto give_back>
 class CudaHandle {
  public:
@@ -79,11 +79,11 @@ using CudaGraph = CudaHandle<CUgraph, &CudaApi::cuGraphDestroy>;
 using CudaGraphExec = CudaHandle<CUgraphExec, &CudaApi::cuGraphExecDestroy>;
 using CudaModule = CudaHandle<CUmodule, &CudaApi::cuModuleUnload>;
 using CudaStream = CudaHandle<CUstream, &CudaApi::cuStreamDestroy>;
-/// A device whose primary context is retained.
+/// A device with its retained primary context.
 using CudaPrimaryContext = CudaHandle<CUdevice, &CudaApi::cuDevicePrimaryCtxRelease>;
 
-/// The first GPU that CUDA shows to this process: its primary context,
-/// which cuDNN uses too, one stream, and the kernels compiled for it.
+/// The first GPU that CUDA shows to this process: its primary context, which cuDNN uses too, one stream, and its
+/// compiled kernels.
 class CudaDevice : public Device {
  public:
   /// Throws Error(environment) without a GPU or NVRTC, Error(cuda) otherwise.
@@ -103,7 +103,7 @@ class CudaDevice : public Device {
   CUstream stream() const { return stream_.get(); }
   std::string name() const;
   int attribute(CUdevice_attribute attribute) const;
-  /// A kernel of gpu_kernels.cu that kernels.hpp has not.
+  /// A kernel of gpu_kernels.cu that is not in kernels.hpp.
   CUfunction function(const char* name) const;
   void launch_function(CUfunction function, unsigned grid, unsigned block, void** args);
 
@@ -114,7 +114,7 @@ class CudaDevice : public Device {
 
   const CudaApi& api_;
   CUdevice device_ = 0;
-  // Each is given back on its own, so a constructor that throws leaves nothing behind.
+  // Separate members, so that a constructor that throws releases everything.
   CudaPrimaryContext context_;
   CudaStream stream_;
   CudaModule module_;
@@ -124,13 +124,13 @@ class CudaDevice : public Device {
              matmul_inexact_ = nullptr;
 };
 
-/// The machine code of kernels.hpp, what it includes, and gpu_kernels.cu for compute capability `sm` (90), by NVRTC. Needs no GPU. Throws
-/// Error(environment) if there is no NVRTC, Error(internal) with the compiler's words.
+/// Compiles kernels.hpp with its includes, and gpu_kernels.cu, to machine code for compute capability `sm` (90), by
+/// NVRTC. Needs no GPU. Throws Error(environment) without NVRTC, Error(internal) with the compiler's message.
 std::vector<char> compile_kernels(int sm);
 
-/// The same from a file of this user's cache, attnprobe/kernels/sm_90-….cubin, if one is there that this source, these
-/// options and this NVRTC made; else compiled, by one process at a time, and kept there: it takes seconds, and as many
-/// processes want it as the machine has cores. Where no such file can be kept or believed, it is compiled. Throws as
+/// The same, but cached in a file of this user, attnprobe/kernels/sm_90-….cubin, for this source, these options and
+/// this NVRTC. If the file is missing, one process compiles and writes it: compiling takes seconds, and there may be
+/// one process per core. Compiles without the cache if the file cannot be written or trusted. Throws like
 /// compile_kernels(), which a test may replace.
 std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(int)>& compile = compile_kernels);
 

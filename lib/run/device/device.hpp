@@ -1,4 +1,4 @@
-// Where kernels run and buffers live: a GPU, or the CPU for tests and for machines without one.
+// Runs kernels and owns buffers: on a GPU, or on the CPU for tests and machines without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -36,30 +36,30 @@ class Device {
   Device& operator=(const Device&) = delete;
   virtual ~Device() = default;
 
-  /// Throws Error(environment) when there is not that much memory.
+  /// Throws Error(environment) if there is not enough memory.
   virtual void* allocate(size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
   virtual size_t free_bytes() const = 0;
 
-  /// Each is ordered behind what was asked before; the copies return when they are done. They throw Error(cuda).
+  /// Each is ordered after earlier work; the copies return when they are done. They throw Error(cuda).
   virtual void set_bytes(void* memory, unsigned char value, size_t bytes) = 0;
   virtual void copy_in(void* memory, const void* host, size_t bytes) = 0;
   virtual void copy_out(void* host, const void* memory, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void wait() = 0;
 
-  /// Runs a kernel with its arguments (the struct that kernels.hpp names) on `threads` threads; kernels loop, so any
-  /// number will do. Throws Error(cuda).
+  /// Runs a kernel with its argument struct from kernels.hpp on `threads` threads. Kernels loop, so any number works.
+  /// Throws Error(cuda).
   template <class Args>
   void launch(Kernel kernel, const Args& args, int64_t threads) {
     launch_bytes(kernel, &args, sizeof args, threads);
   }
-  /// Threads for this many elements.
+  /// The number of threads for that many elements.
   virtual int64_t threads_for(int64_t elements) const = 0;
-  /// Threads for a kernel that counts, each into a place of its own.
+  /// The number of threads for a counting kernel, with one slot each.
   virtual int64_t counters() const = 0;
 
-  /// What kernels compute in: f64 on the CPU, f32 on a GPU.
+  /// The type that kernels compute in: f64 on the CPU, f32 on a GPU.
   virtual DataType real() const = 0;
 
  private:
@@ -108,7 +108,7 @@ class Memory {
   size_t bytes_ = 0;
 };
 
-/// Memory that holds these values.
+/// Memory with these values.
 template <class T>
 Memory memory_of(Device& device, const std::vector<T>& values) {
   Memory memory(device, values.size() * sizeof(T));
@@ -116,7 +116,7 @@ Memory memory_of(Device& device, const std::vector<T>& values) {
   return memory;
 }
 
-/// What a kernel's threads counted, each into its place. `launch` gets the memory and the number of threads.
+/// The counts of a kernel's threads, one slot each. `launch` receives the memory and the number of threads.
 template <class Count, class Launch>
 std::vector<Count> counted(Device& device, Launch&& launch) {
   const int64_t threads = device.counters();

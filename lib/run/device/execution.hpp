@@ -1,4 +1,4 @@
-// A plan and its variant pack: what cudnnBackendExecute takes.
+// A plan and its variant pack, for cudnnBackendExecute.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@ namespace attnprobe::run {
 
 class Execution {
  public:
-  /// `pointers`: device memory of every real tensor. By-value scalars get their host values from the graph. The plan
-  /// and the memory have to outlive this. Throws Error(cudnn).
+  /// `pointers`: device memory of every real tensor. By-value scalars have their host values in the graph. The plan and
+  /// the memory must outlive this. Throws Error(cudnn).
   Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor& plan, const graph::OpGraph& graph,
             const std::map<graph::Uid, void*>& pointers, void* workspace);
 
@@ -22,7 +22,7 @@ class Execution {
  private:
   const cudnn::DeviceContext& device_;
   const cudnn::Descriptor& plan_;
-  std::vector<double> scalars_;  // each holds the bytes of one value, whatever its type
+  std::vector<double> scalars_;  // each holds the bytes of one value of any type
   cudnn::Descriptor pack_;
 };
 

@@ -1,4 +1,4 @@
-// The operations of graphs that are more than one element's: what the reference computes.
+// The reference's kernels for operations on more than one element.
 #ifndef ATTNPROBE_RUN_GRAPH_KERNELS
 #define ATTNPROBE_RUN_GRAPH_KERNELS
 
@@ -8,7 +8,7 @@
 namespace attnprobe::run::kernels {
 #endif
 
-/// Lengths are INT32, one a batch entry; null: the whole extent.
+/// Lengths are INT32, one per batch entry; null: the whole extent.
 struct MatmulArgs {
   View a, b, c;
   const int *m, *n, *k;
@@ -21,8 +21,8 @@ ATTNPROBE_BOTH Index limit(const int* lengths, Index batch, Index extent) {
   return lengths[batch] < extent ? lengths[batch] : extent;
 }
 
-/// What adding up so many products makes uncertain, as a part of the sum of their squares: the sum of magnitudes is at
-/// most the root of depth times that.
+/// The uncertainty of a sum of `depth` products, relative to the sum of their squares. The sum of magnitudes is at most
+/// the root of depth times that.
 ATTNPROBE_BOTH Real sums_variance(const MatmulArgs& g, Index depth) {
   return square((Real)g.unit) * (Real)depth;
 }
@@ -52,8 +52,8 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
   }
 }
 
-/// Where Y's extent is smaller, it stands for X's extent / Y's extent neighbours. In two steps: `parts` partial results
-/// an element of Y, then one of them; `keep`: on top of what Y holds. Y's variances have partial results too.
+/// An element of Y stands for X's extent / Y's extent neighbours. Two steps: first `parts` partial results per element
+/// of Y, then their combination. `keep`: added to Y's content. Y's variances have partial results too.
 struct ReduceArgs {
   View x, y;
   Real *partial, *partial_variance;
@@ -104,7 +104,7 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
-/// The largest of several is as uncertain as the most uncertain of them may make it; a sum adds its own.
+/// The maximum of several is as uncertain as the most uncertain of them; a sum adds the variances.
 ATTNPROBE_BOTH Real reduce_join_variance(int op, Real a, Real b) {
   const bool picks = op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
   return picks ? (b > a ? b : a) : a + b;
@@ -159,7 +159,7 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   }
 }
 
-/// Y[b, h, token, d] = container[table[b, token / block], h, token % block, d]; zero behind the sequence.
+/// Y[b, h, token, d] = container[table[b, token / block], h, token % block, d]; zero after the sequence.
 struct PagedArgs {
   View container, table, y;
   const int* lengths;
@@ -181,12 +181,12 @@ ATTNPROBE_BOTH void paged_load(const PagedArgs& a, Index thread, Index threads) 
   }
 }
 
-/// Y = X times the scale of its block of 32 along `axis`. Scales lie in cuDNN's F8_128x4 order: tiles of 128 rows (the
-/// other axis) by 4 blocks, in each of which rows 32 apart stand side by side.
+/// Y = X times the scale of its block of 32 along `axis`. Scales have cuDNN's F8_128x4 order: tiles of 128 rows (the
+/// other axis) by 4 blocks, in which rows 32 apart are adjacent.
 struct DequantizeArgs {
   View x, y;
   const char* scales;
-  Index rows, columns;  ///< of the scales of one matrix, padded
+  Index rows, columns;  ///< of one matrix's scales, padded
   Index block;
   int axis, scale_type;
 };
@@ -203,7 +203,7 @@ ATTNPROBE_BOTH void dequantize(const DequantizeArgs& a, Index thread, Index thre
   }
 }
 
-/// Scores of tiles whose bit is not set become -inf: one bit a tile of 128 x 128, the lowest first.
+/// Scores of tiles with an unset bit become -inf. One bit per tile of 128 x 128, lowest first.
 struct BlockMaskArgs {
   View x, bits, y;
 };
@@ -221,9 +221,9 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
   }
 }
 
-/// Y = scale X, of which the last `dim` of a head are rotated: element r of their first half with element r of the second,
-/// by the angles {s, 1, 1, dim} that stand where they stand (docs.nvidia.com/cudnn/operations/RoPE.md). An angle is
-/// uncertain by a few units in its last place. Y is rounded to `type`: it is in memory before it is read.
+/// Y = scale X, with the last `dim` elements of a head rotated. Element r of their first half is rotated with element r
+/// of the second. The angles are {s, 1, 1, dim}, at the same positions (docs.nvidia.com/cudnn/operations/RoPE.md), and
+/// uncertain by a few units in the last place. Y is rounded to `type`, because it is in memory before it is read.
 struct RopeArgs {
   View x, angles, y;
   double scale;
@@ -231,7 +231,7 @@ struct RopeArgs {
   int type, unused;
 };
 
-/// A number that comes as near as `own` to another rounds to the same, or now and then to its neighbour 2 unit x away.
+/// A value within `own` of another rounds to the same number, or sometimes to its neighbour 2 unit x away.
 ATTNPROBE_BOTH void store_rounded(const View& y, const Place& p, int type, Real value, Real own) {
   Real units = 0;
   double memory = 0;
@@ -251,7 +251,7 @@ ATTNPROBE_BOTH void rope(const RopeArgs& a, Index thread, Index threads) {
     const Place p = place(a.y, i);
     const Real x = load(a.x, p);
     if (p.i[3] < first) {
-      // What is not scaled is as it was.
+      // An unscaled value is exact.
       const Real scaling = scale == (Real)1 ? (Real)0 : square(f32_unit() * x);
       store_rounded(a.y, p, a.type, scale * x, square(scale) * (variance(a.x, p, x) + scaling));
       continue;

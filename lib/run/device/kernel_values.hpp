@@ -1,6 +1,6 @@
-// Numbers and places of elements, as kernels see them. Like all of the kernels written once and compiled twice: by the C++
-// compiler for the CPU, where tests hold it against plain attention, and by NVRTC for the GPU. Hence neither the standard
-// library nor any header of CUDA; NVRTC gets the modes and types of graphs as an enum in front.
+// Numbers and places of elements for kernels. All kernels are written once and compiled twice. The C++ compiler builds
+// them for the CPU, where tests compare them with plain attention; NVRTC builds them for the GPU. So they use neither
+// the standard library nor CUDA headers; NVRTC gets the graphs' modes and types as a prepended enum.
 #ifndef ATTNPROBE_RUN_KERNEL_VALUES
 #define ATTNPROBE_RUN_KERNEL_VALUES
 
@@ -65,19 +65,19 @@ enum Types {
   type_fp4_e2m1
 };
 
-/// A tensor of at most four dims in memory. A ragged one begins at an offset of its own in each batch entry and has
-/// nothing beyond the next one's. A computed one is of type Real and has an error beside each element: the standard
-/// deviation that roundings give it (error_kernels.hpp).
+/// A tensor of at most four dims in memory. A ragged one begins at a separate offset in each batch entry and ends at
+/// the next one's. A computed one has type Real, and each element has an error: the standard deviation from roundings
+/// (error_kernels.hpp).
 struct View {
   char* data;
   const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in units of offsets_unit
   Index dims[4], strides[4];
-  Index error;           ///< bytes from an element to its error; 0: it is exact
+  Index error;           ///< bytes from an element to its error; 0: exact
   int type;              ///< Types
   int offsets_type;      ///< type_i32 or type_i64
   int sequence_axis;     ///< of a ragged tensor: 2, or 3 for a transposed one
-  float unit, smallest;  ///< whoever reads it rounds it first: by so much of its size, and by so much of any size
-  int offsets_unit;      ///< of a ragged tensor: elements that an offset counts as one
+  float unit, smallest;  ///< rounding by the reader: relative to the value, and absolute
+  int offsets_unit;      ///< of a ragged tensor: elements per unit of an offset
 };
 
 struct Place {
@@ -112,8 +112,8 @@ ATTNPROBE_BOTH float decode(unsigned bits, int exponent_bits, int mantissa_bits,
   return float_of(sign | ((unsigned)((int)exponent - bias + 127) << 23) | mantissa << (23 - mantissa_bits));
 }
 
-/// The way back, to the nearest, ties to even. Beyond the largest: infinity
-/// where there is one and `saturate` is not asked for, else the largest.
+/// The inverse, to nearest, ties to even. Beyond the largest number: infinity if the type has one and `saturate` is
+/// false, else the largest number.
 ATTNPROBE_BOTH unsigned encode(double x, int exponent_bits, int mantissa_bits, bool has_infinity, bool saturate) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const unsigned all = (1u << exponent_bits) - 1;
@@ -224,14 +224,13 @@ ATTNPROBE_BOTH Place place(const View& v, Index linear) {
   return p;
 }
 
-/// Where a batch entry of a ragged tensor begins, in elements.
+/// The start of a ragged tensor's batch entry, in elements.
 ATTNPROBE_BOTH Index offset(const View& v, Index batch) {
   const Index at = v.offsets_type == type_i64 ? ((const Index*)v.offsets)[batch] : ((const int*)v.offsets)[batch];
   return at * v.offsets_unit;
 }
 
-/// Where an element lies, in elements; -1 for one that a ragged tensor
-/// has not. An axis of extent 1 has the same element everywhere.
+/// The offset of an element, in elements; -1 if a ragged tensor lacks it. An axis of extent 1 repeats its element.
 ATTNPROBE_BOTH Index locate(const View& v, const Place& p) {
   Index at = 0;
   for (int axis = v.offsets == nullptr ? 0 : 1; axis < 4; ++axis)

@@ -1,4 +1,4 @@
-// All kernels. NVRTC gets the files that this one includes before it (compile.cpp).
+// All kernels. NVRTC gets the files included here before this one (compile.cpp).
 #ifndef ATTNPROBE_RUN_KERNELS
 #define ATTNPROBE_RUN_KERNELS
 

@@ -1,4 +1,4 @@
-// Operations of one element each: their values and their errors.
+// Elementwise operations: their values and errors.
 #ifndef ATTNPROBE_RUN_POINTWISE_KERNELS
 #define ATTNPROBE_RUN_POINTWISE_KERNELS
 
@@ -11,7 +11,7 @@ namespace attnprobe::run::kernels {
 struct PointwiseArgs {
   View x, b, t, y;  ///< dy of a backward mode is b
   int mode, axis;
-  Index origin;  ///< of GEN_INDEX: the index of the first element along the axis
+  Index origin;  ///< for GEN_INDEX: the index of the first element along the axis
 };
 
 ATTNPROBE_BOTH Real gelu_tanh_argument(Real x) {
@@ -48,7 +48,7 @@ ATTNPROBE_BOTH Real slope(int mode, Real x) {
   }
 }
 
-/// A row that is masked whole has no softmax; cuDNN gives zeros, so here -inf - -inf is -inf and 0 / 0 is 0.
+/// A fully masked row has no softmax; cuDNN gives zeros, so here -inf - -inf is -inf and 0 / 0 is 0.
 ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
   const Real one = 1;
   switch (mode) {
@@ -141,7 +141,7 @@ ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
   }
 }
 
-/// What the variances of x and b make of y's, and what the operation itself adds.
+/// The variance of y from those of x and b, plus that of the operation itself.
 ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y, Real vx, Real vb) {
   const Real rounding = square(f32_unit()) * rounded_square(y);
   switch (mode) {
@@ -187,7 +187,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     default:
       break;
   }
-  // Smooth functions of x: their slope by a difference is good enough here.
+  // For smooth functions of x, a difference quotient is accurate enough here.
   const Real step = (Real)0.0078125;
   const bool backward = mode >= mode_RELU_BWD && mode <= mode_GELU_APPROX_TANH_BWD;
   if (backward) {

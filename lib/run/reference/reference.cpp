@@ -22,7 +22,7 @@ size_t size_of(DataType type) {
   return static_cast<size_t>(element_size(type));
 }
 
-// Comparisons and indices, and what only picks or moves one of several exact numbers.
+// Comparisons, indices, and operations that only select or move exact numbers.
 bool gives_exact(PointwiseMode mode, const kernels::PointwiseArgs& args) {
   if (mode == PointwiseMode::GEN_INDEX || (mode >= PointwiseMode::CMP_EQ && mode <= PointwiseMode::LOGICAL_NOT))
     return true;
@@ -121,7 +121,7 @@ class Evaluation {
   }
   View view(const std::optional<Uid>& uid) const { return uid ? view(*uid) : View{}; }
 
-  // Errors lie behind the values.
+  // Errors follow the values.
   Value value_of(const Shape& dims, bool exact) const {
     const size_t bytes = static_cast<size_t>(count(dims)) * size_of(device_.real());
     Value value;
@@ -139,7 +139,7 @@ class Evaluation {
     return (made_[uid] = value_of(slicing_.dims(uid, slice_), exact)).view;
   }
 
-  // What was computed is rounded by whoever reads it: to its own type, in a matrix product to the type of that too.
+  // The reader rounds a computed tensor: to the tensor's type, and in a matrix product also to the product's type.
   View rounded(View v, const Rounding& rounding) const {
     v.unit = static_cast<float>(rounding.unit);
     v.smallest = static_cast<float>(rounding.smallest);
@@ -157,7 +157,7 @@ class Evaluation {
     if ((v.error == 0 && multiplied_ != DataType::f32) || stored_.count(uid) > 0) return v;
     return rounded(v, rounding_in_matmul(coarser(slicing_.at(uid).data_type, multiplied_)));
   }
-  // The maxima of rows: whatever they are, softmax gives the same, and their errors cancel.
+  // Row maxima: softmax does not depend on them, so their errors cancel.
   View without_shift(View v, const std::optional<Uid>& uid) const {
     if (uid && shifts_.count(*uid) > 0) v.error = 0;
     return v;
@@ -180,7 +180,7 @@ class Evaluation {
     device_.launch(Kernel::matmul, args, device_.threads_for(kernels::elements(args.c)));
   }
 
-  // Prefix sums become lengths, INT32 as matrix products read them.
+  // Prefix sums become lengths, in INT32 for matrix products.
   void lengths_from_sums(const graph::Pointwise& op) {
     const Uid y = op.y.value();
     const Shape dims = slicing_.dims(y, slice_);
@@ -246,7 +246,7 @@ class Evaluation {
     device_.wait();  // the parts are released here
   }
 
-  // Y lies in X's memory; the attention graphs' only use is to swap the last two axes.
+  // Y is in X's memory; attention graphs only use it to swap the last two axes.
   void compute(const graph::Reshape& op) {
     View v = view(op.x);
     const Shape x = four(slicing_.at(op.x).dims), y = four(slicing_.at(op.y).dims);
@@ -293,7 +293,7 @@ class Evaluation {
     const View scales = view(op.scale);
     const Shape whole = four(slicing_.at(op.y).dims), s = four(slicing_.at(op.scale).dims);
     args.block = op.block_size.empty() ? 32 : op.block_size.back();
-    // The axis along which a scale stands for a block; the other one is padded to 128 rows.
+    // The axis along which a scale covers a block; the other axis is padded to 128 rows.
     args.axis = s[3] * args.block < 2 * whole[3] + 4 * args.block && s[3] < s[2] ? 3 : 2;
     if ((whole[5 - static_cast<size_t>(args.axis)] + 127) / 128 * 128 != s[5 - static_cast<size_t>(args.axis)])
       args.axis = 5 - args.axis;
@@ -311,7 +311,8 @@ class Evaluation {
     args.y = make(op.y);
     args.scale = op.scale.value_or(1);
     args.dim = op.dim.value_or(0) == 0 ? args.y.dims[3] : *op.dim;
-    // Each key meets the same rounded query, whose error does not average out: it is left to the numbers, not to their errors.
+    // Every key meets the same rounded query, so the error does not average out. The rounding is applied to the numbers
+    // instead.
     const Tensor& y = slicing_.at(op.y);
     const bool rounds = !y.is_virtual && (y.data_type == DataType::f16 || y.data_type == DataType::bf16);
     args.type = static_cast<int>(rounds ? y.data_type : device_.real());
@@ -331,7 +332,7 @@ class Evaluation {
   Slicing slicing_;
   DataType multiplied_;
   Slice slice_;
-  std::set<Uid> shifts_, stored_;  // maxima of rows; what was rounded to its type already
+  std::set<Uid> shifts_, stored_;  // row maxima; tensors already rounded to their type
   Memory scalar_memory_;
   std::map<Uid, View> scalars_, aliased_;
   std::map<Uid, Value> made_, outputs_;
@@ -374,7 +375,7 @@ View view_of(const OpGraph& graph, const Tensor& tensor, char* data, const Input
   v.offsets = offsets.at(*tensor.ragged_offset).data;
   v.offsets_type = static_cast<int>(graph::tensor(graph, *tensor.ragged_offset).data_type);
   v.offsets_unit = static_cast<int>(tensor.ragged_multiplier.value_or(1));
-  // The sequence's stride is the larger: the other axis is the head dimension, or of extent 1.
+  // The sequence has the larger stride; the other axis is the head dimension, or has extent 1.
   v.sequence_axis = strides[3] > strides[2] ? 3 : 2;
   return v;
 }

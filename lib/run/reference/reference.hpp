@@ -1,7 +1,7 @@
-// The reference: an interpreter of OpGraph that knows nothing of cuDNN. Every operation is computed as it is written,
-// whole matrices at a time, in f32 on a GPU and in f64 on the CPU; no tensor between two operations is rounded to its
-// type, so that what is left of a comparison is the plan's own error. What roundings make of that error is computed
-// beside each value.
+// The reference: an interpreter of OpGraph that is independent of cuDNN. It computes every operation as written, on
+// whole matrices, in f32 on a GPU and in f64 on the CPU. No tensor between operations is rounded to its type, so that a
+// comparison shows only the plan's own error. The expected size of that error from roundings is computed with each
+// value.
 #pragma once
 
 #include <array>
@@ -17,32 +17,32 @@ using graph::OpGraph;
 using graph::Uid;
 using kernels::View;
 
-/// A tensor in memory, with the memory where it is this one's own.
+/// A tensor in memory, with the memory if this object owns it.
 struct Value {
   View view{};
   Memory memory;
 };
 
-/// Where the inputs of a graph lie: every real tensor that no operation makes, ragged offsets included; also the mask
+/// The memory of a graph's inputs: every real tensor that no operation makes, including ragged offsets. Also the mask
 /// of an Rng operation, which only the plan knows. By-value scalars have their value in the graph.
 using Inputs = std::map<Uid, View>;
 
-/// Every tensor has four dims here; those of fewer (scalars of one) are padded in front.
+/// Every tensor has four dims here; tensors with fewer (scalars have one) are padded in front.
 using Shape = std::array<int64_t, 4>;
 Shape four(const std::vector<int64_t>& values);
 int64_t count(const Shape& dims);
 
-/// Row-major, with nothing between the elements.
+/// Row-major, without gaps.
 View packed_view(const Shape& dims, DataType type, char* data);
 
-/// The tensor as it lies in memory: dims and strides of the graph, `data`
-/// its first element. `offsets`: the inputs that hold its ragged offsets.
+/// The tensor in memory: dims and strides of the graph, `data` its first element. `offsets`: the inputs that hold its
+/// ragged offsets.
 View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, const Inputs& offsets);
 
-/// What every real output of the graph, expanded (build/expand.hpp), must be: tensors of the device's real type, packed,
-/// with errors that do not have the rounding to the output's own type in them. At most about `memory_bytes`
-/// are in use at a time: batch entries and heads are taken in turns where they must be. Throws Error(internal) for a
-/// graph that the interpreter cannot follow, Error(environment) where even one head of one batch entry is too large.
+/// The expected value of every real output of the graph, expanded (build/expand.hpp). They are packed tensors of the
+/// device's real type; their errors do not include the rounding to the output's type. Uses at most about `memory_bytes`
+/// at a time: if necessary, batch entries and heads are computed in turns. Throws Error(internal) for a graph that the
+/// interpreter does not support, Error(environment) if even one head of one batch entry is too large.
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes);
 
 }  // namespace attnprobe::run

@@ -10,11 +10,11 @@ namespace attnprobe::run {
 
 using graph::Uid;
 
-// Ten bits, the others cut off.
+// Ten bits, truncated.
 constexpr double tf32_unit = 0x1p-10;
 
 Rounding rounding_of(DataType type) {
-  // bf16 and f32 have numbers down to 1e-38, and kernels take those below for zero; so they do with products of small P.
+  // bf16 and f32 have numbers down to 1e-38. Kernels flush smaller ones to zero, and products of small P too.
   constexpr double tiny = 0x1p-100;
   switch (type) {
     case DataType::f16:
@@ -53,7 +53,7 @@ double cut_off(DataType factors) {
 }
 
 DataType multiplied_in(const graph::OpGraph& graph) {
-  std::map<Uid, Uid> from;  // what only moves or scales an input
+  std::map<Uid, Uid> from;  // operations that only move or scale an input
   std::set<Uid> factors;
   for (const auto& operation : graph.operations) {
     if (const auto* reshape = std::get_if<graph::Reshape>(&operation)) from[reshape->y] = reshape->x;

@@ -1,33 +1,33 @@
-// What a plan rounds on the way: the part of an error that types decide. How it is carried on: device/error_kernels.hpp.
+// The roundings of a plan, which depend on types. device/error_kernels.hpp propagates them.
 #pragma once
 
 #include "graph/op_graph.hpp"
 
 namespace attnprobe::run {
 
-/// Half of a last place, as a part of a number (at worst), and half of the smallest number, in which all below it are.
+/// Half a unit in the last place, relative (at worst), and half of the smallest number, absolute, for values below it.
 struct Rounding {
   double unit = 0, smallest = 0;
 };
 
-/// To that type, to the nearest; f32 stands for one operation of a GPU. None for types of integers.
+/// Rounding to that type, to nearest; f32 stands for one operation of a GPU. None for integer types.
 Rounding rounding_of(DataType type);
 
-/// The one that rounds more.
+/// The type that rounds more.
 DataType coarser(DataType a, DataType b);
 
-/// f32 goes to the tensor cores as TF32; other types as they are.
+/// f32 goes to the tensor cores as TF32; other types are unchanged.
 Rounding rounding_in_matmul(DataType type);
 
-/// Adding up products in a tensor core, as a part of the sum of their magnitudes: f32, or the 14 bits that Hopper's keep
-/// of products of fp8 (DeepSeek-V3's report, arXiv 2412.19437, section 3.5.2).
+/// The error of summing products in a tensor core, relative to the sum of their magnitudes. It is that of f32, or of
+/// the 14 bits that Hopper keeps for products of fp8. Source: DeepSeek-V3's report, arXiv 2412.19437, section 3.5.2.
 double sums_unit(DataType factors);
 
-/// What factors lose always downwards, so that it does not average out: as a part of the product.
+/// The part of the product that truncation of the factors always loses, so that it does not average out.
 double cut_off(DataType factors);
 
-/// The type in which a graph's matrix products are taken: the coarsest of the inputs that are multiplied. What was
-/// computed before is rounded to it. f32 where none is known.
+/// The type of a graph's matrix products: the coarsest of the multiplied inputs. Earlier results are rounded to it. f32
+/// if none is known.
 DataType multiplied_in(const graph::OpGraph& graph);
 
 }  // namespace attnprobe::run

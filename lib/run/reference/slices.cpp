@@ -81,7 +81,7 @@ bool Slicing::is_offsets(Uid uid) const {
                      [&](const Tensor& t) { return t.ragged_offset == uid; });
 }
 
-// A sum over the batch is collected turn by turn where it is an output; what goes on to be used must be whole.
+// An output that sums over the batch is accumulated turn by turn; an intermediate sum must be complete.
 void Slicing::limit_slices(const graph::Operation& operation) {
   const auto* reduction = std::get_if<graph::Reduction>(&operation);
   if (reduction == nullptr) return;

@@ -1,5 +1,5 @@
-// What of a graph does not depend on where its tensors lie: which part of the work goes at a time, and how long each
-// tensor between two operations is needed.
+// Plans the evaluation of a graph, independently of where its tensors are. Decides which part of the work runs at a
+// time, and how long each intermediate tensor is needed.
 #pragma once
 
 #include <map>
@@ -24,13 +24,13 @@ class Slicing {
   bool batch_sliced(Uid uid, const Slice& slice) const;
   bool heads_sliced(Uid uid, const Slice& slice) const;
   Shape dims(Uid uid, const Slice& slice) const;
-  /// The tensor whose memory this one is another view of.
+  /// The tensor that owns this one's memory.
   Uid root(Uid uid) const;
-  /// Virtual tensors that nothing needs after the operation.
+  /// Virtual tensors that no later operation needs.
   const std::vector<Uid>& dead_after(size_t operation) const { return dead_after_[operation]; }
-  /// What virtual tensors and their errors take at the worst moment, with room for the parts of reductions.
+  /// The memory of virtual tensors and their errors at the worst moment, including partial results of reductions.
   size_t peak(const Slice& slice) const;
-  /// All ways to take turns, from none to the finest: first the batch, then the heads.
+  /// All ways to split, from none to the finest: first by batch, then by heads.
   std::vector<Slice> ways() const;
   int64_t batch() const { return batch_; }
 
@@ -44,7 +44,7 @@ class Slicing {
   const OpGraph& graph_;
   size_t real_size_;
   std::map<Uid, const graph::Tensor*> tensors_;
-  std::set<Uid> whole_;  ///< whose first axis is not the batch: paged caches, angles, prefix sums
+  std::set<Uid> whole_;  ///< their first axis is not the batch: paged caches, angles, prefix sums
   std::map<Uid, Uid> aliases_;
   std::vector<std::vector<Uid>> dead_after_;
   int64_t batch_ = 1, heads_ = 0;

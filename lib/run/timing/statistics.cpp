@@ -17,8 +17,8 @@ constexpr double outlier_distance = 14.826;
 constexpr size_t min_samples_of_estimate = 5, min_estimates = 64, kept_estimates = 512, check_interval = 16;
 constexpr double stable_variation = 0.05;
 constexpr size_t max_timeless_in_a_row = 64;
-// Where the host needs more of the GPU's time than this, launches
-// back to back leave the GPU waiting (the advice of trtexec).
+// If the host takes more than this part of the GPU's time, back-to-back launches leave the GPU waiting (trtexec's
+// advice).
 constexpr double enqueue_fraction = 0.8;
 
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -66,7 +66,7 @@ bool is_throttled(const Sample& sample, const MeasureOptions& options) {
   return sample.clock_mhz > 0 && sample.clock_mhz < options.throttle_fraction * options.reference_clock_mhz;
 }
 
-// How long a throttled GPU is left alone. A delay that proved too short stays long (as nvbench's).
+// How long a throttled GPU rests. A delay that was too short stays increased (as in nvbench).
 class RecoveryDelay {
  public:
   double after_discarding() {
@@ -220,7 +220,7 @@ Profile fast_profile() {
           .limits = {.min_samples = 5, .min_gpu_ms = 100, .max_noise = 0.05, .max_wall_s = 2, .max_gpu_ms = 100}};
 }
 
-// Welford's recurrence: nvbench goes through all samples after each.
+// Welford's recurrence; nvbench goes through all samples after each one.
 void StoppingRule::add(double gpu_ms) {
   ++count_;
   total_ += gpu_ms;

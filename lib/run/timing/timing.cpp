@@ -22,7 +22,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A plan that waits for the GPU inside of execute would wait for this long; queuing takes microseconds.
+// A plan that waits for the GPU inside execute would wait this long; queuing takes microseconds.
 constexpr uint64_t hold_limit_ns = 2'000'000'000;
 
 class Event {
@@ -45,7 +45,7 @@ class Event {
   CudaEvent event_;
 };
 
-// Two flags in memory that host and GPU both see.
+// Two flags in memory that host and GPU share.
 class Flags {
  public:
   Flags() {
@@ -63,14 +63,14 @@ class Flags {
   volatile int* flags_ = nullptr;
 };
 
-// What is queued first: a kernel starts later after an event than a memset does.
+// The kind of work queued first: after an event, a kernel starts later than a memset.
 enum class FirstWork { kernel, memset };
 
 FirstWork first_work_of(CudaDevice& device, const Execute& execute) try {
   return CapturedPlan(device, execute).begins_with_memset() ? FirstWork::memset : FirstWork::kernel;
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::cudnn) throw;
-  return FirstWork::kernel;  // most do
+  return FirstWork::kernel;  // most plans
 }
 
 class Sampler {
@@ -82,9 +82,9 @@ class Sampler {
         blocks_(4 * static_cast<unsigned>(device.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))),
         flushed_(device, 2 * static_cast<size_t>(device.attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE))),
         stamps_(device, 4 * sizeof(uint64_t)) {
-    // From one event to the next some microseconds pass beside the work between them, of which the least work of the
-    // kind shows most. H100: 3.07 around an empty kernel, 2.02 around a small memset, 1.25 around nothing; a plan that
-    // begins with a memset took 1.1 less than CUPTI's time when the kernel's were taken off, one that does not 0.3.
+    // The time between two events exceeds the work between them by some microseconds; minimal work of the same kind
+    // measures it. H100: 3.07 around an empty kernel, 2.02 around a small memset, 1.25 around nothing. With the
+    // kernel's overhead subtracted, a plan that begins with a memset was 1.1 below CUPTI's time, other plans 0.3.
     constexpr int samples = 21;
     constexpr size_t least_bytes = 256;
     const CUfunction nothing = device.function("nothing");
@@ -102,7 +102,7 @@ class Sampler {
 
   double overhead_ms() const { return overhead_ms_; }
 
-  // One sample: the L2 flushed, then all of it queued behind a kernel that waits for the host.
+  // One sample: the L2 flushed, then all work queued behind a kernel that waits for the host.
   Sample cold(const std::function<void()>& execute) {
     rest();
     device_.set_bytes(flushed_.data(), 0, flushed_.bytes());
@@ -130,7 +130,7 @@ class Sampler {
     return sample;
   }
 
-  // Milliseconds of one run among `count` back to back.
+  // Milliseconds per run of `count` back-to-back runs.
   double hot(const Execute& execute, int count) {
     device_.wait();
     {
@@ -149,7 +149,7 @@ class Sampler {
   bool holds() const { return holds_; }
 
  private:
-  // Holds the stream until the end of the scope, whatever happens in between.
+  // Holds the stream until the end of the scope, even after an exception.
   class Held {
    public:
     explicit Held(Sampler& sampler) : flags_(sampler.flags_) {
@@ -165,9 +165,8 @@ class Sampler {
     const Flags& flags_;
   };
 
-  // Attention draws more power than a GPU may for long: an H200 that runs it without
-  // a break falls from 1980 to 1640 MHz, and the figures with it (10 % between this
-  // and a profiler's single calls, measured). Two thirds of the time it rests.
+  // Attention draws more power than a GPU sustains. An H200 without pauses falls from 1980 to 1640 MHz, and times
+  // differ by 10 % from a profiler's single calls (measured). So it rests two thirds of the time.
   void rest() const {
     constexpr double worth_it_ms = 0.05, rests_for_one = 2;
     if (last_ms_ > worth_it_ms)
@@ -216,7 +215,7 @@ void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& exe
   findings.hot_ms = median_of(times);
 }
 
-// Some cold samples of what is queued, after one that is not counted.
+// The median of some cold samples of what is queued, after a warm-up.
 double median_of_some(Sampler& sampler, const std::function<void()>& queue) {
   constexpr int samples = 20;
   sampler.cold(queue);
@@ -282,7 +281,7 @@ std::vector<probe::KernelLaunch> launches_of(CudaDevice& device, const Execute& 
   auto launches = captured.launches();
   if (!timed || launches.size() < 2) return launches;
   Sampler sampler(device, captured.begins_with_memset() ? FirstWork::memset : FirstWork::kernel);
-  // None runs alone: a kernel may find in its workspace what those before it left there.
+  // Later kernels are not timed separately: they may need workspace contents from earlier ones.
   double before = median_of_some(sampler, [&] { captured.replay_first(0); });
   for (size_t i = 0; i < launches.size(); ++i) {
     const double with_it = median_of_some(sampler, [&] { captured.replay_first(i + 1); });

@@ -1,4 +1,4 @@
-// Timing on a GPU, after nvbench: every sample with the L2 flushed, everything queued before it begins.
+// Timing on a GPU, modelled on nvbench: the L2 is flushed for every sample, and everything is queued before it begins.
 #pragma once
 
 #include "run/device/cuda.hpp"
@@ -7,15 +7,15 @@
 
 namespace attnprobe::run {
 
-/// The limits that percentages are of: this GPU at its highest clocks, as CUDA tells them.
+/// The limits for percentages: those of this GPU at its highest clocks, from CUDA.
 GpuLimits limits_of(const CudaDevice& device);
 
-/// Times the plan as the options ask. It must have run before (kernels
-/// load at the first run). Throws Error(cuda), and what `execute` throws.
+/// Times the plan as the options say. It must have run before (kernels load at the first run). Throws Error(cuda), and
+/// what `execute` throws.
 probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const RunOptions& options);
 
-/// The kernels that the plan launches, by capturing it; none where it cannot be captured. `timed`: where there are
-/// several, what each adds to those before it. It must have run before. Throws Error(cuda).
+/// The kernels that the plan launches, from capturing it; none if it cannot be captured. `timed`: if there are several,
+/// adds the time of each. The plan must have run before. Throws Error(cuda).
 std::vector<probe::KernelLaunch> launches_of(CudaDevice& device, const Execute& execute, bool timed);
 
 }  // namespace attnprobe::run
